@@ -1,0 +1,208 @@
+"""What every protocol core obeys: events in, commands out, time as an argument.
+
+The rules of this file:
+
+- A core is a value machine. It is given what happened and ``now`` (monotonic seconds) and gives back what to do.
+- It never reads a clock, a socket, a file or a random number, and it never waits.
+- The same core runs on a thread with real sockets (``engine.drive``), under a virtual clock (``engine.sim``)
+  and in the replay of a journal. Nothing in it knows which.
+- A peer's mistake is a counted value (``engine.parts.violations``). Our own mistake raises.
+
+Events carry messages in batches: whoever drives a core drains a socket and hands over everything that was there in
+one ``Received``. So a busy broker pays for one event, one call and one list of commands for many messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+Frames = list[bytes]
+"""One message. On a ROUTER (or STREAM) socket frame 0 is the peer's routing id, in and out."""
+
+MAIN = "main"
+"""The name of a core's socket where it has only one."""
+
+NEVER = float("inf")
+
+# ---- events -----------------------------------------------------------------------------------------------------
+
+
+class Started(NamedTuple):
+    """The sockets are open; the first event of every core."""
+
+
+class Received(NamedTuple):
+    """Messages, in the order in which one socket yielded them. At least one."""
+
+    messages: list[Frames]
+    socket: str = MAIN
+
+
+class Woken(NamedTuple):
+    """The time that ``wake_at`` named has come."""
+
+
+class Unsent(NamedTuple):
+    """A ``Send`` that the socket refused. ``reason``: ``unreachable`` (no such peer) or ``full`` (its queue is)."""
+
+    frames: Frames
+    reason: Literal["unreachable", "full"]
+    socket: str = MAIN
+
+
+class Finished(NamedTuple):
+    """A task body that ``Start`` began has ended. ``ok`` is False where it raised, failed or was cancelled."""
+
+    key: object
+    ok: bool
+    result: bytes
+
+
+class Ordered(NamedTuple):
+    """An order from an operator (or from the lab in an operator's name). Each core says which it takes."""
+
+    order: object
+
+
+class Paused(NamedTuple):
+    """The process did not run for so long (SIGSTOP, a suspended machine): silence meanwhile was our own."""
+
+    seconds: float
+
+
+Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused
+
+# ---- commands ---------------------------------------------------------------------------------------------------
+
+
+class Send(NamedTuple):
+    """Send one message. Ownership of the list passes to the driver."""
+
+    frames: Frames
+    socket: str = MAIN
+
+
+class Start(NamedTuple):
+    """Run a task body away from this thread; ``Finished`` with the same key follows exactly once."""
+
+    key: object
+    body: object
+
+
+class Cancel(NamedTuple):
+    """End the body of ``key`` now; its ``Finished`` still follows."""
+
+    key: object
+
+
+class Reopen(NamedTuple):
+    """Close a socket (linger 0) and open it anew: under another routing id or to another endpoint where given."""
+
+    socket: str = MAIN
+    routing_id: bytes | None = None
+    endpoint: str | None = None
+
+
+Level = Literal["good", "info", "warn", "bad"]
+
+
+class Note(NamedTuple):
+    """A fact for the operator: rare, worded for people. Counters say how often, notes say what."""
+
+    level: Level
+    text: str
+    subject: bytes = b""
+
+
+class Exit(NamedTuple):
+    """This core has nothing more to do; its sockets are closed. ``failed`` where the reason is an error."""
+
+    reason: str
+    failed: bool = False
+
+
+Command = Send | Start | Cancel | Reopen | Note | Exit
+
+# ---- orders that more than one core takes -----------------------------------------------------------------------
+
+
+class Inspect(NamedTuple):
+    """Include the details of one worker (its in-flight tasks, last violations) in snapshots; None: of nobody."""
+
+    worker: bytes | None
+
+
+class Drain(NamedTuple):
+    """Broker: give this worker nothing new; it leaves when what it holds is done."""
+
+    worker: bytes
+
+
+class Leave(NamedTuple):
+    """Worker: finish what is held, say goodbye, exit."""
+
+
+class StopRun(NamedTuple):
+    """Client: send nothing more; what is in flight may still be answered."""
+
+
+# ---- the contract -----------------------------------------------------------------------------------------------
+
+
+class Core(Protocol):
+    """One role of one protocol."""
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event at monotonic time ``now`` (seconds, never decreasing); return what to do, in order."""
+
+    def wake_at(self) -> float:
+        """The next deadline in monotonic seconds, ``NEVER`` if there is none. Cheap: asked after every event."""
+
+    def check(self) -> None:
+        """Assert every invariant; raises AssertionError. For tests and replays, may be slow."""
+
+    def snapshot(self, now: float) -> Any:
+        """An immutable picture for an operator (``engine.parts.view``); never shared with later mutation."""
+
+
+# ---- how a core is seated ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """A socket that a core wants. ``kind``: router, dealer, or stream (plain TCP: frames are [peer, bytes])."""
+
+    kind: Literal["router", "dealer", "stream"]
+    bind: tuple[str, ...] = ()
+    connect: tuple[str, ...] = ()
+    routing_id: bytes = b""
+    name: str = MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A core and the sockets that it speaks on."""
+
+    core: Core
+    sockets: tuple[Socket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One of the systems of ``engine.catalogue``: how its three roles are made.
+
+    ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
+    file's table ``[NAME]`` is checked against its fields. ``nonce`` is a number 1..1000000 that makes the
+    routing id of a peer its own. ``slots`` is what a worker offers, ``endpoint`` where peers connect to.
+    """
+
+    name: str
+    seed: str
+    title: str
+    endpoint: str
+    options: type[Any]
+    broker: Callable[[Any, Sequence[str]], Seat]
+    worker: Callable[[Any, str, int, int], Seat]
+    client: Callable[[Any, str, int], Seat]

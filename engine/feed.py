@@ -1,0 +1,44 @@
+"""The newest picture of each core and a bounded, numbered stream of facts: all that a screen ever reads.
+
+The engine's threads write, anybody reads. A write is one attribute store or one append to a bounded deque, so a slow
+or absent reader costs the engine nothing; a reader that fell behind sees the gap in the numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import Any, NamedTuple
+
+from engine.core import Level, Note
+
+FACTS = 2000
+
+
+class Fact(NamedTuple):
+    """One line for the operator. ``number`` starts at 1 and has no holes at the writer."""
+
+    number: int
+    at: float  # wall clock, seconds since the epoch: only for show
+    source: str  # which node said it: broker, pool, client, lab
+    level: Level
+    text: str
+    subject: bytes
+
+
+class Feed:
+    """Snapshots by node name, and facts."""
+
+    def __init__(self, facts: int = FACTS) -> None:
+        self.pictures: dict[str, Any] = {}
+        self._facts: deque[Fact] = deque(maxlen=facts)
+        self._numbers = itertools.count(1)
+
+    def fact(self, note: Note, source: str, at: float) -> None:
+        """Append a fact; ``at`` is wall-clock seconds."""
+        self._facts.append(Fact(next(self._numbers), at, source, note.level, note.text, note.subject))
+
+    def since(self, number: int) -> tuple[list[Fact], int]:
+        """The facts after ``number``, oldest first, and how many were lost before the first of them."""
+        fresh = [fact for fact in self._facts.copy() if fact.number > number]
+        return fresh, fresh[0].number - number - 1 if fresh else 0

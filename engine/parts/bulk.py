@@ -1,0 +1,173 @@
+"""A bulk run, as a client core carries it out: what to send when, what came back, how long it took.
+
+Closed loop: at most ``in_flight`` tasks are out and a reply makes room for the next. Open loop (``rate``): task *i* is
+due at start + i / rate whatever has come back, and its planned latency counts from that moment, so a stall is charged
+to everything that it delayed (no coordinated omission). With a rate, ``in_flight`` still bounds what is out: what the
+bound holds back is sent late, and its planned latency shows it.
+
+Tasks are numbers 0..n-1; the client core maps them to ids on its wire.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from engine.core import NEVER
+from engine.parts.histogram import Histogram, Summary
+from engine.parts.ledger import Ledger
+from engine.parts.view import LedgerView
+
+Kind = Literal["ping", "data"]
+
+
+class BulkSpec(NamedTuple):
+    """What is asked for. ``tracked`` False: fire and forget (the seed's ``ping``), done when it is sent."""
+
+    kind: Kind
+    n: int
+    size: int = 0  # bytes of payload asked for or sent with each task
+    in_flight: int = 10
+    rate: float | None = None  # tasks a second; None: closed loop
+    timeout: float = 5.0  # seconds from sending to the reply
+    tracked: bool = True
+
+
+class BulkView(NamedTuple):
+    """A run as an operator sees it, running or ended."""
+
+    spec: BulkSpec
+    state: Literal["running", "stopping", "ended"]
+    stopped: bool  # by an operator, before all was sent
+    sent: int
+    ledger: LedgerView
+    elapsed: float  # seconds, until now or the end
+    service: Summary
+    planned: Summary | None  # only with a rate
+    histogram: tuple[tuple[float, float, int], ...]  # (low µs, high µs, count) of service time
+    bytes: int  # payload received
+
+    @property
+    def passed(self) -> bool:
+        """Ended, with everything asked for succeeded and the books in order."""
+        ledger = self.ledger
+        return self.state == "ended" and ledger.succeeded == self.spec.n and ledger.balanced
+
+
+class Bulk:
+    """The state of one run. Every method takes monotonic ``now``."""
+
+    def __init__(self, spec: BulkSpec, now: float) -> None:
+        self.spec = spec
+        self.started = now
+        self.ended: float | None = None
+        self.stopped = False
+        self.bytes = 0
+        self.late = 0
+        self.ledger = Ledger()
+        self.service = Histogram()
+        self.planned = Histogram()
+        self._out: dict[int, float] = {}  # task → when it was sent, oldest first
+        self._next = 0
+        self._end(now)
+
+    def due(self, now: float) -> int | None:
+        """The next task, if it may be sent now; it counts as sent. Ask until None."""
+        i = self._next
+        if self.stopped or i >= self.spec.n or len(self._out) >= self.spec.in_flight:
+            return None
+        if self.spec.rate is not None and now < self._planned(i):
+            return None
+        self._next = i + 1
+        self.ledger.sent += 1
+        if self.spec.tracked:
+            self._out[i] = now
+        else:
+            self.ledger.succeeded += 1
+            self._end(now)
+        return i
+
+    def replied(self, task: int, now: float, size: int = 0) -> bool:
+        """A right reply of ``size`` payload bytes; False (and counted as late) if the task is not out."""
+        sent = self._out.pop(task, None)
+        if sent is None:
+            self.late += 1
+            return False
+        self.ledger.succeeded += 1
+        self.bytes += size
+        self.service.record(now - sent)
+        if self.spec.rate is not None:
+            self.planned.record(now - self._planned(task))
+        if not self._out:
+            self._end(now)
+        return True
+
+    def failed(self, task: int, kind: str, now: float) -> bool:
+        """The task ended wrongly (``wrong data``, ``unsent``, ``full`` …); False if it is not out."""
+        if self._out.pop(task, None) is None:
+            self.late += 1
+            return False
+        self.ledger.fail(kind)
+        self._end(now)
+        return True
+
+    def expire(self, now: float) -> list[int]:
+        """The tasks whose timeout has come; they have failed as ``timeout``."""
+        gone = []
+        for task, sent in self._out.items():
+            if sent + self.spec.timeout > now:
+                break
+            gone.append(task)
+        for task in gone:
+            self.failed(task, "timeout", now)
+        return gone
+
+    def out(self, task: int) -> bool:
+        """Whether a task is sent and neither answered nor given up."""
+        return task in self._out
+
+    def stop(self, now: float) -> None:
+        """Send nothing more; the run ends when nothing is out."""
+        self.stopped = self.stopped or self._next < self.spec.n
+        self._end(now)
+
+    def wake_at(self) -> float:
+        """When the next task is due or the oldest times out, NEVER when ended. For what may be sent now: ask due()."""
+        if self.ended is not None:
+            return NEVER
+        at = NEVER
+        if self._out:
+            at = next(iter(self._out.values())) + self.spec.timeout
+        paced = self.spec.rate is not None and not self.stopped and self._next < self.spec.n
+        if paced and len(self._out) < self.spec.in_flight:
+            at = min(at, self._planned(self._next))
+        return at
+
+    def check(self) -> None:
+        """The books balance and nothing is out that was not sent."""
+        assert self.ledger.view(len(self._out), 0).balanced, "the ledger does not balance"
+        assert len(self._out) <= self.spec.in_flight and all(task < self._next for task in self._out)
+
+    def view(self, now: float) -> BulkView:
+        """The picture for the screen and the run file."""
+        state: Literal["running", "stopping", "ended"] = "stopping" if self.stopped else "running"
+        if self.ended is not None:
+            state = "ended"
+        return BulkView(
+            spec=self.spec,
+            state=state,
+            stopped=self.stopped,
+            sent=self.ledger.sent,
+            ledger=self.ledger.view(len(self._out), 0),
+            elapsed=(now if self.ended is None else self.ended) - self.started,
+            service=self.service.summary(),
+            planned=self.planned.summary() if self.spec.rate is not None else None,
+            histogram=tuple(self.service.buckets()),
+            bytes=self.bytes,
+        )
+
+    def _planned(self, task: int) -> float:
+        return self.started + task / self.spec.rate if self.spec.rate else self.started
+
+    def _end(self, now: float) -> None:
+        if self.ended is None and not self._out and (self.stopped or self._next >= self.spec.n):
+            self.ended = now

@@ -1,0 +1,67 @@
+"""Where a task's time went: client, backlog, worker, return.
+
+No seed's wire carries times, so the legs are joined afterwards from what the client and the broker each noted of the
+same sampled tasks. Both read the machine's monotonic clock, which all processes of one machine share; across machines
+the legs can not be told and stay unknown.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from engine.parts.histogram import Histogram, Summary
+from engine.parts.view import BrokerLeg, ClientLeg
+
+KEPT = 4096
+EVERY = 16  # of the tasks numbered 0, 1, 2 …, every so many are noted
+
+
+def sampled(task_id: bytes) -> bool:
+    """Whether both sides note this task: ids of our clients are little-endian counters."""
+    return not task_id or task_id[0] % EVERY == 0
+
+
+class BrokerLegs:
+    """What a broker notes."""
+
+    def __init__(self) -> None:
+        self._log: deque[BrokerLeg] = deque(maxlen=KEPT)
+
+    def note(self, client: bytes, task_id: bytes, accepted: float, given: float, answered: float) -> None:
+        """Note one task; call it only where ``sampled``."""
+        self._log.append(BrokerLeg(client, task_id, accepted, given, answered))
+
+    def view(self) -> tuple[BrokerLeg, ...]:
+        """The noted tasks, newest last."""
+        return tuple(self._log)
+
+
+class ClientLegs:
+    """What a client notes."""
+
+    def __init__(self) -> None:
+        self._log: deque[ClientLeg] = deque(maxlen=KEPT)
+
+    def note(self, task_id: bytes, sent: float, received: float) -> None:
+        """Note one task; call it only where ``sampled``."""
+        self._log.append(ClientLeg(task_id, sent, received))
+
+    def view(self) -> tuple[ClientLeg, ...]:
+        """The noted tasks, newest last."""
+        return tuple(self._log)
+
+
+def join(client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg]) -> dict[str, Summary] | None:
+    """The four legs in µs of the tasks that both sides noted; None where they have none in common."""
+    passed = {leg.id: leg for leg in theirs if leg.client == client}
+    legs = {name: Histogram() for name in ("client", "backlog", "worker", "return")}
+    for leg in ours:
+        broker = passed.get(leg.id)
+        if broker is None or not leg.sent <= broker.accepted <= leg.received:
+            continue
+        legs["client"].record(broker.accepted - leg.sent)
+        legs["backlog"].record(broker.given - broker.accepted)
+        legs["worker"].record(broker.answered - broker.given)
+        legs["return"].record(leg.received - broker.answered)
+    return {name: histogram.summary() for name, histogram in legs.items()} if legs["client"].count else None

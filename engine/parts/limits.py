@@ -1,0 +1,19 @@
+"""Bounds on frames, sizes, names and counts. What exceeds one is refused with a reason, never dropped in silence."""
+
+from __future__ import annotations
+
+MAX_FRAMES = 32  # in one message; no protocol here uses more than a dozen
+MAX_FRAME = 4 * 1024 * 1024  # bytes in one frame, as MAXMSGSIZE on the sockets; inproc ignores that option
+MAX_ROUTING_ID = 255  # bytes, ZeroMQ's own limit
+MAX_ID = 64  # bytes of a task's id; the original aborts at 512
+MAX_SLOTS = 100_000  # that one worker may offer
+MAX_WORKERS = 100_000  # joined at one broker
+MAX_BACKLOG = 1_000_000  # tasks queued at one broker
+
+
+def decimal(text: bytes, low: int, high: int) -> int | None:
+    """A plain ASCII decimal number within low..high, or None; no sign, no space, no underscore, no huge string."""
+    if not text or len(text) > 20 or not text.isdigit():
+        return None
+    value = int(text)
+    return value if low <= value <= high else None

@@ -1,0 +1,116 @@
+"""Expiry of peers and the time of the next heartbeat to each.
+
+Hearing a peer is the hot path, so it writes one number and nothing else; deadlines are corrected lazily when they
+come up: a peer that was heard meanwhile is put back at its true deadline. So a peer costs O(log n) once a period, however
+many messages arrive.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from engine.core import NEVER
+
+
+class Liveness:
+    """Who is silent for too long, and who is due a heartbeat. Peers are routing ids.
+
+    ``expiry``: seconds of silence after which a peer is expired. ``every``: seconds of silence after which it is due
+    a heartbeat, and again every so often while it stays silent; NEVER for none.
+    """
+
+    def __init__(self, expiry: float, every: float = NEVER) -> None:
+        self.expiry, self.every = expiry, every
+        self._heard: dict[bytes, float] = {}
+        self._expires = _Agenda()
+        self._beats = _Agenda()
+
+    def __len__(self) -> int:
+        return len(self._heard)
+
+    def __contains__(self, peer: bytes) -> bool:
+        return peer in self._heard
+
+    def heard(self, peer: bytes, now: float) -> None:
+        """Note a message from a peer, known or new."""
+        if peer not in self._heard:
+            self._expires.put(now + self.expiry, peer)
+            if self.every != NEVER:
+                self._beats.put(now + self.every, peer)
+        self._heard[peer] = now
+
+    def last(self, peer: bytes) -> float:
+        """When a known peer was heard last. KeyError for an unknown one."""
+        return self._heard[peer]
+
+    def forget(self, peer: bytes) -> None:
+        """Watch a peer no longer; a no-op for an unknown one. Its entries lapse when they come up."""
+        self._heard.pop(peer, None)
+
+    def expired(self, now: float) -> list[bytes]:
+        """The peers whose silence has reached ``expiry``; they are forgotten."""
+        gone = []
+        for peer in self._expires.come(now):
+            heard = self._heard.get(peer)
+            if heard is None:
+                continue
+            if heard + self.expiry <= now:
+                del self._heard[peer]
+                gone.append(peer)
+            else:
+                self._expires.put(heard + self.expiry, peer)
+        return gone
+
+    def beats(self, now: float) -> list[bytes]:
+        """The peers that are due a heartbeat now; each is due again ``every`` seconds later unless it is heard."""
+        due = []
+        for peer in self._beats.come(now):
+            heard = self._heard.get(peer)
+            if heard is None:
+                continue
+            if heard + self.every <= now:
+                due.append(peer)
+                self._beats.put(now + self.every, peer)
+            else:
+                self._beats.put(heard + self.every, peer)
+        return due
+
+    def wake_at(self) -> float:
+        """No later than the next expiry or heartbeat; may be early, when a deadline has moved meanwhile."""
+        return min(self._expires.next(), self._beats.next())
+
+    def grace(self, seconds: float) -> None:
+        """Our own pause of so many seconds was nobody's silence: move every deadline."""
+        for peer in self._heard:
+            self._heard[peer] += seconds
+
+    def check(self) -> None:
+        """Every watched peer will come up."""
+        assert self._heard.keys() <= self._expires.standing, "a watched peer can not expire"
+        if self.every != NEVER:
+            assert self._heard.keys() <= self._beats.standing, "a watched peer gets no heartbeat"
+
+
+class _Agenda:
+    """Peers by deadline; each stands in it at most once, so a peer that left and came back is not beaten twice."""
+
+    __slots__ = ("_heap", "standing")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, bytes]] = []
+        self.standing: set[bytes] = set()
+
+    def put(self, at: float, peer: bytes) -> None:
+        if peer not in self.standing:
+            self.standing.add(peer)
+            heappush(self._heap, (at, peer))
+
+    def come(self, now: float) -> list[bytes]:
+        come = []
+        while self._heap and self._heap[0][0] <= now:
+            come.append(heappop(self._heap)[1])
+        self.standing.difference_update(come)
+        return come
+
+    def next(self) -> float:
+        return self._heap[0][0] if self._heap else NEVER

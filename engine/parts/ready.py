@@ -1,0 +1,45 @@
+"""Workers with free slots, least recently used first, in O(1).
+
+The seeds keep a list and scan it past the saturated workers; here only workers that have a free slot are in the
+order at all, so the next one is always the first. The order among them is the seeds' own: whoever was used or gave
+a slot back last stands at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Generic, TypeVar
+
+W = TypeVar("W", bound=Hashable)
+
+
+class Ready(Generic[W]):
+    """An ordered set of workers: ``put`` at the end, ``first`` looks, ``rotate`` and ``drop`` remove or move."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self) -> None:
+        self._order: dict[W, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __contains__(self, worker: W) -> bool:
+        return worker in self._order
+
+    def __iter__(self) -> Iterator[W]:
+        """In the order in which they would be taken."""
+        return iter(self._order)
+
+    def put(self, worker: W) -> None:
+        """Place a worker at the end, wherever it stood before."""
+        self._order.pop(worker, None)
+        self._order[worker] = None
+
+    def first(self) -> W | None:
+        """The least recently used worker, which stays where it is; None when nobody has a free slot."""
+        return next(iter(self._order), None)
+
+    def drop(self, worker: W) -> None:
+        """Take a worker out, if it is in."""
+        self._order.pop(worker, None)

@@ -1,0 +1,136 @@
+"""What an operator sees of a core: frozen pictures that cross from the engine's threads to a screen or a file.
+
+Times are monotonic seconds of the engine that made the picture; a reader compares them with ``at`` only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.parts.bulk import BulkView
+
+State = Literal["ready", "busy", "late", "silent", "lost", "drain"]
+"""ready: free slots · busy: none · late: a heartbeat is overdue · silent: quiet, but known to work · lost: expired ·
+drain: leaving."""
+
+
+class WorkerRow(NamedTuple):
+    """One worker at a broker. Rows are immutable: an unchanged worker keeps its row object between pictures."""
+
+    key: bytes  # the true routing id
+    name: str  # for people; may hold anything a peer sent, so it passes the sanitiser before it is shown
+    state: State
+    slots: int
+    free: int
+    in_flight: int  # tasks given and not yet answered
+    done: int  # tasks completed
+    failed: int  # tasks that it lost or answered wrongly
+    violations: int
+    joined: float
+    heard: float  # last message from it
+    lost_at: float  # when silence would make it lost, NEVER for none
+    rtt: float | None  # seconds, of the last heartbeat round trip
+    terms: tuple[tuple[str, str], ...] = ()  # in the protocol's own words: ("nproc", "3"), ("state", "SV_LOOP2") …
+
+
+class TaskRow(NamedTuple):
+    """One task that a worker holds."""
+
+    client: bytes
+    id: bytes
+    kind: str  # ping, data, …
+    given: float
+    attempt: int  # 1 for the first delivery
+
+
+class Incident(NamedTuple):
+    """The newest violation of one kind by one peer."""
+
+    at: float
+    peer: bytes
+    reason: str
+    times: int
+
+
+class Detail(NamedTuple):
+    """What ``Inspect`` asked for."""
+
+    key: bytes
+    tasks: tuple[TaskRow, ...]
+    incidents: tuple[Incident, ...]
+    counters: tuple[tuple[str, int], ...]
+
+
+class BrokerLeg(NamedTuple):
+    """When one sampled task passed the broker (``engine.parts.legs``)."""
+
+    client: bytes
+    id: bytes
+    accepted: float
+    given: float
+    answered: float
+
+
+class ClientLeg(NamedTuple):
+    """When one sampled task left its client and came back."""
+
+    id: bytes
+    sent: float
+    received: float
+
+
+class LedgerView(NamedTuple):
+    """sent = succeeded + failed + in flight + queued + dropped, counted in tasks."""
+
+    sent: int
+    succeeded: int
+    failed: tuple[tuple[str, int], ...]
+    in_flight: int
+    queued: int
+    dropped: int
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the two sides agree; the right-hand side is counted from the structures themselves."""
+        return self.sent == (
+            self.succeeded + sum(n for _, n in self.failed) + self.in_flight + self.queued + self.dropped
+        )
+
+
+class BrokerView(NamedTuple):
+    """A broker: what ``Core.snapshot`` of every broker core returns."""
+
+    at: float
+    workers: tuple[WorkerRow, ...]
+    backlog: int
+    in_flight: int
+    ledger: LedgerView
+    counters: tuple[tuple[str, int], ...]  # named totals: violations, re-deliveries, late replies …
+    incidents: tuple[Incident, ...]  # newest last, bounded
+    detail: Detail | None = None
+    legs: tuple[BrokerLeg, ...] = ()  # of sampled tasks, newest last, bounded
+    terms: tuple[tuple[str, str], ...] = ()  # the protocol's own words about the broker itself
+
+
+class WorkerView(NamedTuple):
+    """A worker's own picture of itself."""
+
+    at: float
+    state: str  # the protocol's own name for it
+    slots: int
+    running: int
+    done: int
+    broker_heard: float
+    terms: tuple[tuple[str, str], ...] = ()
+
+
+class ClientView(NamedTuple):
+    """A client: its link, and its newest bulk run if it had one ."""
+
+    at: float
+    linked: bool
+    run: BulkView | None
+    late: int  # replies that came after their timeout
+    legs: tuple[ClientLeg, ...] = ()  # of sampled tasks, newest last, bounded
+    terms: tuple[tuple[str, str], ...] = ()

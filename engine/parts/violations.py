@@ -1,0 +1,50 @@
+"""What peers did wrong, counted by peer and reason; bounded, so a hostile peer can fill nothing."""
+
+from __future__ import annotations
+
+from engine.core import Command, Note
+from engine.parts.view import Incident
+
+PEERS = 1024
+REASONS_PER_PEER = 32
+
+
+class Violations:
+    """Counts and the newest incident of each kind. Reasons are our own fixed words, never a peer's bytes."""
+
+    def __init__(self, peers: int = PEERS) -> None:
+        self.total = 0
+        self._peers = peers
+        self._by_peer: dict[bytes, dict[str, Incident]] = {}
+
+    def add(self, peer: bytes, reason: str, now: float) -> list[Command]:
+        """Count one; the first of its kind by this peer gives a Note, repetitions only count."""
+        self.total += 1
+        known = self._by_peer.pop(peer, None)
+        if known is None:
+            known = {}
+            if len(self._by_peer) >= self._peers:
+                del self._by_peer[next(iter(self._by_peer))]
+        self._by_peer[peer] = known  # newest peer last
+        before = known.pop(reason, None)
+        if before is None and len(known) >= REASONS_PER_PEER:
+            del known[next(iter(known))]
+        known[reason] = Incident(now, peer, reason, before.times + 1 if before else 1)
+        return [] if before else [Note("bad", f"violation: {reason}", peer)]
+
+    def count(self, peer: bytes) -> int:
+        """All violations by one peer that are still on record."""
+        return sum(incident.times for incident in self._by_peer.get(peer, {}).values())
+
+    def of(self, peer: bytes) -> tuple[Incident, ...]:
+        """The newest incident of each reason by one peer, newest last."""
+        return tuple(self._by_peer.get(peer, {}).values())
+
+    def newest(self, limit: int = 64) -> tuple[Incident, ...]:
+        """The newest incidents of all peers, newest last."""
+        found: list[Incident] = []
+        for known in reversed(self._by_peer.values()):
+            found.extend(reversed(known.values()))
+            if len(found) >= limit:
+                break
+        return tuple(sorted(found[:limit]))
