@@ -41,7 +41,7 @@ class Received(NamedTuple):
 
 
 class Woken(NamedTuple):
-    """The time that ``wake_at`` named has come."""
+    """A time that ``wake_at`` named has come. It may be early, where the deadline has moved since: compare with now."""
 
 
 class Unsent(NamedTuple):

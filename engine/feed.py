@@ -7,6 +7,7 @@ or absent reader costs the engine nothing; a reader that fell behind sees the ga
 from __future__ import annotations
 
 import itertools
+import time
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -30,9 +31,20 @@ class Feed:
     """Snapshots by node name, and facts."""
 
     def __init__(self, facts: int = FACTS) -> None:
-        self.pictures: dict[str, Any] = {}
+        self._pictures: dict[str, Any] = {}
+        self.looked = float("-inf")  # monotonic seconds of the last look: engines draw no pictures for nobody
         self._facts: deque[Fact] = deque(maxlen=facts)
         self._numbers = itertools.count(1)
+
+    @property
+    def pictures(self) -> dict[str, Any]:
+        """The newest picture by node name (broker, client, pool). Looking keeps the engines drawing for a while."""
+        self.looked = time.monotonic()
+        return self._pictures
+
+    def show(self, name: str, picture: object) -> None:
+        """Replace the picture of one node."""
+        self._pictures[name] = picture
 
     def fact(self, note: Note, source: str, at: float) -> None:
         """Append a fact; ``at`` is wall-clock seconds."""

@@ -1,7 +1,7 @@
 """Expiry of peers and the time of the next heartbeat to each.
 
 Hearing a peer is the hot path, so it writes one number and nothing else; deadlines are corrected lazily when they
-come up: a peer that was heard meanwhile is put back at its true deadline. So a peer costs O(log n) once a period, however
+come up: a peer that was heard meanwhile is put back at its true deadline. So a peer costs O(log n) a period, however
 many messages arrive.
 """
 

@@ -123,6 +123,7 @@ class WorkerView(NamedTuple):
     done: int
     broker_heard: float
     terms: tuple[tuple[str, str], ...] = ()
+    joined: bool = False  # the broker has taken it in, as far as it knows
 
 
 class ClientView(NamedTuple):

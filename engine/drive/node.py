@@ -1,0 +1,371 @@
+"""One thread, the cores that sit on it, and their sockets: the only loop that touches the world.
+
+The rules of this file:
+
+- One thread owns its sockets and cores. Everybody else posts to its inbox and, at most, waits for an answer.
+- A readable socket is drained before anything waits again. libzmq's file descriptor only signals *changes*, and a send
+  may consume the signal, so every socket that was written to is looked at once more before the thread sleeps.
+- Nothing here blocks but the selector, and that for at most ``TICK``.
+- A refused send is an event for its core. Only a DEALER's full queue (its broker is away) waits in a bounded outbox.
+- An exception ends the node, visibly: ``dead`` holds its text and a fact says so.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket as socketlib
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+import zmq
+
+from engine.core import (
+    NEVER,
+    Cancel,
+    Command,
+    Core,
+    Event,
+    Exit,
+    Finished,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Seat,
+    Send,
+    Start,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.core import Socket as Spec
+from engine.drive.sockets import ZSocket, open_socket, receive, send
+from engine.feed import Feed
+
+DRAIN = 64  # messages taken from a socket at a time
+ROUNDS = 32  # batches handled before timers and the inbox get their turn
+TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
+OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
+PUBLISH = 0.1  # seconds between pictures
+WATCHED = 3.0  # seconds after the last look at the feed in which pictures are still drawn
+GOODBYE = 100  # ms that a leaving core's last words may take to be sent
+PAUSE = 2.0  # seconds of not being run that are told to the cores
+
+
+class _Port:
+    """One open socket of one core."""
+
+    __slots__ = ("chair", "fd", "outbox", "socket", "spec")
+
+    def __init__(self, chair: _Chair, spec: Spec, socket: ZSocket) -> None:
+        self.chair, self.spec, self.socket = chair, spec, socket
+        self.fd = int(socket.get(zmq.FD))
+        self.outbox: deque[Frames] = deque()
+
+
+class _Chair:
+    """One core that sits on the node."""
+
+    __slots__ = ("core", "name", "ports", "scheduled")
+
+    def __init__(self, name: str, core: Core) -> None:
+        self.name, self.core = name, core
+        self.ports: dict[str, _Port] = {}
+        self.scheduled = NEVER  # the earliest time in the agenda for this chair
+
+
+class Node:
+    """A daemon thread for any number of seats; ``start`` it, ``seat`` cores, ``stop`` it."""
+
+    def __init__(self, name: str, context: zmq.Context[ZSocket], feed: Feed) -> None:
+        self.name = name
+        self.dead: str | None = None
+        self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
+        self._context, self._feed = context, feed
+        self._chairs: dict[str, _Chair] = {}
+        self._touched: dict[_Port, None] = {}
+        self._agenda: list[tuple[float, int, _Chair]] = []
+        self._order = count()
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._selector = selectors.DefaultSelector()
+        self._bell_in, self._bell_out = socketlib.socketpair()
+        self._bell_in.setblocking(False)
+        self._bell_out.setblocking(False)
+        self._halt = threading.Event()
+        self._ended = False
+        self._published = 0.0
+        self._thread = threading.Thread(target=self._main, name=f"roundhouse-{name}", daemon=True)
+
+    # ---- for other threads --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 1.5) -> bool:
+        """Stop the thread, which closes its sockets; False if it did not within ``timeout`` seconds."""
+        self._halt.set()
+        self._ring()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def seat(self, name: str, seat: Seat) -> Future[None]:
+        """Open a seat's sockets and start its core; the future raises what opening raised (zmq.ZMQError)."""
+        return self._call(lambda: self._open(name, seat))
+
+    def order(self, name: str, order: object) -> None:
+        """Hand an order to one core; of no effect if it is gone."""
+        self._post(lambda: self._hand(name, Ordered(order)))
+
+    def finish(self, name: str, key: object, ok: bool, result: bytes) -> None:
+        """A task body has ended (called by ``engine.drive.jobs`` from its own threads)."""
+        self._post(lambda: self._hand(name, Finished(key, ok, result)))
+
+    def ask(self, name: str) -> Future[Any]:
+        """A fresh picture of one core; KeyError in the future if it is gone."""
+        return self._call(lambda: self._chairs[name].core.snapshot(time.monotonic()))
+
+    def remove(self, name: str) -> Future[None]:
+        """Close a seat without ceremony, as if its process had died."""
+        return self._call(lambda: self._leave(name))
+
+    def names(self) -> list[str]:
+        """The seats that are taken."""
+        return list(self._chairs)
+
+    def _call(self, act: Callable[[], Any]) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            if self._ended:
+                future.set_exception(RuntimeError(self.dead or f"the {self.name} node has stopped"))
+                return
+            try:
+                future.set_result(act())
+            except (zmq.ZMQError, KeyError) as error:  # the caller's: a taken endpoint, a seat that is gone
+                future.set_exception(error)
+            except Exception as error:
+                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+                raise
+
+        self._post(run)
+        if self._ended:
+            self._answer()
+        return future
+
+    def _post(self, act: Callable[[], None]) -> None:
+        self._inbox.append(act)
+        self._ring()
+
+    def _ring(self) -> None:
+        try:
+            self._bell_out.send(b"\0")
+        except BlockingIOError:
+            pass  # it rings already
+        except OSError as error:  # the node has ended and closed its bell
+            if error.errno not in (errno.EBADF, errno.EPIPE):
+                raise
+
+    # ---- the thread ---------------------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        try:
+            self._selector.register(self._bell_in, selectors.EVENT_READ, None)
+            self._loop()
+        except Exception as error:
+            self.dead = f"{type(error).__name__}: {error}"
+            self._feed.fact(Note("bad", f"the {self.name} thread died: {self.dead}"), self.name, time.time())
+            self._feed.show(f"{self.name}.traceback", traceback.format_exc())
+        finally:
+            for chair in list(self._chairs.values()):
+                self._close(chair)
+            self._chairs.clear()
+            self._selector.close()
+            self._bell_in.close()
+            self._bell_out.close()
+            self._ended = True
+            self._answer()  # nobody waits for a thread that is no more
+
+    def _loop(self) -> None:
+        last = time.monotonic()
+        while not self._halt.is_set():
+            sleep = 0.0
+            if not self._touched:
+                sleep = max(0.0, min(self._agenda[0][0] - last, TICK)) if self._agenda else TICK
+            for key, _ in self._selector.select(sleep):
+                if key.data is None:
+                    self._bell_in.recv(4096)
+                else:
+                    self._touched[key.data] = None
+            self._answer()  # after the loop: an order may close a socket that has just become readable
+            now = time.monotonic()
+            if now - last > sleep + PAUSE:
+                self._pause(now - last - sleep, now)
+            self._drain()
+            last = time.monotonic()
+            self._wake(last)
+            if last - self._published >= PUBLISH and last - self._feed.looked < WATCHED:
+                self._publish(last)
+
+    def _drain(self) -> None:
+        touched = self._touched
+        for _ in range(ROUNDS):
+            if not touched:
+                return
+            port = next(iter(touched))
+            del touched[port]
+            if port.outbox:
+                self._flush(port)
+            messages = receive(port.socket, DRAIN)
+            if messages:
+                touched[port] = None
+                self._handle(port.chair, Received(messages, port.spec.name))
+
+    def _handle(self, chair: _Chair, event: Event) -> None:
+        now = time.monotonic()
+        core = chair.core
+        refused = self._perform(chair, core.handle(event, now))
+        while refused:
+            refused = self._perform(chair, core.handle(refused.pop(0), now)) + refused
+        at = core.wake_at()
+        if at < chair.scheduled:
+            chair.scheduled = at
+            heappush(self._agenda, (at, next(self._order), chair))
+
+    def _perform(self, chair: _Chair, commands: list[Command]) -> list[Event]:
+        """Carry out commands in order; returns the events that refused sends give."""
+        refused: list[Event] = []
+        for command in commands:
+            if type(command) is Send:
+                port = chair.ports.get(command.socket)
+                if port is None:
+                    continue  # the core left with this command still in hand
+                self._touched[port] = None
+                if port.outbox:
+                    port.outbox.append(command.frames)
+                    continue
+                error = send(port.socket, command.frames)
+                if error:
+                    self._refused(port, command.frames, error, refused)
+            else:
+                self._rarely(chair, command)
+        return refused
+
+    def _refused(self, port: _Port, frames: Frames, error: int, refused: list[Event]) -> None:
+        if error == errno.EHOSTUNREACH:
+            refused.append(Unsent(frames, "unreachable", port.spec.name))
+        elif port.spec.kind == "dealer" and len(port.outbox) < OUTBOX:
+            port.outbox.append(frames)
+        else:
+            refused.append(Unsent(frames, "full", port.spec.name))
+
+    def _rarely(self, chair: _Chair, command: Command) -> None:
+        match command:
+            case Note():
+                self._feed.fact(command, self.name, time.time())
+            case Reopen(socket, routing_id, endpoint):
+                port = chair.ports[socket]
+                spec = port.spec
+                if routing_id is not None:
+                    spec = replace(spec, routing_id=routing_id)
+                if endpoint is not None:
+                    spec = replace(spec, connect=(endpoint,))
+                self._shut(port)
+                self._plug(chair, spec)
+            case Exit(reason, failed):
+                self._leave(chair.name, GOODBYE)
+                self._feed.fact(
+                    Note("bad" if failed else "info", f"{chair.name} left: {reason}"), self.name, time.time()
+                )
+            case Start() | Cancel():
+                raise RuntimeError(f"{self.name}: no task bodies run here: {command}")
+
+    def _flush(self, port: _Port) -> None:
+        while port.outbox:
+            if send(port.socket, port.outbox[0]):
+                return
+            port.outbox.popleft()
+
+    def _wake(self, now: float) -> None:
+        due = []
+        while self._agenda and self._agenda[0][0] <= now:
+            due.append(heappop(self._agenda))
+        late = 0.0
+        for at, _, chair in due:
+            if at != chair.scheduled or self._chairs.get(chair.name) is not chair:
+                continue  # moved to an earlier time that has passed, or gone
+            chair.scheduled = NEVER
+            late = max(late, now - at)
+            for port in chair.ports.values():
+                if port.outbox:
+                    self._touched[port] = None
+            self._handle(chair, Woken())
+        self.lag = max(late, self.lag * 0.99)
+
+    def _pause(self, seconds: float, now: float) -> None:
+        self._feed.fact(Note("warn", f"paused for {seconds:.1f} s"), self.name, time.time())
+        for chair in list(self._chairs.values()):
+            self._handle(chair, Paused(seconds))
+
+    def _publish(self, now: float) -> None:
+        self._published = now
+        pictures = {name: chair.core.snapshot(now) for name, chair in self._chairs.items()}
+        self._feed.show(self.name, pictures.get(self.name, pictures))
+
+    def _answer(self) -> None:
+        while True:
+            try:
+                act = self._inbox.popleft()
+            except IndexError:
+                return
+            act()
+
+    def _hand(self, name: str, event: Event) -> None:
+        chair = self._chairs.get(name)
+        if chair is not None:
+            self._handle(chair, event)
+
+    # ---- opening and closing ------------------------------------------------------------------------------------
+
+    def _open(self, name: str, seat: Seat) -> None:
+        chair = _Chair(name, seat.core)
+        try:
+            for spec in seat.sockets:
+                self._plug(chair, spec)
+        except BaseException:
+            self._close(chair)
+            raise
+        self._chairs[name] = chair
+        self._handle(chair, Started())
+
+    def _plug(self, chair: _Chair, spec: Spec) -> None:
+        port = _Port(chair, spec, open_socket(self._context, spec))
+        chair.ports[spec.name] = port
+        self._selector.register(port.fd, selectors.EVENT_READ, port)
+        self._touched[port] = None
+
+    def _shut(self, port: _Port, linger: int = 0) -> None:
+        self._selector.unregister(port.fd)
+        self._touched.pop(port, None)
+        port.socket.close(linger)
+
+    def _leave(self, name: str, linger: int = 0) -> None:
+        chair = self._chairs.pop(name, None)
+        if chair is not None:
+            self._close(chair, linger)
+
+    def _close(self, chair: _Chair, linger: int = 0) -> None:
+        for port in chair.ports.values():
+            self._shut(port, linger)
+        chair.ports.clear()

@@ -1,0 +1,119 @@
+"""Sockets: how they are opened, and the two loops that read and write whole messages.
+
+The hot loops call pyzmq's backend with plain integer flags: the public wrappers cost three to eight times as much a
+message (see docs/performance.md). Every frame is asked whether more follow, so a short message of one peer can never
+swallow the next peer's frames.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+
+import zmq
+from zmq.backend import Socket as _Backend
+
+from engine.core import Frames
+from engine.core import Socket as Spec
+from engine.parts.limits import MAX_FRAME, MAX_FRAMES
+
+ZSocket = zmq.Socket[bytes]
+
+QUEUE = 100_000  # messages a peer, both ways, as the original programs set it
+MAX_SOCKETS = 65_536
+FILES = 65_536
+
+_NOBLOCK = int(zmq.DONTWAIT)
+_MORE_NOBLOCK = int(zmq.SNDMORE) | _NOBLOCK
+_EAGAIN = int(zmq.EAGAIN)
+_UNREACHABLE = int(zmq.EHOSTUNREACH)
+_recv = _Backend.recv
+_send = _Backend.send
+_KINDS = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "stream": zmq.STREAM}
+
+
+def make_context() -> zmq.Context[ZSocket]:
+    """A context fit for thousands of sockets, whose automatic routing ids a stranger can not predict."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(FILES, hard) if hard != resource.RLIM_INFINITY else FILES
+    if soft < wanted:  # at the limit libzmq spins on accept
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    # libzmq draws its first automatic routing id from libc's rand(); a peer that claims the next one aborts the process
+    ctypes.CDLL(None).srand(int.from_bytes(os.urandom(4), "little"))
+    context: zmq.Context[ZSocket] = zmq.Context()
+    context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
+    context.linger = 0
+    return context
+
+
+def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
+    """Open, set, bind and connect one socket. Raises zmq.ZMQError with the endpoint in ``strerror`` if it can not."""
+    socket = context.socket(_KINDS[spec.kind])
+    try:
+        socket.set(zmq.LINGER, 0)
+        socket.set(zmq.SNDHWM, QUEUE)
+        socket.set(zmq.RCVHWM, QUEUE)
+        socket.set(zmq.MAXMSGSIZE, MAX_FRAME)
+        socket.set(zmq.HANDSHAKE_IVL, 2000)
+        socket.set(zmq.TCP_KEEPALIVE, 1)
+        socket.set(zmq.TCP_KEEPALIVE_IDLE, 30)
+        socket.set(zmq.RECONNECT_IVL, 50)
+        socket.set(zmq.RECONNECT_IVL_MAX, 1000)
+        socket.set(zmq.BACKLOG, 4096)
+        if spec.kind == "router":
+            socket.set(zmq.ROUTER_MANDATORY, 1)
+            socket.set(zmq.ROUTER_HANDOVER, 1)
+        if spec.kind == "dealer":
+            socket.set(zmq.IMMEDIATE, 1)
+        if spec.routing_id:
+            socket.set(zmq.ROUTING_ID, spec.routing_id)
+        for endpoint in spec.bind:
+            _with_endpoint(socket.bind, endpoint)
+        for endpoint in spec.connect:
+            _with_endpoint(socket.connect, endpoint)
+    except BaseException:
+        socket.close(0)
+        raise
+    return socket
+
+
+def _with_endpoint(act: object, endpoint: str) -> None:
+    try:
+        act(endpoint)  # type: ignore[operator]
+    except zmq.ZMQError as error:
+        raise zmq.ZMQError(error.errno, f"{endpoint}: {zmq.strerror(error.errno or 0)}") from None
+
+
+def receive(socket: ZSocket, limit: int) -> list[Frames]:
+    """Up to ``limit`` whole messages that are there now; never waits.
+
+    A message of more than MAX_FRAMES frames is read to its end and cut to MAX_FRAMES + 1, which every parser refuses.
+    """
+    messages: list[Frames] = []
+    try:
+        while len(messages) < limit:
+            frame = _recv(socket, _NOBLOCK, False)
+            frames = [frame.bytes]
+            while frame.more:
+                frame = _recv(socket, 0, False)
+                if len(frames) <= MAX_FRAMES:
+                    frames.append(frame.bytes)
+            messages.append(frames)
+    except zmq.Again:
+        pass
+    return messages
+
+
+def send(socket: ZSocket, frames: Frames) -> int:
+    """Send one message, never waiting. 0, or the reason in errno: EAGAIN (queue full), EHOSTUNREACH (no such peer)."""
+    try:
+        last = len(frames) - 1
+        for i in range(last):
+            _send(socket, frames[i], _MORE_NOBLOCK, True, False)
+        _send(socket, frames[last], _NOBLOCK, True, False)
+    except zmq.ZMQError as error:
+        if error.errno in (_EAGAIN, _UNREACHABLE):
+            return error.errno
+        raise
+    return 0

@@ -1,0 +1,387 @@
+"""What the console and the command line call: open, start, inject, stop.
+
+A lab is a broker, a pool of workers and a client of one system on threads of this process, any of them optional; with
+``connect`` its workers and client join a broker elsewhere. Its methods never block longer than they say, may be called
+from any one thread, and raise ``Refused`` with words for the operator.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from typing import Any, NamedTuple
+
+import zmq
+
+from engine.core import Drain, Inspect, Leave, Note, Seat, StopRun, System
+from engine.drive.node import Node
+from engine.drive.sockets import make_context
+from engine.feed import Feed
+from engine.history import History
+from engine.load import RunReport
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.view import BrokerView, ClientView
+
+NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
+BULK = 10  # workers in all after ``bulk``
+POOL_LIMIT = 20_000  # workers in one process
+PORTS = 10  # tried in turn when the default one is taken
+STEP = 1000  # between them
+CLOSE = 1.5  # seconds that closing may take
+LOCAL = ("127.", "localhost", "[::1]", "::1")
+
+
+class Refused(ValueError):
+    """An order or a setting that can not be followed; the text says what and what to do instead."""
+
+
+class Health(NamedTuple):
+    """How the engine itself is."""
+
+    dead: tuple[str, ...]  # "broker: ZMQError: …" for every thread that died
+    loop_lag: float  # seconds that the slowest loop is late for its timers
+
+
+class Lab:
+    """One system, running."""
+
+    def __init__(
+        self,
+        system: System,
+        options: Any = None,
+        *,
+        bind: Sequence[str] = (),
+        connect: str | None = None,
+        workers: int = BULK,
+        slots: int = 10,
+        broker: bool = True,
+        client: bool = True,
+        history: History | None = None,
+        readonly: bool = False,
+    ) -> None:
+        self.system, self.readonly = system, readonly
+        self.options = system.options() if options is None else options
+        self.feed = Feed()
+        self.started = time.monotonic()
+        self.endpoints: tuple[str, ...] = tuple(bind)
+        self._connect = connect
+        self._wanted, self._slots = workers, slots
+        self._with_broker, self._with_client = broker, client
+        self._history = history
+        self._random = random.Random()
+        self._nonces: set[int] = set()
+        self._serial = 0
+        self._main_worker: str | None = None  # what ``register`` started; the others are ``bulk``'s children
+        self._pool: dict[str, bytes] = {}  # seat name → routing id, in the order in which they were started
+        self._nodes: dict[str, Node] = {}
+        self._run: RunReport | None = None
+        self._unsaved = False
+        self._closing = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
+
+    # ---- life -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> Lab:
+        """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
+        self._context = make_context()
+        try:
+            if self._with_broker:
+                self._open_broker()
+            self._node("pool")
+            if self._wanted:
+                self.add_workers(self._wanted)
+            if self._with_client:
+                seat = self.system.client(self.options, self._peer_endpoint(), self._nonce())
+                self._client_id = seat.sockets[0].routing_id
+                self._seat("client", "client", seat)
+        except BaseException:
+            self.close()
+            raise
+        self._keeper.start()
+        return self
+
+    def close(self) -> None:
+        """Let the workers say goodbye, then stop every thread and close every socket; under two seconds."""
+        self._closing.set()
+        if self._keeper.is_alive():
+            self._keeper.join(CLOSE)
+        until = time.monotonic() + CLOSE / 3
+        pool = self._nodes.get("pool")
+        if pool is not None and pool.dead is None:
+            for name in pool.names():
+                pool.order(name, Leave())
+            while pool.names() and time.monotonic() < until:
+                time.sleep(0.005)
+        stopped = [self._nodes[name].stop(CLOSE / 3) for name in ("client", "pool", "broker") if name in self._nodes]
+        self._nodes.clear()
+        if all(stopped):
+            self._context.term()
+        else:
+            self._context.destroy(0)
+
+    def __enter__(self) -> Lab:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def health(self) -> Health:
+        """Dead threads and the lag of the living."""
+        nodes = self._nodes.values()
+        dead = tuple(f"{node.name}: {node.dead}" for node in nodes if node.dead is not None)
+        return Health(dead, max((node.lag for node in nodes), default=0.0))
+
+    # ---- runs -------------------------------------------------------------------------------------------------------
+
+    def run(self, spec: BulkSpec) -> None:
+        """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        if not self._with_client:
+            raise Refused("there is no client here to run anything")
+        view = self.run_view()
+        if view is not None and view.state != "ended":
+            raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
+        self._run = RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
+        self._unsaved = True
+        self._nodes["client"].order("client", spec)
+
+    def ping(self, tracked: bool = True) -> None:
+        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+
+    def stop_run(self) -> None:
+        """Send nothing more of the run that is going."""
+        view = self.run_view()
+        if view is None or view.state == "ended":
+            raise Refused("no run is going on")
+        self._nodes["client"].order("client", StopRun())
+
+    def run_view(self) -> BulkView | None:
+        """The newest run as the client sees it now; None before the first."""
+        if not self._with_client or self._run is None:
+            return None
+        picture: ClientView = self._ask("client", "client")
+        return picture.run
+
+    def wait_run(self, timeout: float) -> bool:
+        """Wait until the run has ended; False if it has not in ``timeout`` seconds."""
+        until = time.monotonic() + timeout
+        while True:
+            view = self.run_view()
+            if view is None or view.state == "ended":
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+
+    def report(self) -> dict[str, Any]:
+        """The run JSON of the newest run, ended or so far. Refused before the first."""
+        if self._run is None:
+            raise Refused("nothing has been run yet")
+        client: ClientView = self._ask("client", "client")
+        if client.run is None:
+            raise Refused("the run has not begun yet")
+        broker: BrokerView | None = self._ask("broker", "broker") if self._with_broker else None
+        return self._run.document(client, self._client_id, broker)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Kept runs, newest last."""
+        return self._history.list() if self._history else []
+
+    # ---- workers ----------------------------------------------------------------------------------------------------
+
+    def register(self) -> None:
+        """The seed's ``register``: the worker itself joins."""
+        if self._main_worker in self._alive():
+            raise Refused("the worker is registered already; bulk starts more")
+        self._main_worker = self._start(1)[0]
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
+        if self._main_worker not in self._alive():
+            raise Refused("the worker is not registered; register first")
+        self._dismiss([self._main_worker])
+
+    def bulk(self, workers: int = BULK) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        missing = workers - len(self._alive())
+        if missing <= 0:
+            raise Refused(f"{len(self._alive())} workers run already; endbulk stops them")
+        self._start(missing)
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop."""
+        children = [name for name in self._alive() if name != self._main_worker]
+        if not children:
+            raise Refused("no bulk workers run; bulk starts them")
+        self._dismiss(children)
+
+    def add_workers(self, n: int) -> None:
+        """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
+        first = self._main_worker is None and n > 0
+        started = self._start(n)
+        if first:
+            self._main_worker = started[0]
+
+    def remove_workers(self, n: int) -> None:
+        """Let the n youngest workers drain and leave."""
+        alive = self._alive()
+        if n > len(alive):
+            raise Refused(f"only {len(alive)} workers run in this process")
+        self._dismiss(alive[len(alive) - n :])
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: ours drains and leaves, somebody else's is given nothing more."""
+        self._destructive("stopping a worker")
+        for name, routing_id in self._pool.items():
+            if routing_id == key and name in self._alive():
+                self._dismiss([name])
+                return
+        if not self._with_broker:
+            raise Refused("that worker is not in this process")
+        self._nodes["broker"].order("broker", Drain(key))
+
+    def inspect(self, key: bytes | None) -> None:
+        """Show the details of one worker in the broker's pictures; None: of nobody."""
+        if self._with_broker:
+            self._nodes["broker"].order("broker", Inspect(key))
+
+    def registered(self) -> int:
+        """Workers that have joined: as the broker sees it, or where it is elsewhere as ours see it."""
+        if self._with_broker:
+            picture: BrokerView = self._ask("broker", "broker")
+            return sum(row.state not in ("lost", "drain") for row in picture.workers)
+        pool = self._nodes["pool"]
+        return sum(self._ask("pool", name).joined for name in pool.names())
+
+    def wait_registered(self, n: int, timeout: float) -> bool:
+        """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
+        until = time.monotonic() + timeout
+        while self.registered() < n:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        return True
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _open_broker(self) -> None:
+        inner = f"inproc://{self.system.name}"
+        for endpoint in self.endpoints:
+            _check_local(endpoint)
+        tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in _ports(self.system.endpoint)]
+        for endpoints in tried:
+            try:
+                self._seat("broker", "broker", self.system.broker(self.options, (*endpoints, inner)))
+            except zmq.ZMQError as error:
+                problem = str(error)
+                if error.errno == zmq.EADDRINUSE:
+                    continue
+                raise Refused(f"can not bind {problem}") from None
+            if not self.endpoints and endpoints != tried[0]:
+                text = f"{tried[0][0]} is taken by another program; this broker is at {endpoints[0]}"
+                self.feed.fact(Note("warn", text), "lab", time.time())
+            self.endpoints = endpoints
+            return
+        raise Refused(f"can not bind {problem}; name a free one with --bind")
+
+    def _peer_endpoint(self) -> str:
+        if self._connect is not None:
+            return self._connect
+        return f"inproc://{self.system.name}" if self._with_broker else self.system.endpoint
+
+    def _node(self, name: str) -> Node:
+        node = self._nodes.get(name)
+        if node is None:
+            node = self._nodes[name] = Node(name, self._context, self.feed)
+            node.start()
+        return node
+
+    def _seat(self, node: str, name: str, seat: Seat) -> None:
+        self._node(node).seat(name, seat).result(CLOSE)
+
+    def _ask(self, node: str, name: str) -> Any:
+        try:
+            return self._nodes[node].ask(name).result(CLOSE)
+        except (RuntimeError, KeyError) as error:
+            raise Refused(f"the {node} does not answer: {error}") from None
+
+    def _nonce(self) -> int:
+        while True:
+            nonce = self._random.randint(1, NONCES)
+            if nonce not in self._nonces:
+                self._nonces.add(nonce)
+                return nonce
+
+    def _alive(self) -> list[str]:
+        taken = set(self._nodes["pool"].names())
+        return [name for name in self._pool if name in taken]
+
+    def _start(self, n: int) -> list[str]:
+        if n < 1:
+            raise Refused(f"{n} workers can not be started: the least is 1")
+        if len(self._pool) + n > POOL_LIMIT:
+            self._pool = {name: self._pool[name] for name in self._alive()}
+            if len(self._pool) + n > POOL_LIMIT:
+                raise Refused(f"{n:,} more workers: one process runs {POOL_LIMIT:,} at most, {len(self._pool):,} run")
+        names: list[str] = []
+        seated: list[Future[None]] = []
+        for _ in range(n):
+            self._serial += 1
+            name = f"worker-{self._serial}"
+            seat = self.system.worker(self.options, self._peer_endpoint(), self._nonce(), self._slots)
+            seated.append(self._node("pool").seat(name, seat))
+            self._pool[name] = seat.sockets[0].routing_id
+            names.append(name)
+        wait(seated, timeout=CLOSE + n * 0.01)
+        return names
+
+    def _dismiss(self, names: list[str]) -> None:
+        self._destructive("stopping workers")
+        for name in names:
+            self._nodes["pool"].order(name, Leave())
+
+    def _destructive(self, what: str) -> None:
+        if self.readonly:
+            raise Refused(f"{what} is refused: this console is read-only")
+
+    def _keep(self) -> None:
+        """Save a run when it has ended, and say so."""
+        while not self._closing.wait(0.1):
+            if not self._unsaved:
+                continue
+            try:
+                view = self.run_view()
+                if view is None or view.state != "ended":
+                    continue
+                self._unsaved = False
+                document = self.report()
+            except Refused as refusal:  # the client has died: its own fact says why
+                self.feed.fact(Note("bad", f"the run is lost: {refusal}"), "lab", time.time())
+                self._unsaved = False
+                continue
+            if self._history is not None:
+                try:
+                    self._history.keep(document)
+                except OSError as error:
+                    self.feed.fact(Note("bad", f"the run could not be kept: {error}"), "lab", time.time())
+
+
+def _check_local(endpoint: str) -> None:
+    scheme, _, rest = endpoint.partition("://")
+    if scheme in ("inproc", "ipc") and rest:
+        return
+    if scheme != "tcp" or not rest.rpartition(":")[2]:
+        raise Refused(f"{endpoint!r} is not an endpoint: write tcp://127.0.0.1:PORT, ipc://PATH or inproc://NAME")
+    if not rest.startswith(LOCAL):
+        raise Refused(
+            f"{endpoint} would let everybody who reaches this machine give and take tasks: there is no "
+            "authentication yet. Bind tcp://127.0.0.1:PORT and tunnel to it."
+        )
+
+
+def _ports(endpoint: str) -> list[str]:
+    host, _, port = endpoint.rpartition(":")
+    return [f"{host}:{int(port) + STEP * k}" for k in range(PORTS)]

@@ -1,0 +1,217 @@
+"""The node with real sockets and toy cores: what arrives, what is refused, what ends."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any
+
+import pytest
+import zmq
+
+from engine.core import NEVER, Command, Event, Exit, Note, Ordered, Received, Reopen, Seat, Send, Socket, Unsent, Woken
+from engine.drive.node import Node
+from engine.drive.sockets import make_context
+from engine.feed import Feed
+
+WAIT = 5.0  # seconds at most for something that takes milliseconds; no test passes by waiting
+
+
+class Scripted:
+    """A core that puts every event on a queue and answers with what its script says."""
+
+    def __init__(self, script: Any = lambda event, now: []) -> None:
+        self.seen: queue.Queue[Event] = queue.Queue()
+        self.script = script
+        self.wake = NEVER
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        self.seen.put(event)
+        return self.script(event, now)  # type: ignore[no-any-return]
+
+    def wake_at(self) -> float:
+        return self.wake
+
+    def check(self) -> None:
+        pass
+
+    def snapshot(self, now: float) -> object:
+        return ("picture", self.seen.qsize())
+
+    def next(self, kind: type[Event]) -> Any:
+        while True:
+            event = self.seen.get(timeout=WAIT)
+            if isinstance(event, kind):
+                return event
+
+
+@pytest.fixture
+def nodes() -> Any:
+    context, feed = make_context(), Feed()
+    made: list[Node] = []
+
+    def make(name: str) -> Node:
+        node = Node(name, context, feed)
+        node.start()
+        made.append(node)
+        return node
+
+    make.expected = []  # type: ignore[attr-defined]
+    make.feed = feed  # type: ignore[attr-defined]
+    yield make
+    assert all(node.stop() for node in made)
+    assert [node.dead for node in made if node.dead] == make.expected  # type: ignore[attr-defined]
+    context.term()
+
+
+ROUTER = Socket("router", bind=("inproc://toy",), routing_id=b"toy")
+
+
+def dealer(routing_id: bytes) -> Socket:
+    return Socket("dealer", connect=("inproc://toy",), routing_id=routing_id)
+
+
+def echo(event: Event, now: float) -> list[Command]:
+    return [Send(frames) for frames in event.messages] if isinstance(event, Received) else []
+
+
+def test_messages_go_there_and_back_and_nothing_else(nodes: Any) -> None:
+    node = nodes("both")
+    broker, peer = Scripted(echo), Scripted()
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    peer.script = lambda event, now: [Send([b"", b"hello"])] if isinstance(event, Ordered) else []
+    node.order("peer", "go")
+    assert broker.next(Received) == Received([[b"p1", b"", b"hello"]])
+    assert peer.next(Received) == Received([[b"", b"hello"]])
+    node.ask("peer").result(WAIT)
+    assert broker.seen.empty()
+    assert peer.seen.empty()
+
+
+def test_a_batch_is_one_event_in_order(nodes: Any) -> None:
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    peer.script = lambda event, now: [Send([b"%d" % i]) for i in range(10)] if isinstance(event, Ordered) else []
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    got: list[list[bytes]] = []
+    while len(got) < 10:
+        got += broker.next(Received).messages
+    assert got == [[b"p1", b"%d" % i] for i in range(10)]
+
+
+def test_a_message_to_nobody_comes_back_as_unsent(nodes: Any) -> None:
+    node = nodes("broker")
+    core = Scripted(lambda event, now: [Send([b"nobody", b"x"])] if isinstance(event, Ordered) else [])
+    node.seat("broker", Seat(core, (ROUTER,))).result(WAIT)
+    node.order("broker", "go")
+    assert core.next(Unsent) == Unsent([b"nobody", b"x"], "unreachable")
+
+
+def test_too_many_frames_are_cut_where_every_parser_refuses_them(nodes: Any) -> None:
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    sends = [Send([b"f"] * 5000), Send([b"next"])]
+    peer.script = lambda event, now: sends if isinstance(event, Ordered) else []
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    got = broker.next(Received).messages
+    if len(got) < 2:
+        got += broker.next(Received).messages
+    assert [len(frames) for frames in got] == [33, 2]
+    assert got[1] == [b"p1", b"next"]
+
+
+def test_a_dealer_whose_broker_is_not_there_yet_keeps_its_messages(nodes: Any) -> None:
+    node = nodes("both")
+    peer, broker = Scripted(), Scripted()
+    peer.script = lambda event, now: [Send([b"early"]), Send([b"later"])] if isinstance(event, Ordered) else []
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    node.ask("peer").result(WAIT)
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    got = broker.next(Received).messages
+    if len(got) < 2:
+        got += broker.next(Received).messages
+    assert got == [[b"p1", b"early"], [b"p1", b"later"]]
+
+
+def test_reopen_takes_the_new_routing_id(nodes: Any) -> None:
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    peer.script = lambda event, now: [Reopen(routing_id=b"p2"), Send([b"x"])] if isinstance(event, Ordered) else []
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    assert broker.next(Received) == Received([[b"p2", b"x"]])
+
+
+def test_a_core_is_woken_at_its_time(nodes: Any) -> None:
+    node = nodes("one")
+    core = Scripted()
+    woken: list[float] = []
+
+    def script(event: Event, now: float) -> list[Command]:
+        if isinstance(event, Ordered):
+            core.wake = now + 0.01
+        if isinstance(event, Woken):
+            woken.append(now - core.wake)
+            core.wake = NEVER
+        return []
+
+    core.script = script
+    node.seat("one", Seat(core, ())).result(WAIT)
+    node.order("one", "go")
+    core.next(Woken)
+    assert woken[0] >= 0
+
+
+def test_exit_sends_the_last_words_and_frees_the_seat(nodes: Any) -> None:
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    peer.script = lambda event, now: [Send([b"bye"]), Exit("done")] if isinstance(event, Ordered) else []
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    assert broker.next(Received) == Received([[b"p1", b"bye"]])
+    node.ask("broker").result(WAIT)
+    assert node.names() == ["broker"]
+    assert [fact.text for fact in nodes.feed.since(0)[0]] == ["peer left: done"]
+
+
+def test_an_exception_in_a_core_is_seen_and_said(nodes: Any) -> None:
+    def broken(event: Event, now: float) -> list[Command]:
+        raise ValueError("our own mistake")
+
+    node = nodes("one")
+    nodes.expected.append("ValueError: our own mistake")
+    with pytest.raises(RuntimeError, match="our own mistake"):
+        node.seat("one", Seat(Scripted(broken), (ROUTER,))).result(WAIT)
+    assert node.dead == "ValueError: our own mistake"
+    (fact,), lost = nodes.feed.since(0)
+    assert fact.text == "the one thread died: ValueError: our own mistake"
+    assert lost == 0
+    with pytest.raises(RuntimeError, match="our own mistake"):
+        node.ask("one").result(WAIT)
+
+
+def test_an_endpoint_that_is_taken_is_the_callers_error_and_the_node_lives(nodes: Any) -> None:
+    node = nodes("one")
+    node.seat("a", Seat(Scripted(), (ROUTER,))).result(WAIT)
+    with pytest.raises(zmq.ZMQError, match="inproc://toy: Address already in use"):
+        node.seat("b", Seat(Scripted(), (ROUTER,))).result(WAIT)
+    assert node.names() == ["a"]
+    assert node.ask("a").result(WAIT)[0] == "picture"
+
+
+def test_notes_become_facts_and_pictures_are_drawn_only_for_who_looks(nodes: Any) -> None:
+    node = nodes("one")
+    core = Scripted(lambda event, now: [Note("good", "hello", b"x")] if isinstance(event, Ordered) else [])
+    node.seat("one", Seat(core, ())).result(WAIT)
+    node.order("one", "go")
+    node.ask("one").result(WAIT)
+    (fact,), _ = nodes.feed.since(0)
+    assert (fact.number, fact.source, fact.level, fact.text, fact.subject) == (1, "one", "good", "hello", b"x")
+    assert nodes.feed.pictures == {}
