@@ -1,0 +1,232 @@
+"""The record of a bulk run: made from what the client and the broker saw, read back with care, put into words.
+
+The rules of this file:
+
+- A record is the JSON object of schema ``roundhouse.run/1``; its keys are a contract with whoever reads run files.
+- What was not measured is null (``planned_us`` without a rate, ``legs_us`` of tasks that no broker here has seen),
+  never zero and never left out.
+- What is read back may come from anywhere: it has every key with the right type or it is refused with the reason.
+  Keys that are not known here are ignored, so a newer version's files can be shown.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated, Literal, TypedDict, cast
+
+import zmq
+
+from engine import __version__
+from engine.parts.bulk import BulkSpec
+from engine.parts.histogram import Summary
+from engine.parts.legs import join
+from engine.parts.view import BrokerView, ClientView, LedgerView
+from engine.schema import Misfit, Range, fit
+
+SCHEMA: Literal["roundhouse.run/1"] = "roundhouse.run/1"
+MAX_RECORD = 64 * 1024  # bytes of a run file; ours have about 2,000
+
+Count = Annotated[int, Range(0, 2**53)]
+Amount = Annotated[float, Range(0, 2.0**53)]
+
+
+class Durations(TypedDict):
+    """A ``Summary`` in microseconds."""
+
+    min: Amount
+    mean: Amount
+    p50: Amount
+    p90: Amount
+    p95: Amount
+    p99: Amount
+    p999: Amount
+    max: Amount
+
+
+Legs = TypedDict("Legs", {"client": Durations, "backlog": Durations, "worker": Durations, "return": Durations})
+
+
+class Books(TypedDict):
+    """The client's ledger in tasks."""
+
+    sent: Count
+    succeeded: Count
+    failed: Count
+    in_flight: Count
+    queued: Count
+    dropped: Count
+    balanced: bool
+
+
+class RunRecord(TypedDict):
+    """One run, as it is printed with ``--json`` and kept in a file."""
+
+    schema: Literal["roundhouse.run/1"]
+    kind: Literal["ping", "data"]
+    system: str
+    transport: str
+    requested: Count
+    sent: Count
+    succeeded: Count
+    failed: dict[str, Count]  # kind of failure → tasks
+    elapsed_s: Amount
+    rate_per_s: Amount  # tasks that succeeded, a second
+    bytes: Count  # of payload received
+    in_flight: Count  # the most that could be out at once
+    service_us: Durations  # from sending to the reply
+    planned_us: Durations | None  # from when sending was due
+    legs_us: Legs | None
+    ledger: Books
+    verdict: Literal["pass", "fail"]
+    started_at: str  # RFC 3339 with offset
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A run that is about to begin; make it just before, so that both clocks are read at the start."""
+
+    system: str
+    transport: str  # tcp, inproc, ipc
+    spec: BulkSpec
+    started: datetime = field(default_factory=lambda: datetime.now(UTC).astimezone())
+    since: float = field(default_factory=time.monotonic)  # samples from before belong to an earlier run
+
+    def document(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> RunRecord:
+        """The run so far or at its end. ``broker``: its picture where it is at hand, for the legs.
+
+        Raises ValueError where the client has had no run.
+        """
+        run = client.run
+        if run is None:
+            raise ValueError("the client has had no run")
+        ours = [leg for leg in client.legs if leg.sent >= self.since]
+        legs = join(client_id, ours, broker.legs) if broker else None
+        return RunRecord(
+            schema=SCHEMA,
+            kind=self.spec.kind,
+            system=self.system,
+            transport=self.transport,
+            requested=self.spec.n,
+            sent=run.sent,
+            succeeded=run.ledger.succeeded,
+            failed=dict(run.ledger.failed),
+            elapsed_s=run.elapsed,
+            rate_per_s=run.ledger.succeeded / run.elapsed if run.elapsed > 0 else 0.0,
+            bytes=run.bytes,
+            in_flight=self.spec.in_flight,
+            service_us=_durations(run.service),
+            planned_us=_durations(run.planned) if run.planned else None,
+            legs_us=cast(Legs, {name: _durations(summary) for name, summary in legs.items()}) if legs else None,
+            ledger=_books(run.ledger),
+            verdict="pass" if run.passed else "fail",
+            started_at=self.started.isoformat(timespec="microseconds"),
+            versions=versions(),
+        )
+
+
+def versions() -> dict[str, str]:
+    """What a run depended on."""
+    return {
+        "roundhouse": __version__,
+        "python": platform.python_version(),
+        "pyzmq": zmq.__version__,
+        "libzmq": zmq.zmq_version(),
+    }
+
+
+def run_id(run: RunRecord) -> str:
+    """The name under which a run is kept: its start in UTC, so names sort by time, and its kind."""
+    started = datetime.fromisoformat(run["started_at"]).astimezone(UTC)
+    return f"{started:%Y%m%dT%H%M%S.%fZ}-{run['kind']}"
+
+
+def to_json(run: RunRecord) -> str:
+    """The record as text, one key a line, newline at the end."""
+    return json.dumps(run, indent=2, allow_nan=False) + "\n"
+
+
+def from_json(raw: bytes) -> RunRecord:
+    """A record read back. Raises ``Misfit`` with the reason for anything that is not one."""
+    if len(raw) > MAX_RECORD:
+        raise Misfit(f"larger than {MAX_RECORD} bytes")
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Misfit(f"not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        raise Misfit(f"not a run of schema {SCHEMA}")
+    run: RunRecord = fit(content, RunRecord)
+    try:
+        zoned = datetime.fromisoformat(run["started_at"]).tzinfo is not None
+        run_id(run)
+    except (ValueError, OverflowError):
+        zoned = False
+    if not zoned:
+        raise Misfit(f"expected a time with its offset from UTC, got {run['started_at'][:40]!r}", "started_at")
+    return run
+
+
+def summary(run: RunRecord) -> str:
+    """The seed's table of results, then rate, latencies, ledger and verdict; a line each, newline at the end."""
+    rows = [
+        f"{'type':<10}{'# total':>12}{'# success':>12}",
+        f"{run['kind']:<10}{run['sent']:>12}{run['succeeded']:>12}",
+        "",
+        f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s",
+    ]
+    if run["service_us"]["max"] > 0:
+        rows.append(f"latency   {_percentiles(run['service_us'])}")
+    if run["planned_us"] is not None:
+        rows.append(f"planned   {_percentiles(run['planned_us'])}")
+    if run["legs_us"] is not None:
+        legs = cast(dict[str, Durations], run["legs_us"])
+        rows.append("legs p50  " + "  ".join(f"{name} {_duration(of['p50'])}" for name, of in legs.items()))
+    if run["failed"]:
+        rows.append("failed    " + ", ".join(f"{kind} {n}" for kind, n in run["failed"].items()))
+    rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]
+    return "\n".join(rows) + "\n"
+
+
+def _durations(of: Summary) -> Durations:
+    return cast(Durations, {name: round(value, 3) for name, value in of._asdict().items()})
+
+
+def _books(of: LedgerView) -> Books:
+    return Books(
+        sent=of.sent,
+        succeeded=of.succeeded,
+        failed=sum(n for _, n in of.failed),
+        in_flight=of.in_flight,
+        queued=of.queued,
+        dropped=of.dropped,
+        balanced=of.balanced,
+    )
+
+
+def _percentiles(of: Durations) -> str:
+    return f"p50 {_duration(of['p50'])}  p95 {_duration(of['p95'])}  p99 {_duration(of['p99'])}"
+
+
+def _duration(us: float) -> str:
+    if us < 1000:
+        return f"{us:.0f} µs"
+    return f"{us / 1e3:.2f} ms" if us < 1e6 else f"{us / 1e6:.2f} s"
+
+
+def _equation(of: Books) -> str:
+    right = " + ".join(
+        f"{of[key]} {words}"  # type: ignore[literal-required]
+        for key, words in [
+            ("succeeded", "succeeded"),
+            ("failed", "failed"),
+            ("in_flight", "in flight"),
+            ("queued", "queued"),
+            ("dropped", "dropped"),
+        ]
+    )
+    return f"{of['sent']} sent {'=' if of['balanced'] else '≠'} {right}"

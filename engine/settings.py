@@ -1,0 +1,296 @@
+"""What an operator can set, where it comes from, and what is wrong with it.
+
+The rules of this file:
+
+- A setting is taken from the flags, else from the environment, else from the one TOML file, else it has its default.
+- A variable is ``ROUNDHOUSE_`` + table + ``_`` + key, in capitals: ``ROUNDHOUSE_POOL_WORKERS``. A key that stands in no
+  table has just its own name: ``ROUNDHOUSE_THEME``. Lists are written with commas. ``[keymap]`` is the file's alone.
+- The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options.
+- Whatever is wrong is named with file and line (or variable, or flag), what was expected and the nearest right word.
+  Everything wrong is found in one go, also a value that something else overrides.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+import platformdirs
+
+from engine.parts.limits import MAX_FRAME, MAX_SLOTS
+from engine.schema import Misfit, OneOf, Range, fit, nearest, parse
+
+PREFIX = "ROUNDHOUSE_"
+MAX_FILE = 256 * 1024  # bytes of the configuration file
+
+Place = tuple[str, ...]
+"""Where a setting stands in the file: ``("theme",)`` or ``("pool", "workers")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Every file and folder that is used. Nothing is made before it is needed."""
+
+    config: Path  # the one configuration file
+    themes: Path  # the user's own themes, *.toml
+    state: Path  # what must survive a restart
+    runs: Path  # one JSON file a run
+    history: Path  # what was typed on the console's command line
+    log: Path
+
+    @classmethod
+    def of_user(cls) -> Paths:
+        """As the platform wants it (``XDG_CONFIG_HOME``, ``XDG_STATE_HOME`` … where those are the custom)."""
+        config = platformdirs.user_config_path("roundhouse", appauthor=False)
+        state = platformdirs.user_state_path("roundhouse", appauthor=False)
+        log = platformdirs.user_log_path("roundhouse", appauthor=False)
+        return cls(
+            config=config / "roundhouse.toml",
+            themes=config / "themes",
+            state=state,
+            runs=state / "runs",
+            history=state / "history",
+            log=log / "roundhouse.log",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The workers that this process starts for itself."""
+
+    workers: Annotated[int, Range(0, 10_000)] = 10
+    slots: Annotated[int, Range(1, MAX_SLOTS)] = 10  # of each worker
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A bulk run for which nothing else was asked."""
+
+    count: Annotated[int, Range(1, 100_000_000)] = 100
+    in_flight: Annotated[int, Range(1, 1_000_000)] = 10
+    timeout: Annotated[float, Range(0.001, 3600)] = 5.0  # seconds, of each task
+    bytes: Annotated[int, Range(1, MAX_FRAME // 2)] = 1024  # of each bulkdata task
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that was set or left at its default."""
+
+    system: str
+    theme: str
+    readonly: bool
+    pool: Pool
+    run: Run
+    keymap: dict[str, str]  # binding id → keys, as Textual takes it
+    options: Mapping[str, Any]  # system name → that system's options
+    paths: Paths
+
+    @property
+    def config_folder(self) -> Path:
+        """Where the configuration file and the user's themes are."""
+        return self.paths.config.parent
+
+    @property
+    def state_folder(self) -> Path:
+        """Where runs and the command history are."""
+        return self.paths.state
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong: ``where`` is ``file:line``, a variable or a flag."""
+
+    where: str
+    text: str
+
+    def __str__(self) -> str:
+        """On one line, safe to show on a terminal: names and values come from a file."""
+        return "".join(c if c.isprintable() else "\ufffd" for c in f"{self.where}: {self.text}")
+
+
+class Wrong(ValueError):
+    """The settings can not be used; ``problems`` holds everything that is wrong, at least one."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+class Flag(NamedTuple):
+    """A setting given on the command line: ``name`` as the operator typed it, ``text`` still unread."""
+
+    place: Place
+    name: str
+    text: str
+
+
+def read_settings(
+    paths: Paths, systems: Mapping[str, type[Any]], environ: Mapping[str, str], flags: list[Flag] | None = None
+) -> Settings:
+    """Read the file and apply environment and flags. ``systems``: name → options dataclass, the default system first.
+
+    Raises ``Wrong``. A file that does not exist is an empty one.
+    """
+    return _Reading(paths, systems).settings(environ, flags or [])
+
+
+@dataclass
+class _Reading:
+    """One pass over all sources; later ones override earlier ones."""
+
+    paths: Paths
+    systems: Mapping[str, type[Any]]
+    found: dict[Place, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    lines: dict[Place, int] = field(default_factory=dict)
+
+    def settings(self, environ: Mapping[str, str], flags: list[Flag]) -> Settings:
+        types = self._types()
+        self._file(types)
+        self._environ(types, environ)
+        for flag in flags:
+            self._take(flag.place, parse(flag.text, types[flag.place]), types, flag.name)
+        options = {name: self._table(name, cls) for name, cls in self.systems.items()}
+        if self.problems:
+            raise Wrong(self.problems)
+        return Settings(
+            system=self.found.get(("system",), next(iter(self.systems))),
+            theme=self.found.get(("theme",), "midnight"),
+            readonly=self.found.get(("readonly",), False),
+            pool=self._table("pool", Pool),
+            run=self._table("run", Run),
+            keymap={place[1]: keys for place, keys in self.found.items() if place[0] == "keymap"},
+            options=MappingProxyType(options),
+            paths=self.paths,
+        )
+
+    def _types(self) -> dict[Place, Any]:
+        """Every setting and its type."""
+        types: dict[Place, Any] = {
+            ("system",): Annotated[str, OneOf(tuple(self.systems))],
+            ("theme",): str,
+            ("readonly",): bool,
+        }
+        for table, cls in [("pool", Pool), ("run", Run), *self.systems.items()]:
+            hints = get_type_hints(cls, include_extras=True)
+            types.update({(table, item.name): hints[item.name] for item in fields(cls) if item.init})
+        return types
+
+    def _file(self, types: dict[Place, Any]) -> None:
+        content = self._content()
+        tables = {place[0] for place in types if len(place) == 2} | {"keymap"}
+        for name, value in content.items():
+            if name in tables:
+                self._file_table(name, value, types)
+            elif isinstance(value, dict) and (name,) not in types:
+                self._wrong(self._line(name), f"[{name}]: no such table{nearest(name, tables)}")
+            else:
+                self._take((name,), value, types, self._line(name))
+
+    def _file_table(self, name: str, value: object, types: dict[Place, Any]) -> None:
+        try:
+            table = fit(value, dict)
+        except Misfit as misfit:
+            self._wrong(self._line(name), f"[{name}]: {misfit}")
+            return
+        for key, item in table.items():
+            self._take((name, key), item, types, self._line(name, key))
+
+    def _content(self) -> dict[str, Any]:
+        """The file as TOML gives it, empty where there is none or it can not be read at all."""
+        path = self.paths.config
+        try:
+            with path.open("rb") as file:
+                raw = file.read(MAX_FILE + 1)
+            if len(raw) > MAX_FILE:
+                self._wrong(str(path), f"larger than {MAX_FILE} bytes")
+                return {}
+            text = raw.decode()
+            content = tomllib.loads(text)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            self._wrong(str(path), error.strerror or str(error))
+        except UnicodeDecodeError as error:
+            self._wrong(f"{path}:{raw[: error.start].count(10) + 1}", "not UTF-8 text")
+        except RecursionError:
+            self._wrong(str(path), "nested too deeply")
+        except ValueError as error:  # not TOML, or an integer of thousands of digits
+            line = re.search(r"at line (\d+)", str(error))
+            self._wrong(f"{path}:{line[1]}" if line else str(path), str(error))
+        else:
+            self.lines = key_lines(text)
+            return content
+        return {}
+
+    def _environ(self, types: dict[Place, Any], environ: Mapping[str, str]) -> None:
+        places = {PREFIX + "_".join(place).upper(): place for place in types}
+        for name in sorted(name for name in environ if name.startswith(PREFIX)):
+            if name in places:
+                self._take(places[name], parse(environ[name], types[places[name]]), types, name)
+            else:
+                self._wrong(name, f"no such setting{nearest(name, places)}")
+
+    def _take(self, place: Place, value: object, types: dict[Place, Any], where: str) -> None:
+        *table, key = place
+        shown = f"[{table[0]}] {key}" if table else key
+        wanted = str if table == ["keymap"] else types.get(place)
+        if wanted is None:
+            others = [other[-1] for other in types if list(other[:-1]) == table]
+            self._wrong(where, f"{shown}: no such key{nearest(key, others)}")
+            return
+        try:
+            self.found[place] = fit(value, wanted)
+        except Misfit as misfit:
+            self._wrong(where, f"{shown}: {misfit}")
+
+    def _table(self, name: str, cls: type[Any]) -> Any:
+        """A table's dataclass; what only its own check can see (two values that contradict) is a problem too."""
+        given = {place[1]: value for place, value in self.found.items() if len(place) == 2 and place[0] == name}
+        try:
+            return cls(**given)
+        except ValueError as error:
+            self._wrong(self._line(name), f"[{name}]: {error}")
+            return None
+
+    def _line(self, *place: str) -> str:
+        line = self.lines.get(place)
+        return f"{self.paths.config}:{line}" if line else str(self.paths.config)
+
+    def _wrong(self, where: str, text: str) -> None:
+        self.problems.append(Problem(where, text))
+
+
+def key_lines(text: str) -> dict[Place, int]:
+    """The line, from 1, on which each table and each key in it begins, of a valid TOML text.
+
+    ``tomllib`` does not tell. But a statement is valid TOML by itself and no true part of it is, so the text is cut
+    into statements by parsing ever more lines until they are one. One that begins with a bracket opens a table.
+    """
+    lines: dict[Place, int] = {}
+    table: Place = ()
+    begun, pending = 1, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        pending += line + "\n"
+        try:
+            statement = tomllib.loads(pending)
+        except tomllib.TOMLDecodeError:
+            continue
+        header = pending.lstrip().startswith("[")
+        for place in _places(statement):
+            lines.setdefault(place if header else (table + place)[:2], begun)
+            table = place if header else table
+        begun, pending = number + 1, ""
+    return lines
+
+
+def _places(content: Mapping[str, Any]) -> Iterator[Place]:
+    """Every key of a table and of the tables in it, outer ones first."""
+    for key, value in content.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, inner) for inner in value)

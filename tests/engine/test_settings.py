@@ -1,0 +1,231 @@
+"""Where a setting comes from and how a wrong one is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engine.settings import MAX_FILE, Flag, Paths, Pool, Run, Settings, Wrong, key_lines, read_settings
+
+
+@dataclass(frozen=True)
+class Options:
+    """A system's options as any protocol may have them."""
+
+    bind: tuple[str, ...] = ()
+    low: float = 1.0
+    high: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError("low must not be above high")
+
+
+SYSTEMS = {"roundrobin": Options, "pingpong": Options}
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    state = tmp_path / "state"
+    return Paths(tmp_path / "r.toml", tmp_path / "themes", state, state / "runs", state / "history", state / "log")
+
+
+def read(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *flags: Flag) -> Settings:
+    paths.config.write_text(text)
+    return read_settings(paths, SYSTEMS, environ or {}, list(flags))
+
+
+def wrong(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *flags: Flag) -> list[str]:
+    with pytest.raises(Wrong) as caught:
+        read(paths, text, environ, *flags)
+    return [line.replace(str(paths.config), "FILE") for line in str(caught.value).split("\n")]
+
+
+def test_defaults_without_a_file(paths: Paths) -> None:
+    settings = read_settings(paths, SYSTEMS, {"HOME": "/"})
+    assert settings.system == "roundrobin"
+    assert settings.pool == Pool(workers=10, slots=10)
+    assert settings.run == Run(count=100, in_flight=10, timeout=5.0, bytes=1024)
+    assert settings.keymap == {}
+    assert not settings.readonly
+    assert dict(settings.options) == {"roundrobin": Options(), "pingpong": Options()}
+    assert settings.config_folder == paths.config.parent
+    assert settings.state_folder == paths.state
+
+
+def test_every_table_of_the_file(paths: Paths) -> None:
+    text = """
+        system = "pingpong"
+        theme = "paper"
+        readonly = true
+        pool = { workers = 3 }
+        [run]
+        timeout = 2
+        [keymap]
+        quit = "q,ctrl+q"
+        [roundrobin]
+        bind = ["tcp://127.0.0.1:7000"]
+        high = 3
+    """
+    settings = read(paths, text)
+    assert (settings.system, settings.theme, settings.readonly) == ("pingpong", "paper", True)
+    assert settings.pool == Pool(workers=3)
+    assert settings.run == Run(timeout=2.0)
+    assert settings.keymap == {"quit": "q,ctrl+q"}
+    assert settings.options["roundrobin"] == Options(bind=("tcp://127.0.0.1:7000",), high=3.0)
+    assert settings.options["pingpong"] == Options()
+
+
+def test_environment_over_file_and_flags_over_both(paths: Paths) -> None:
+    text = "[pool]\nworkers = 1\nslots = 1\n[run]\ncount = 1"
+    environ = {
+        "ROUNDHOUSE_POOL_WORKERS": "2",
+        "ROUNDHOUSE_POOL_SLOTS": "2",
+        "ROUNDHOUSE_READONLY": "yes",
+        "ROUNDHOUSE_ROUNDROBIN_BIND": "tcp://a:1, tcp://b:2",
+    }
+    settings = read(paths, text, environ, Flag(("pool", "slots"), "--slots", "3"))
+    assert settings.pool == Pool(workers=2, slots=3)
+    assert settings.run.count == 1
+    assert settings.readonly
+    assert settings.options["roundrobin"].bind == ("tcp://a:1", "tcp://b:2")
+
+
+def test_everything_wrong_is_named_at_once(paths: Paths) -> None:
+    text = """\
+thme = "paper"
+system = "roundrobbin"
+readonly = "yes"
+
+[pool]
+# how many
+wrkers = 10
+slots = 0
+
+[pol]
+x = 1
+
+[run]
+timeout = nan
+bytes = [
+  1,
+]
+
+[roundrobin]
+low = 5
+
+[keymap]
+quit = 3
+"""
+    environ = {"ROUNDHOUSE_POOL_WORKER": "1", "ROUNDHOUSE_RUN_COUNT": "many"}
+    assert wrong(paths, text, environ, Flag(("run", "in_flight"), "--in-flight", "-1")) == [
+        "FILE:1: thme: no such key; did you mean theme?",
+        "FILE:2: system: expected plain text that is one of roundrobin, pingpong, got 'roundrobbin'; "
+        "did you mean roundrobin?",
+        "FILE:3: readonly: expected true or false, got 'yes'",
+        "FILE:7: [pool] wrkers: no such key; did you mean workers?",
+        "FILE:8: [pool] slots: expected a whole number from 1 to 100000, got 0",
+        "FILE:10: [pol]: no such table; did you mean pool?",
+        "FILE:14: [run] timeout: expected a number from 0.001 to 3600, got nan",
+        "FILE:15: [run] bytes: expected a whole number from 1 to 2097152, got [1]",
+        "FILE:23: [keymap] quit: expected plain text, got 3",
+        "ROUNDHOUSE_POOL_WORKER: no such setting; did you mean ROUNDHOUSE_POOL_WORKERS?",
+        "ROUNDHOUSE_RUN_COUNT: [run] count: expected a whole number from 1 to 100000000, got 'many'",
+        "--in-flight: [run] in_flight: expected a whole number from 1 to 1000000, got -1",
+        "FILE:19: [roundrobin]: low must not be above high",
+    ]
+
+
+def test_an_overridden_value_must_still_be_right(paths: Paths) -> None:
+    assert wrong(paths, "[pool]\nslots = 0", {"ROUNDHOUSE_POOL_SLOTS": "5"}) == [
+        "FILE:2: [pool] slots: expected a whole number from 1 to 100000, got 0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"[pool]\nworkers 3\n", "FILE:2: Expected '=' after a key in a key/value pair (at line 2, column 9)"),
+        (b"a = '\xff'", "FILE:1: not UTF-8 text"),
+        (b"\n\na = '\xc3\x28'", "FILE:3: not UTF-8 text"),
+        (b"#" * (MAX_FILE + 1), f"FILE: larger than {MAX_FILE} bytes"),
+        (b"pool = 3", "FILE:1: [pool]: expected a table, got 3"),
+        (b"[[pool]]\nworkers = 3", "FILE:1: [pool]: expected a table, got [{'workers': 3}]"),
+        (b"[theme]\nx = 1", "FILE:1: theme: expected plain text, got {'x': 1}"),
+        (b'"\\u001b[2J" = 1', "FILE:1: \ufffd[2J: no such key"),
+        (b"theme = 0x" + b"f" * 9999, "FILE:1: theme: expected plain text, got a number of thousands of digits"),
+        (b"a = " + b"[" * 20_000 + b"]" * 20_000, "FILE: nested too deeply"),
+    ],
+)
+def test_files_that_can_not_be_used(paths: Paths, content: bytes, problem: str) -> None:
+    paths.config.write_bytes(content)
+    with pytest.raises(Wrong) as caught:
+        read_settings(paths, SYSTEMS, {})
+    assert str(caught.value).replace(str(paths.config), "FILE") == problem
+
+
+def test_a_number_that_python_does_not_read(paths: Paths) -> None:
+    assert "digits" in wrong(paths, "theme = " + "9" * 9999)[0]
+
+
+def test_a_folder_in_the_place_of_the_file(paths: Paths) -> None:
+    paths.config.mkdir()
+    with pytest.raises(Wrong, match="Is a directory"):
+        read_settings(paths, SYSTEMS, {})
+
+
+def test_lines_of_keys_through_every_way_to_write_them() -> None:
+    text = '''\
+# [not a table]
+a = """
+[nor this]
+b = 1
+"""
+"quoted key" = 1
+t.x = 1
+
+[pool] # comment
+workers = 1
+inner = { deep = { deeper = 1 } }
+slots = [
+  [1, 2],  # ]
+]
+[[list]]
+one = 1
+[[list]]
+two = 2
+[deep.er.still]
+k = 1
+'''
+    assert key_lines(text) == {
+        ("a",): 2,
+        ("quoted key",): 6,
+        ("t",): 7,
+        ("t", "x"): 7,
+        ("pool",): 9,
+        ("pool", "workers"): 10,
+        ("pool", "inner"): 11,
+        ("pool", "slots"): 12,
+        ("list",): 15,
+        ("list", "one"): 16,
+        ("list", "two"): 18,
+        ("deep",): 19,
+        ("deep", "er"): 19,
+    }
+
+
+def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path / "c")
+    monkeypatch.setattr("platformdirs.user_state_path", lambda *_, **__: tmp_path / "s")
+    monkeypatch.setattr("platformdirs.user_log_path", lambda *_, **__: tmp_path / "l")
+    assert Paths.of_user() == Paths(
+        config=tmp_path / "c/roundhouse.toml",
+        themes=tmp_path / "c/themes",
+        state=tmp_path / "s",
+        runs=tmp_path / "s/runs",
+        history=tmp_path / "s/history",
+        log=tmp_path / "l/roundhouse.log",
+    )
+    assert list(tmp_path.iterdir()) == []
