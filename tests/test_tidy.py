@@ -1,0 +1,243 @@
+"""The habits of the house, held by the tests themselves."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted(path.relative_to(ROOT) for top in ("engine", "console") for path in (ROOT / top).rglob("*.py"))
+TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
+
+LINES = 400  # of a file
+BODY = 70  # lines of a function, without its decorators
+
+IMPURE = {
+    "engine/drive/": "sockets, threads and disks live here",
+    "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
+    "engine/lab.py": "waits, for whoever calls it, until threads have done what they were told",
+    "engine/load.py": "stamps a run with its time and the versions that made it",
+    "tests/engine/drive/": "",
+    "tests/loopback/": "",
+    "tests/terminal/": "",
+    "tests/interop/": "",
+    "tests/bench/": "",
+}
+WIRES = {"zmq", "socket", "selectors", "select", "socketserver"}
+CLOCKS = {
+    f"{module}.{name}{unit}"
+    for module, names in {
+        "time": ("time", "monotonic", "perf_counter", "process_time", "sleep"),
+        "asyncio": ("sleep",),
+        "datetime": ("now", "utcnow", "today"),
+        "date": ("today",),
+    }.items()
+    for name in names
+    for unit in ("", "_ns")
+}
+
+# A folder that only exists on somebody's machine. Relative paths and addresses have something before the slash.
+MACHINE = re.compile(rb"(?<![\w.~:}*/-])/(?:home|Users|root|work|mnt|tmp|private)/\w|[A-Z]:\\Users\\")
+
+LINT = "from importlinter.cli import lint_imports_command as lint; lint()"
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"), str(path))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def mirror(source: Path) -> Path:
+    return Path("tests", source.parent, f"test_{source.stem.strip('_')}.py")
+
+
+def run(*command: str, at: Path = ROOT) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, *command], cwd=at, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+# ---- size and place -------------------------------------------------------------------------------------------------
+
+
+def test_there_is_something_to_check() -> None:
+    assert Path("engine/core.py") in SOURCES and Path("tests/test_tidy.py") in TESTS
+
+
+def test_source_files_are_short() -> None:
+    lines = {str(path): len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {path: n for path, n in lines.items() if n > LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{path}:{function.lineno} {function.name}"
+        for path in SOURCES
+        for function in functions(path)
+        if (function.end_lineno or 0) - function.lineno + 1 > BODY
+    ]
+    assert long == []
+
+
+def test_every_source_file_has_its_test_file() -> None:
+    """An ``__init__.py`` that defines nothing needs none."""
+    wanted = [path for path in SOURCES if path.name != "__init__.py" or any(functions(path))]
+    assert [f"{path} wants {mirror(path)}" for path in wanted if mirror(path) not in TESTS] == []
+
+
+def test_every_test_file_holds_a_test() -> None:
+    empty = [
+        str(path)
+        for path in TESTS
+        if path.name.startswith("test_")
+        and not any(function.name.startswith("test_") for function in functions(path))
+        and "TestCase" not in (ROOT / path).read_text(encoding="utf-8")  # hypothesis: Machine.TestCase
+    ]
+    assert empty == []
+
+
+# ---- clocks, sockets, machines --------------------------------------------------------------------------------------
+
+
+def impurities(tree: ast.Module) -> list[str]:
+    """Every clock read, sleep and socket library in a module, with its line."""
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names):
+                bad = [name.name for name in names if name.name.split(".")[0] in WIRES]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                wires = module.split(".")[0] in WIRES
+                bad = [f"{module}.{n.name}" for n in names if wires or f"{module}.{n.name}" in CLOCKS]
+            case (
+                ast.Attribute(value=ast.Name(owner), attr=name)
+                | ast.Attribute(value=ast.Attribute(attr=owner), attr=name)
+            ):
+                bad = [f"{owner}.{name}"] if f"{owner}.{name}" in CLOCKS else []
+            case _:
+                continue
+        found += [f"{node.lineno}: {name}" for name in bad]
+    return found
+
+
+def test_sleeps_sockets_and_the_real_clock_stay_where_they_belong() -> None:
+    bad = {
+        str(path): found
+        for path in (*SOURCES, *TESTS)
+        if not path.as_posix().startswith(tuple(IMPURE)) and (found := impurities(tree_of(path)))
+    }
+    assert bad == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import zmq.error",
+        "from socket import socket",
+        "from time import sleep",
+        "time.monotonic_ns()",
+        "at = clock or time.time",
+        "datetime.datetime.now()",
+        "datetime.now(UTC)",
+        "await asyncio.sleep(1)",
+    ],
+)
+def test_an_impurity_is_seen(line: str) -> None:
+    assert len(impurities(ast.parse(line))) == 1
+    assert impurities(ast.parse("from datetime import UTC, datetime\nsleep_of(job.time)\nimport zmqish")) == []
+
+
+def test_no_tracked_file_names_a_place_on_somebodys_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a checkout")
+    bad = []
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        path = ROOT / name
+        if path.is_file():  # else deleted and not yet committed
+            lines = path.read_bytes().splitlines()
+            bad += [f"{name}:{i} {line!r}" for i, line in enumerate(lines, 1) if MACHINE.search(line)]
+    assert bad == []
+
+
+def test_a_machine_path_is_seen() -> None:
+    for slash in ("", " ", '"', "="):
+        assert MACHINE.search(f"{slash}{'/'}home/somebody/x".encode())
+    for fine in ("tests/work/x", "https://example.org/home/x", "~/tmp/x", "/homely/x", "{root}/tmp/x"):
+        assert not MACHINE.search(fine.encode())
+
+
+# ---- tools ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("-m", "ruff", "check"), id="ruff"),
+        pytest.param(("-m", "ruff", "format", "--check"), id="format"),
+        pytest.param(("-m", "mypy"), id="mypy"),
+        pytest.param(("-c", LINT), id="imports"),
+    ],
+)
+def test_tools_are_content(command: tuple[str, ...]) -> None:
+    status, output = run(*command)
+    assert status == 0, output
+
+
+def layered(root: Path) -> list[str]:
+    """A copy of the package with every layer of the import contracts, empty; returns the contracts' names."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (root / "pyproject.toml").write_text(text, encoding="utf-8")
+    contracts = tomllib.loads(text)["tool"]["importlinter"]["contracts"]
+    names = {name for contract in contracts for layer in contract.get("layers", ()) for name in layer.split(" | ")}
+    for name in sorted(names | {"engine", "engine.protocols.one", "engine.protocols.two"}):
+        folder = root.joinpath(*name.split("."))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "__init__.py").touch()
+    return [str(contract["name"]) for contract in contracts]
+
+
+def test_import_contracts_hold_where_nothing_is_imported(tmp_path: Path) -> None:
+    layered(tmp_path)
+    status, output = run("-c", LINT, "--no-cache", at=tmp_path)
+    assert status == 0, output
+
+
+def test_every_import_contract_catches_what_it_forbids(tmp_path: Path) -> None:
+    names = layered(tmp_path)
+    wrongs = {
+        "engine/core": "import engine.lab",
+        "engine/parts": "import engine.protocols.one",
+        "engine/sim": "import engine.drive",
+        "engine/protocols/one": "import engine.protocols.two",
+        "engine/protocols/two": "import time\nimport zmq.error\nfrom random import Random",
+        "engine/drive": "from textual.app import App",
+    }
+    for module, text in wrongs.items():
+        (tmp_path / module / "wrong.py").write_text(text, encoding="utf-8")
+    status, output = run("-c", LINT, "--no-cache", at=tmp_path)
+    assert status == 1, output
+    said = re.sub(r"\s+", " ", output)
+    assert [name for name in names if f"{name} BROKEN" not in said] == []
+    for importer, imported in (
+        ("engine.core.wrong", "engine.lab"),
+        ("engine.parts.wrong", "engine.protocols.one"),
+        ("engine.sim.wrong", "engine.drive"),
+        ("engine.protocols.one.wrong", "engine.protocols.two"),
+        ("engine.protocols.two.wrong", "time"),
+        ("engine.protocols.two.wrong", "zmq"),
+        ("engine.protocols.two.wrong", "random"),
+        ("engine.drive.wrong", "textual"),
+    ):
+        assert f"{importer} -> {imported} " in said, output
