@@ -123,7 +123,17 @@ class Exit(NamedTuple):
     failed: bool = False
 
 
-Command = Send | Start | Cancel | Reopen | Note | Exit
+class Save(NamedTuple):
+    """Keep these bytes beyond this process, under the user's state directory; ``name`` is a plain word.
+
+    What was kept last under a name is given to a core's maker as ``saved`` when the program starts again.
+    """
+
+    name: str
+    content: bytes
+
+
+Command = Send | Start | Cancel | Reopen | Note | Save | Exit
 
 # ---- orders that more than one core takes -----------------------------------------------------------------------
 
@@ -144,8 +154,20 @@ class Leave(NamedTuple):
     """Worker: finish what is held, say goodbye, exit."""
 
 
+class Slow(NamedTuple):
+    """Worker: answer every task so many seconds after it came, to show what a slow worker does; 0: at once."""
+
+    seconds: float
+
+
 class StopRun(NamedTuple):
     """Client: send nothing more; what is in flight may still be answered."""
+
+
+class ClockSet(NamedTuple):
+    """Wall time is ``now + offset`` seconds since the epoch: for cores whose protocol sends wall times (004)."""
+
+    offset: float
 
 
 # ---- the contract -----------------------------------------------------------------------------------------------

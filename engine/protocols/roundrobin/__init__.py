@@ -1,0 +1,43 @@
+"""Round robin (seed 000): one ROUTER, workers by least recent use, a backlog in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.core import Seat, Socket, System
+from engine.protocols.roundrobin.broker import Broker
+from engine.protocols.roundrobin.client import Client
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.worker import Worker
+
+ENDPOINT = "tcp://127.0.0.1:6714"
+
+
+def _broker(options: Options, endpoints: Sequence[str]) -> Seat:
+    """The original's peers address the broker by the string that they connect to, so that is its routing id."""
+    socket = Socket("router", bind=tuple(endpoints), routing_id=endpoints[0].encode())
+    return Seat(Broker(options), (socket,))
+
+
+def _peer(endpoint: str, nonce: int) -> Socket:
+    return Socket("dealer", connect=(endpoint,), routing_id=f"{endpoint}:{nonce}".encode())
+
+
+def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
+    return Seat(Worker(options, slots, seed=nonce), (_peer(endpoint, nonce),))
+
+
+def _client(options: Options, endpoint: str, nonce: int) -> Seat:
+    return Seat(Client(options), (_peer(endpoint, nonce),))
+
+
+SYSTEM = System(
+    name="roundrobin",
+    seed="000",
+    title="Round robin",
+    endpoint=ENDPOINT,
+    options=Options,
+    broker=_broker,
+    worker=_worker,
+    client=_client,
+)

@@ -1,0 +1,173 @@
+"""The round robin client: sends tasks to the broker and judges the replies.
+
+The rules of this file:
+
+- PING, PONG, then tasks; without a PONG for ``expiry`` the link opens anew, and what is out meanwhile times out.
+- A ping has an id of 8 bytes, a stream request one of 4, as the original's; both count up over all runs, so a reply
+  to an earlier run is known as late.
+- A stream is right when every byte of it is: each record's offset, each payload byte, the sum, the end.
+- One run at a time.
+"""
+
+from __future__ import annotations
+
+from engine.core import Command, Event, Frames, Note, Ordered, Paused, Received, Send, Started, StopRun, Unsent, Woken
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.legs import ClientLegs, sampled
+from engine.parts.view import ClientView
+from engine.parts.violations import Violations
+from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.link import Link
+from engine.protocols.roundrobin.options import Options
+
+BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
+STREAM_BYTES = 1024  # asked for where a run does not say
+ID_BYTES = {"ping": 8, "data": 4}
+
+
+class Client:
+    """The core of the client's role. Orders: ``BulkSpec`` (start a run), ``StopRun``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.link = Link(options.heartbeat, options.expiry)
+        self.violations = Violations()
+        self.legs = ClientLegs()
+        self.bulk: Bulk | None = None
+        self.late = self.unsent = 0
+        self._size = STREAM_BYTES
+        self._base = 0  # the id of the run's task 0
+        self._noted: dict[bytes, float] = {}  # sampled ids that are out, and when they were sent
+
+    # ---- the contract --------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event; see ``engine.core``."""
+        out: list[Command] = []
+        match event:
+            case Received(messages):
+                for frames in messages:
+                    self._receive(frames, now, out)
+            case Woken():
+                if self.bulk is not None:
+                    self.bulk.expire(now)
+                out += self.link.tick(now)
+            case Started():
+                out += self.link.open(now)
+            case Ordered(BulkSpec() as spec):
+                self._begin(spec, now, out)
+            case Ordered(StopRun()):
+                if self.bulk is not None:
+                    self.bulk.stop(now)
+            case Unsent(frames):
+                self._unsent(frames, now)
+            case Paused():
+                pass
+            case _:
+                raise TypeError(f"a round robin client takes no {event!r}")
+        self._pump(now, out)
+        return out
+
+    def wake_at(self) -> float:
+        """The next heartbeat, or the run's next task or timeout."""
+        at = self.link.wake_at()
+        return at if self.bulk is None else min(at, self.bulk.wake_at())
+
+    def check(self) -> None:
+        """The run's books balance."""
+        if self.bulk is not None:
+            self.bulk.check()
+
+    def snapshot(self, now: float) -> ClientView:
+        """The link and the newest run."""
+        return ClientView(
+            at=now,
+            linked=self.link.up,
+            run=None if self.bulk is None else self.bulk.view(now),
+            late=self.late,
+            legs=self.legs.view(),
+            terms=(
+                ("links", str(self.link.number)),
+                ("violations", str(self.violations.total)),
+                ("unsent", str(self.unsent)),
+            ),
+        )
+
+    # ---- runs ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
+        if self.bulk is not None and self.bulk.ended is None:
+            out.append(Note("warn", "a run is going on: stop it first"))
+            return
+        if self.bulk is not None:
+            self._base += self.bulk.spec.n
+        self.bulk = Bulk(spec, now)
+        self._size = spec.size or STREAM_BYTES
+        self._noted.clear()
+
+    def _pump(self, now: float, out: list[Command]) -> None:
+        """Send what the run wants sent now."""
+        bulk = self.bulk
+        if bulk is None or not self.link.up:
+            return
+        while (task := bulk.due(now)) is not None:
+            ident = self._ident(task, ID_BYTES[bulk.spec.kind])
+            if bulk.spec.tracked and sampled(ident):
+                self._noted[ident] = now
+            if bulk.spec.kind == "ping":
+                out.append(Send(wire.ping(ident, bulk.spec.tracked)))
+            else:
+                out.append(Send(wire.stream(ident, self._size, bulk.spec.tracked)))
+
+    def _ident(self, task: int, size: int) -> bytes:
+        return ((self._base + task) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+    def _task(self, ident: bytes) -> int:
+        """The run's task under an id; a number outside the run for an id that is not of it."""
+        assert self.bulk is not None
+        size = ID_BYTES[self.bulk.spec.kind]
+        if len(ident) != size:
+            return -1
+        return (int.from_bytes(ident, "little") - self._base) & ((1 << 8 * size) - 1)
+
+    # ---- messages ------------------------------------------------------------------------------------------------
+
+    def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
+        match wire.at_peer(frames):
+            case wire.REPLY:
+                self._replied(frames, now, out)
+            case wire.LINK_PING:
+                out.append(Send(wire.link_pong(frames[3])))
+            case wire.LINK_PONG:
+                self.link.ponged(frames[3], now)
+            case wire.TASK | wire.JOINED as odd:
+                out += self.violations.add(BROKER, f"a client got a {odd.value}", now)
+            case wrong:
+                out += self.violations.add(BROKER, str(wrong), now)
+
+    def _replied(self, frames: Frames, now: float, out: list[Command]) -> None:
+        bulk, ident = self.bulk, frames[3]
+        task = -1 if bulk is None else self._task(ident)
+        if bulk is None or not bulk.out(task):
+            self.late += 1
+            return
+        fault, size = None, 0
+        if bulk.spec.kind == "data":
+            size = self._size
+            fault = data.wrong(frames[4], size) if len(frames) == 7 else "no data"
+        elif len(frames) != 6:
+            fault = "data in answer to a ping"
+        sent = self._noted.pop(ident, None)
+        if fault is not None:
+            out += self.violations.add(frames[-1], fault, now)
+            bulk.failed(task, "wrong data", now)
+            return
+        bulk.replied(task, now, size)
+        if sent is not None:
+            self.legs.note(ident, sent, now)
+
+    def _unsent(self, frames: Frames, now: float) -> None:
+        self.unsent += 1
+        if self.bulk is not None and wire.at_peer([*frames, b"", b"?"]) is wire.TASK:
+            self.bulk.failed(self._task(frames[3]), "unsent", now)

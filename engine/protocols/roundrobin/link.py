@@ -1,0 +1,78 @@
+"""A worker's or client's end of its link to the broker: link PING, PONG, silence, and a new try.
+
+- A link opens with a PING; until the PONG with the same id is there, nothing else may be sent.
+- An open link is PINGed every ``heartbeat``. While a PING is unanswered it is repeated under the same id, so at most
+  one question is ever open, and a round trip longer than a heartbeat still counts.
+- Only PONGs prove that the broker hears us. After ``expiry`` without one the socket is opened anew under the same
+  routing id and the handshake begins again, for as long as it takes.
+"""
+
+from __future__ import annotations
+
+from engine.core import NEVER, Command, Note, Reopen, Send
+from engine.protocols.roundrobin import messages as wire
+
+
+class Link:
+    """Times in monotonic seconds. ``number`` counts the links that were up, 0 before the first."""
+
+    __slots__ = (
+        "_asked_at",
+        "_expiry",
+        "_heartbeat",
+        "_ident",
+        "_ping_at",
+        "_since",
+        "heard",
+        "number",
+        "rtt",
+        "up",
+        "waits",
+    )
+
+    def __init__(self, heartbeat: float, expiry: float) -> None:
+        self._heartbeat, self._expiry = heartbeat, expiry
+        self.up = False
+        self.waits = False  # the newest PING is unanswered
+        self.number = 0
+        self.heard = 0.0  # the last PONG
+        self.rtt: float | None = None  # seconds, of the last heartbeat
+        self._ident = 0
+        self._asked_at = 0.0  # when it was sent first
+        self._ping_at = NEVER  # when the next PING is due
+        self._since = 0.0  # silence is counted from here
+
+    def open(self, now: float) -> list[Command]:
+        """Begin the handshake."""
+        self.up, self.waits, self._since = False, False, now
+        return [self.ask(now)]
+
+    def ask(self, now: float, fresh: bool = False) -> Send:
+        """A PING now: the unanswered one again, or a new one where there is none or a ``fresh`` one is wanted."""
+        if fresh or not self.waits:
+            self._ident += 1
+            self.waits, self._asked_at = True, now
+        self._ping_at = now + self._heartbeat
+        return Send(wire.link_ping(self._ident.to_bytes(8, "little")))
+
+    def ponged(self, ident: bytes, now: float) -> bool:
+        """Take a PONG; False if no PING waits for it. ``up`` and ``number`` show whether it opened the link."""
+        if not self.waits or ident != self._ident.to_bytes(8, "little"):
+            return False
+        self.waits = False
+        self.rtt, self.heard, self._since = now - self._asked_at, now, now
+        if not self.up:
+            self.up = True
+            self.number += 1
+        return True
+
+    def tick(self, now: float) -> list[Command]:
+        """What is due: a heartbeat, or after too long a silence a new socket and a new handshake."""
+        if now >= self._since + self._expiry:
+            lost: list[Command] = [Note("bad", "no PONG from the broker: linking anew")] if self.up else []
+            return [*lost, Reopen(), *self.open(now)]
+        return [self.ask(now)] if now >= self._ping_at else []
+
+    def wake_at(self) -> float:
+        """When ``tick`` has something to do."""
+        return min(self._ping_at, self._since + self._expiry) if self._ping_at != NEVER else NEVER

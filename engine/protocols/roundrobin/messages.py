@@ -1,0 +1,213 @@
+"""The wire of round robin: constants, builders, and parsers that take any list of frames.
+
+The rules of this file (README.md has the whole table):
+
+- A message starts with the address that it is to be relayed to, or with an empty frame when it is for its receiver.
+- ROUTER puts the sender's routing id in front of it. Who passes a message on moves that frame to the end, so an answer
+  finds its way back. Frames below are named by their place as the broker sees them, sender's id at 0.
+- The parsers look at shape and bounds only. They return what a message is, or in words of ours what is wrong with it;
+  they build no object, because the broker asks three times a task. Whoever asked then reads the frames by place.
+
+Numbers are little endian; ids are opaque to everyone but their maker.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from engine.core import Frames
+from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ID, MAX_ROUTING_ID, MAX_SLOTS, decimal
+
+VERSION = b"LMQv100"
+
+# commands of the link and of execution
+PING = b"\x01"
+PONG = b"\x02"
+EXEC = b"\x03"  # wants no response
+TRACKEXEC = b"\x04"  # wants one
+RESPONSE = b"\x06"
+
+# application commands; whatever is not one of the broker's own three is a task for a worker
+APP_PING = b"\x01"
+APP_INCREMENT = b"\x07"
+APP_REGISTER = b"\x08"
+APP_DEREGISTER = b"\x09"
+APP_STREAM = b"\x0a"
+
+STREAM_NAME = b"STREAM_ID"
+
+KINDS = {APP_PING: "ping", APP_STREAM: "data"}  # in our words, for show
+OTHER = "other"
+
+
+class Is(Enum):
+    """What a well-formed message is to its receiver."""
+
+    LINK_PING = "link PING"
+    LINK_PONG = "link PONG"
+    TASK = "task"
+    REPLY = "reply to a task"
+    JOIN = "REGISTER"
+    JOINED = "reply to REGISTER"
+    LEAVE = "DEREGISTER"
+    RETURN = "INCREMENT"
+
+
+# What ``is`` costs least: names of this module.
+LINK_PING, LINK_PONG, TASK, REPLY = Is.LINK_PING, Is.LINK_PONG, Is.TASK, Is.REPLY
+JOIN, JOINED, LEAVE, RETURN = Is.JOIN, Is.JOINED, Is.LEAVE, Is.RETURN
+
+_EXECUTE = (EXEC, TRACKEXEC)
+_BROKERS_OWN = {APP_INCREMENT: RETURN, APP_REGISTER: JOIN, APP_DEREGISTER: LEAVE}
+_BROKERS_OWN_FRAMES = {RETURN: 7, JOIN: 8, LEAVE: 7}
+
+
+def at_broker(frames: Frames) -> Is | str:
+    """What arrived at a broker, routing id at 0; a string says what is wrong with it.
+
+    ``[peer] "" V command id …`` is for the broker: the id at 4, an application command at 5, its arguments from 6 to
+    the empty frame that ends the message. ``[worker] client "" V 06 id (DATA) ""`` is a reply: the client at 1, the
+    id at 5.
+    """
+    n = len(frames)
+    if not 6 <= n <= MAX_FRAMES:
+        return "wrong number of frames"
+    if frames[-1] or not frames[0]:
+        return "no empty frame at the end"
+    if frames[1]:
+        return _reply_at_broker(frames, n)
+    if frames[2] != VERSION:
+        return "wrong version"
+    if not 0 < len(frames[4]) <= MAX_ID:
+        return "id of a wrong length"
+    command = frames[3]
+    if command in _EXECUTE:
+        if n == 6 or len(frames[5]) != 1:
+            return "no application command"
+        own = _BROKERS_OWN.get(frames[5])
+        if own is not None:
+            return own if n == _BROKERS_OWN_FRAMES[own] else "wrong number of frames"
+        if n > 7 and max(map(len, frames)) > MAX_FRAME:
+            return "frame too long"
+        return TASK
+    if n != 6:
+        return "wrong number of frames" if command in (PING, PONG) else "unknown command"
+    if command == PING:
+        return LINK_PING
+    return LINK_PONG if command == PONG else "unknown command"
+
+
+def _reply_at_broker(frames: Frames, n: int) -> Is | str:
+    if not 7 <= n <= 8:
+        return "wrong number of frames"
+    if frames[2] or len(frames[1]) > MAX_ROUTING_ID:
+        return "bad address in front"
+    if frames[3] != VERSION:
+        return "wrong version"
+    if frames[4] != RESPONSE:
+        return "only a response may be relayed"
+    if not 0 < len(frames[5]) <= MAX_ID:
+        return "id of a wrong length"
+    if n == 8 and len(frames[6]) > MAX_FRAME:
+        return "frame too long"
+    return REPLY
+
+
+def at_peer(frames: Frames) -> Is | str:
+    """What arrived at a worker or a client on its DEALER, no routing id; a string says what is wrong with it.
+
+    ``"" V command id …``: the id at 3. A task has its application command at 4, its arguments from 5 and ends in
+    ``"" client``; a reply is ``"" V 06 id (DATA) "" worker``.
+    """
+    n = len(frames)
+    if not 5 <= n <= MAX_FRAMES:
+        return "wrong number of frames"
+    if frames[0]:
+        return "no empty frame in front"
+    if frames[1] != VERSION:
+        return "wrong version"
+    if not 0 < len(frames[3]) <= MAX_ID:
+        return "id of a wrong length"
+    command = frames[2]
+    if n == 5:
+        if frames[4]:
+            return "no empty frame at the end"
+        return {PING: LINK_PING, PONG: LINK_PONG, RESPONSE: JOINED}.get(command, "unknown command")
+    if frames[-2] or not 0 < len(frames[-1]) <= MAX_ROUTING_ID:
+        return "no address at the end"
+    if max(map(len, frames)) > MAX_FRAME:
+        return "frame too long"
+    if command == RESPONSE:
+        return REPLY if 6 <= n <= 7 else "wrong number of frames"
+    if command not in _EXECUTE:
+        return "unknown command"
+    return TASK if n >= 7 and len(frames[4]) == 1 else "no application command"
+
+
+def slots_of(frames: Frames) -> int | None:
+    """The slots that a REGISTER at the broker offers, 1..MAX_SLOTS; None for anything else.
+
+    The original reads the number unterminated, so some peers send a NUL after it.
+    """
+    return decimal(frames[6].removesuffix(b"\0"), 1, MAX_SLOTS)
+
+
+def stream_size(frames: Frames, most: int) -> int | None:
+    """The bytes that a stream request at a worker asks for, 1..most; None for anything else."""
+    return decimal(frames[6].removesuffix(b"\0"), 1, most) if len(frames) == 9 else None
+
+
+# ---- builders ----------------------------------------------------------------------------------------------------
+# What a broker sends starts with the peer's routing id; what a peer sends on its DEALER does not.
+
+
+def link_ping(ident: bytes) -> Frames:
+    """Peer → broker, and behind a routing id broker → worker."""
+    return [b"", VERSION, PING, ident, b""]
+
+
+def link_pong(ident: bytes) -> Frames:
+    """The answer to a link PING, same id."""
+    return [b"", VERSION, PONG, ident, b""]
+
+
+def register(ident: bytes, slots: int) -> Frames:
+    """Worker → broker; answered by ``registered``."""
+    return [b"", VERSION, TRACKEXEC, ident, APP_REGISTER, b"%d" % slots, b""]
+
+
+def registered(ident: bytes) -> Frames:
+    """Broker → worker, behind its routing id."""
+    return [b"", VERSION, RESPONSE, ident, b""]
+
+
+def deregister() -> Frames:
+    """Worker → broker, no answer."""
+    return [b"", VERSION, EXEC, b"WORKER", APP_DEREGISTER, b""]
+
+
+def increment(ident: bytes) -> Frames:
+    """Worker → broker after every task and after its response, no answer."""
+    return [b"", VERSION, EXEC, ident, APP_INCREMENT, b""]
+
+
+def ping(ident: bytes, tracked: bool) -> Frames:
+    """Client → broker: the seed's ``pingt`` when tracked, else ``ping``."""
+    return [b"", VERSION, TRACKEXEC if tracked else EXEC, ident, APP_PING, b""]
+
+
+def stream(ident: bytes, size: int, tracked: bool = True) -> Frames:
+    """Client → broker: send me so many bytes."""
+    return [b"", VERSION, TRACKEXEC if tracked else EXEC, ident, APP_STREAM, STREAM_NAME, b"%d" % size, b""]
+
+
+def delivery(task: Frames) -> Frames:
+    """A task as the broker received it, for a worker: the client's address moved from the front to the end."""
+    return [*task[1:], task[0]]
+
+
+def reply(client: bytes, ident: bytes, data: bytes | None = None) -> Frames:
+    """Worker → broker: the answer to a task, with the address that it is to be relayed to in front."""
+    if data is None:
+        return [client, b"", VERSION, RESPONSE, ident, b""]
+    return [client, b"", VERSION, RESPONSE, ident, data, b""]

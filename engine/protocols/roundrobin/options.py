@@ -1,0 +1,31 @@
+"""What can be set for round robin; the configuration file's table ``[roundrobin]`` is checked against these fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of all three roles. Broker and peers of one system should agree on ``heartbeat`` and ``expiry``."""
+
+    heartbeat: float = 2.0
+    """Seconds: a broker PINGs a worker that was silent for so long; worker and client PING the broker that often."""
+
+    expiry: float = 6.0
+    """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken."""
+
+    task_deadline: float = 60.0
+    """Seconds that a worker may hold a task; after that the task has failed and its slot is free again."""
+
+    max_deliveries: int = 3
+    """How often a task is handed to a worker at most; a worker that is lost with it spends one."""
+
+    max_backlog: int = 100_000
+    """Tasks that wait for a free slot; what comes on top is dropped and counted."""
+
+    lost_shown: float = 30.0
+    """Seconds for which a lost worker stays on show, and is a worker again as soon as it is heard."""
+
+    max_stream: int = 1_048_576
+    """Bytes that a worker sends for one stream request; a larger request is answered with an aborted stream."""

@@ -1,0 +1,61 @@
+"""What an operator sees of a round robin broker, drawn from its structures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.protocols.roundrobin.table import Worker
+
+if TYPE_CHECKING:
+    from engine.protocols.roundrobin.broker import Broker
+
+LATE = 1.5  # heartbeats of silence
+
+
+def of(broker: Broker, now: float) -> BrokerView:
+    """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
+    in_flight, backlog = broker.in_flight.count, len(broker.backlog)
+    rows = [_row(broker, worker, broker.liveness.last(key), now) for key, worker in broker.workers.items()]
+    rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.lost.values()]
+    return BrokerView(
+        at=now,
+        workers=tuple(rows),
+        backlog=backlog,
+        in_flight=in_flight,
+        ledger=broker.ledger.view(in_flight, backlog),
+        counters=(
+            ("violations", broker.violations.total),
+            ("redelivered", broker.redelivered),
+            ("late", broker.late),
+            ("unsent", broker.unsent),
+            ("unpaid slots", broker.unpaid),
+        ),
+        incidents=broker.violations.newest(),
+        detail=_detail(broker),
+        legs=broker.legs.view(),
+    )
+
+
+def _row(broker: Broker, worker: Worker, heard: float, now: float) -> WorkerRow:
+    options = broker.options
+    state = worker.state(heard, LATE * options.heartbeat, now)
+    held, violations = broker.in_flight.held(worker.key), broker.violations.count(worker.key)
+    return worker.view(state, heard, options.expiry, held, violations)
+
+
+def _detail(broker: Broker) -> Detail | None:
+    key = broker.inspected
+    worker = None if key is None else broker.workers.get(key) or broker.lost.get(key)
+    if worker is None:
+        return None
+    held = broker.in_flight.of(worker.key)
+    tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in held)
+    counters = (
+        ("slots in use", worker.used),
+        ("increments owed", worker.owed),
+        ("written off", worker.written_off),
+        ("done", worker.done),
+        ("failed", worker.failed),
+    )
+    return Detail(worker.key, tasks, broker.violations.of(worker.key), counters)

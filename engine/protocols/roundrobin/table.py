@@ -1,0 +1,81 @@
+"""What a round robin broker knows of one worker, and the row that an operator sees of it."""
+
+from __future__ import annotations
+
+from engine.core import NEVER
+from engine.parts.inflight import TaskKey
+from engine.parts.view import State, WorkerRow
+
+
+class Worker:
+    """One worker of the table. ``used`` slots: one for each task that it holds and for each answer still ``owed`` an
+    INCREMENT. Times: monotonic seconds.
+    """
+
+    __slots__ = (
+        "done",
+        "failed",
+        "joined",
+        "key",
+        "leaving",
+        "lost_at",
+        "name",
+        "opened",
+        "owed",
+        "owed_at",
+        "ping_at",
+        "ping_id",
+        "row",
+        "rtt",
+        "silent_tasks",
+        "slots",
+        "used",
+        "written_off",
+    )
+
+    def __init__(self, key: bytes, name: str, slots: int, now: float) -> None:
+        self.key, self.name, self.slots, self.joined = key, name, slots, now
+        self.used = 0
+        self.owed = 0  # tasks that it answered and whose INCREMENT is still to come
+        self.owed_at = 0.0  # its last answer
+        self.silent_tasks: dict[TaskKey, None] = {}  # held, and ended by an INCREMENT alone; oldest first
+        self.written_off = 0  # tasks taken from it whose INCREMENT may still come, and frees nothing
+        self.done = self.failed = 0
+        self.leaving = False
+        self.lost_at = NEVER  # when it was lost; NEVER while it is not
+        self.opened = NEVER  # when it sent the link PING after which it has done nothing else; NEVER if it has
+        self.ping_id = 0  # of our unanswered PING, 0 for none
+        self.ping_at = 0.0
+        self.rtt: float | None = None
+        self.row: WorkerRow | None = None  # as shown last; None when something has changed since
+
+    def state(self, heard: float, late_after: float, now: float) -> State:
+        """In the operator's words; ``late_after``: seconds of silence that make it late."""
+        if self.lost_at != NEVER:
+            return "lost"
+        if self.leaving:
+            return "drain"
+        if now - heard > late_after:
+            return "late"
+        return "ready" if self.used < self.slots else "busy"
+
+    def view(self, state: State, heard: float, expiry: float, in_flight: int, violations: int) -> WorkerRow:
+        """The row, the same object as long as nothing in it changes."""
+        row = self.row
+        if row is None or row.state != state or row.violations != violations or row.heard != heard:
+            row = self.row = WorkerRow(
+                key=self.key,
+                name=self.name,
+                state=state,
+                slots=self.slots,
+                free=max(0, self.slots - self.used),
+                in_flight=in_flight,
+                done=self.done,
+                failed=self.failed,
+                violations=violations,
+                joined=self.joined,
+                heard=heard,
+                lost_at=min(self.lost_at, heard + expiry),
+                rtt=self.rtt,
+            )
+        return row

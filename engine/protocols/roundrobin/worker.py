@@ -1,0 +1,222 @@
+"""The round robin worker: registers, answers tasks, gives a slot back for each.
+
+The rules of this file (numbers are those of README.md):
+
+- LINKING: PING the broker. REGISTERING: the PONG came; REGISTER, again every heartbeat until the reply. WORKING: the
+  reply came. LEAVING: DEREGISTER and a PING were sent; what the broker sent before it read them comes before the PONG,
+  so with the PONG there and nothing held, nothing is left behind. (R10)
+- Tasks are answered in order of arrival, at once or ``Slow`` later; then an INCREMENT gives the slot back, also for a
+  task that nobody here knows how to answer. (R5)
+- A new link is a new registration with all slots free: a task held from before is answered, but its slot is gone. (R4)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Exit,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Slow,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.limits import MAX_SLOTS
+from engine.parts.view import WorkerView
+from engine.parts.violations import Violations
+from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.link import Link
+from engine.protocols.roundrobin.options import Options
+
+BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
+
+
+class State(Enum):
+    """Where the worker stands."""
+
+    LINKING = "linking"
+    REGISTERING = "registering"
+    WORKING = "working"
+    LEAVING = "leaving"
+
+
+class Worker:
+    """The core of the worker's role. Orders: ``Leave``, ``Slow``. ``seed`` makes its stream data its own."""
+
+    def __init__(self, options: Options, slots: int, seed: int) -> None:
+        self.options, self.slots = options, slots
+        self.state = State.LINKING
+        self.link = Link(options.heartbeat, options.expiry)
+        self.violations = Violations()
+        self.unknown = self.unsent = self.done = 0
+        self.delay = 0.0  # seconds from a task's arrival to its answer
+        self._held: deque[tuple[float, int, Frames]] = deque()  # (arrival, number of its link, task), oldest first
+        self._dice = data.Dice(seed)
+        self._streams = 0
+        self._increments = 0
+        self._register_at = NEVER  # when REGISTER is repeated
+        self._leave_by = NEVER  # when the goodbye is over whatever came
+
+    # ---- the contract --------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event; see ``engine.core``."""
+        out: list[Command] = []
+        match event:
+            case Received(messages):
+                for frames in messages:
+                    self._receive(frames, now, out)
+            case Woken():
+                self._tick(now, out)
+            case Started():
+                out += self.link.open(now)
+            case Ordered(Leave()):
+                self._leave(now, out)
+            case Ordered(Slow(seconds)):
+                self.delay = max(0.0, seconds)
+                self._serve(now, out)
+            case Paused(seconds):
+                if seconds >= self.options.expiry and self.state is not State.LEAVING:
+                    out.append(Note("warn", f"this worker did not run for {seconds:.1f} s: linking anew"))
+                    self._relink([Reopen(), *self.link.open(now)], out)
+            case Unsent():
+                self.unsent += 1
+            case _:
+                raise TypeError(f"a round robin worker takes no {event!r}")
+        if self.state is State.LEAVING and self._is_done(now):
+            out.append(Exit("left the broker"))
+        return out
+
+    def wake_at(self) -> float:
+        """The next heartbeat, the next repeated REGISTER, the next slowed answer, or the end of the goodbye."""
+        at = min(self.link.wake_at(), self._register_at, self._leave_by)
+        return min(at, self._held[0][0] + self.delay) if self._held else at
+
+    def check(self) -> None:
+        """What is held is held in order and within bounds; timers belong to states."""
+        arrivals = [arrived for arrived, _, _ in self._held]
+        assert arrivals == sorted(arrivals) and len(arrivals) <= MAX_SLOTS
+        assert (self._register_at != NEVER) == (self.state is State.REGISTERING)
+        assert (self._leave_by != NEVER) == (self.state is State.LEAVING)
+        assert self.state is not State.WORKING or self.link.up
+
+    def snapshot(self, now: float) -> WorkerView:
+        """The worker's picture of itself."""
+        return WorkerView(
+            at=now,
+            state=self.state.value,
+            slots=self.slots,
+            running=len(self._held),
+            done=self.done,
+            broker_heard=self.link.heard,
+            terms=(
+                ("links", str(self.link.number)),
+                ("delay", f"{self.delay:g} s"),
+                ("unknown tasks", str(self.unknown)),
+                ("violations", str(self.violations.total)),
+                ("unsent", str(self.unsent)),
+            ),
+        )
+
+    # ---- messages ------------------------------------------------------------------------------------------------
+
+    def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
+        match wire.at_peer(frames):
+            case wire.TASK:
+                self._take(frames, now, out)
+            case wire.LINK_PING:
+                out.append(Send(wire.link_pong(frames[3])))
+            case wire.LINK_PONG:
+                if self.link.ponged(frames[3], now) and self.state is State.LINKING:
+                    self.state = State.REGISTERING
+                    self._register(now, out)
+            case wire.JOINED:
+                if self.state is State.REGISTERING and frames[3] == self._register_id():
+                    self.state, self._register_at = State.WORKING, NEVER
+                    out.append(Note("good", f"registered with {self.slots} slots"))
+            case wire.REPLY:
+                out += self.violations.add(BROKER, "a reply to a worker, which asked nothing", now)
+            case wrong:
+                out += self.violations.add(BROKER, str(wrong), now)
+
+    def _take(self, task: Frames, now: float, out: list[Command]) -> None:
+        if len(self._held) >= MAX_SLOTS:
+            out += self.violations.add(BROKER, "more tasks than any worker may hold", now)
+            return
+        self._held.append((now, self.link.number, task))
+        self._serve(now, out)
+
+    def _serve(self, now: float, out: list[Command]) -> None:
+        """Answer what is due, then give its slot back to the registration that it came under."""
+        while self._held and self._held[0][0] + self.delay <= now:
+            _, link, task = self._held.popleft()
+            self._answer(task, out)
+            if link == self.link.number:
+                self._increments = (self._increments + 1) & 0xFFFFFFFF
+                out.append(Send(wire.increment(self._increments.to_bytes(4, "little"))))
+
+    def _answer(self, task: Frames, out: list[Command]) -> None:
+        app, client, ident = task[4], task[-1], task[3]
+        answer: bytes | None = None
+        if app == wire.APP_STREAM:
+            size = wire.stream_size(task, self.options.max_stream)
+            self._streams += 1
+            answer = data.abort(self._streams) if size is None else data.make(size, self._streams, self._dice)
+        elif app != wire.APP_PING:
+            self.unknown += 1
+            return
+        self.done += 1
+        if task[2] == wire.TRACKEXEC:
+            out.append(Send(wire.reply(client, ident, answer)))
+
+    # ---- joining and leaving -------------------------------------------------------------------------------------
+
+    def _register_id(self) -> bytes:
+        """The same for all REGISTERs of one link."""
+        return self.link.number.to_bytes(4, "little")
+
+    def _register(self, now: float, out: list[Command]) -> None:
+        self._register_at = now + self.options.heartbeat
+        out.append(Send(wire.register(self._register_id(), self.slots)))
+
+    def _relink(self, commands: list[Command], out: list[Command]) -> None:
+        out += commands
+        self.state, self._register_at = State.LINKING, NEVER
+
+    def _leave(self, now: float, out: list[Command]) -> None:
+        if self.state is State.LEAVING:
+            return
+        registered = self.state is not State.LINKING
+        self.state, self._register_at = State.LEAVING, NEVER
+        self._leave_by = now
+        if registered:
+            self._leave_by = now + self.options.expiry
+            out.append(Send(wire.deregister()))
+            out.append(self.link.ask(now, fresh=True))
+
+    def _is_done(self, now: float) -> bool:
+        """All is answered, and the broker has read our goodbye or does not speak any more."""
+        return not self._held and (now >= self._leave_by or not self.link.waits)
+
+    def _tick(self, now: float, out: list[Command]) -> None:
+        self._serve(now, out)
+        commands = self.link.tick(now)
+        if self.link.up or self.state is State.LINKING or self.state is State.LEAVING:
+            out += commands
+        else:
+            self._relink(commands, out)
+        if now >= self._register_at:
+            self._register(now, out)
