@@ -1,0 +1,41 @@
+"""Ping-pong, seed 002: workers and broker that show each other that they are alive, one job at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.core import Seat, Socket, System
+from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
+from engine.protocols.pingpong.client import Client
+from engine.protocols.pingpong.options import Options
+from engine.protocols.pingpong.worker import Worker
+
+
+def _broker(options: Options, bind: Sequence[str]) -> Seat:
+    """A broker for workers at the endpoints of ``bind`` and for clients beside each of them."""
+    frontends = tuple(dict.fromkeys(options.frontend_of(endpoint) for endpoint in bind))
+    backend = Socket("router", bind=tuple(bind), name=BACKEND)
+    return Seat(Broker(options), (backend, Socket("router", bind=frontends, name=FRONTEND)))
+
+
+def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
+    """A worker; the seed's workers have one slot, whatever ``slots`` says."""
+    return Seat(Worker(options), (Socket("dealer", connect=(endpoint,), routing_id=b"worker-%d" % nonce),))
+
+
+def _client(options: Options, endpoint: str, nonce: int) -> Seat:
+    """A client of the broker whose workers connect to ``endpoint``."""
+    frontend = options.frontend_of(endpoint)
+    return Seat(Client(options), (Socket("dealer", connect=(frontend,), routing_id=b"client-%d" % nonce),))
+
+
+SYSTEM = System(
+    name="pingpong",
+    seed="002",
+    title="Ping-pong",
+    endpoint="tcp://127.0.0.1:6715",
+    options=Options,
+    broker=_broker,
+    worker=_worker,
+    client=_client,
+)

@@ -1,0 +1,203 @@
+"""The client: asks, and measures. Its messages are ours; its PING and PONG are the seed's, on its own socket.
+
+The rules of this file:
+
+- While the broker answers, a PING every so often; once it is silent for as long as a worker would bear, one PING in
+  that time, on a socket that is opened anew unless tasks are out.
+- A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
+  task that nobody waits for.
+- One run at a time.
+"""
+
+from __future__ import annotations
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Finished,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.legs import ClientLegs, sampled
+from engine.parts.limits import MAX_FRAME
+from engine.parts.view import ClientView
+from engine.parts.violations import Violations
+from engine.protocols.pingpong import messages
+from engine.protocols.pingpong.messages import DONE, FAILED, FULL, ID, PING, PING_JOB, REFUSED
+from engine.protocols.pingpong.options import Options
+
+BROKER = b"broker"  # whom its broker's violations are counted to
+UNTRACKED = 1 << (8 * ID - 1)
+KINDS = {FULL: "full", REFUSED: "refused", FAILED: "undeliverable"}
+
+
+class Client:
+    """The core of a ping-pong client. Orders: ``BulkSpec``, ``StopRun``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._silence = options.n_timeouts * options.broker_timeout
+        self._linked = False
+        self._heard = NEVER  # the broker, or the last PING into silence
+        self._ping_at = NEVER
+        self._bulk: Bulk | None = None
+        self._base = 0  # the id of the run's task 0
+        self._job = self._expected = b""
+        self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
+        self._legs = ClientLegs()
+        self._violations = Violations()
+        self.late = self.unsent = 0
+
+    # ---- the contract -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """See ``engine.core.Core``."""
+        out: list[Command] = []
+        match event:
+            case Received(messages=batch):
+                for frames in batch:
+                    self._take(frames, now, out)
+            case Woken():
+                self._wake(now, out)
+            case Unsent():
+                self._unsent(event.frames, now)
+            case Ordered(order=BulkSpec() as spec):
+                self._run(spec, now, out)
+            case Ordered(order=StopRun()):
+                if self._bulk is not None:
+                    self._bulk.stop(now)
+            case Paused(seconds=seconds):
+                self._heard = min(now, self._heard + seconds)
+            case Started():
+                self._heard = now
+                out.append(Send([b"", PING]))
+            case Ordered() | Finished():
+                raise ValueError(f"a ping-pong client takes no {event}")
+        self._fill(now, out)
+        return out
+
+    def wake_at(self) -> float:
+        """See ``engine.core.Core``."""
+        at = min(self._ping_at, self._heard + self._silence)
+        return at if self._bulk is None else min(at, self._bulk.wake_at())
+
+    def check(self) -> None:
+        """See ``engine.core.Core``."""
+        assert self._linked == (self._ping_at != NEVER)
+        if self._bulk is not None:
+            self._bulk.check()
+            assert all(self._bulk.out(self._task(task_id)) for task_id in self._sampled), "a leg of a task not out"
+
+    def snapshot(self, now: float) -> ClientView:
+        """See ``engine.core.Core``."""
+        return ClientView(
+            at=now,
+            linked=self._linked,
+            run=None if self._bulk is None else self._bulk.view(now),
+            late=self.late,
+            legs=self._legs.view(),
+            terms=(
+                ("broker", "alive" if self._linked else "silent"),
+                ("violations", str(self._violations.total)),
+                ("unsent", str(self.unsent)),
+            ),
+        )
+
+    # ---- the link -----------------------------------------------------------------------------------------------
+
+    def _take(self, frames: Frames, now: float, out: list[Command]) -> None:
+        reply = messages.to_client(frames)
+        if isinstance(reply, str):
+            out.extend(self._violations.add(BROKER, reply, now))
+            return
+        self._heard = now
+        if not self._linked:
+            self._linked, self._ping_at = True, now + self.options.ping_every
+            out.append(Note("good", "the broker answers"))
+        task_id, status, result = reply
+        if task_id:
+            self._reply(task_id, status, result, now)
+
+    def _wake(self, now: float, out: list[Command]) -> None:
+        bulk = self._bulk
+        if bulk is not None:
+            for task in bulk.expire(now):
+                self._sampled.pop(self._id(task), None)
+        if now >= self._heard + self._silence:
+            if self._linked:
+                out.append(Note("warn", f"the broker is silent for {self._silence:g} s"))
+            if bulk is None or bulk.ended is not None:
+                out.append(Reopen())
+            self._linked, self._ping_at, self._heard = False, NEVER, now
+            out.append(Send([b"", PING]))
+        elif now >= self._ping_at:
+            self._ping_at = now + self.options.ping_every
+            out.append(Send([b"", PING]))
+
+    # ---- a run --------------------------------------------------------------------------------------------------
+
+    def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
+        if self._bulk is not None and self._bulk.ended is None:
+            out.append(Note("warn", "a run is going on: this one is not started"))
+            return
+        if spec.kind == "data" and not 0 <= spec.size <= MAX_FRAME:
+            out.append(Note("warn", f"a result of {spec.size:,} bytes is not from 0 to {MAX_FRAME:,}: no run"))
+            return
+        if self._bulk is not None:
+            self._base += self._bulk.spec.n
+        self._job = messages.data_job(spec.size) if spec.kind == "data" else PING_JOB
+        self._expected = messages.result_of(self._job)
+        self._bulk = Bulk(spec, now)
+
+    def _fill(self, now: float, out: list[Command]) -> None:
+        bulk = self._bulk
+        if bulk is None:
+            return
+        while (task := bulk.due(now)) is not None:
+            task_id = self._id(task)
+            if bulk.spec.tracked and sampled(task_id):
+                self._sampled[task_id] = now
+            out.append(Send([b"", task_id, self._job]))
+
+    def _reply(self, task_id: bytes, status: bytes, result: bytes, now: float) -> None:
+        if task_id[-1] & 0x80:
+            return  # nobody waits for it
+        bulk, task = self._bulk, self._task(task_id)
+        if bulk is None or not bulk.out(task):
+            self.late += 1
+            return
+        sent = self._sampled.pop(task_id, None)
+        if status != DONE:
+            bulk.failed(task, KINDS[status], now)
+        elif result != self._expected:
+            bulk.failed(task, "wrong data", now)
+        else:
+            bulk.replied(task, now, len(result) if bulk.spec.kind == "data" else 0)
+            if sent is not None:
+                self._legs.note(task_id, sent, now)
+
+    def _unsent(self, frames: Frames, now: float) -> None:
+        self.unsent += 1
+        if self._bulk is not None and len(frames) == 3 and self._bulk.spec.tracked:
+            self._sampled.pop(frames[1], None)
+            self._bulk.failed(self._task(frames[1]), "unsent", now)
+
+    def _id(self, task: int) -> bytes:
+        number = self._base + task
+        if self._bulk is not None and not self._bulk.spec.tracked:
+            number |= UNTRACKED
+        return number.to_bytes(ID, "little")
+
+    def _task(self, task_id: bytes) -> int:
+        return int.from_bytes(task_id, "little") - self._base

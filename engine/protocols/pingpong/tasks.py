@@ -1,0 +1,129 @@
+"""The broker's tasks: what waits, what is out and until when, and how each one ended.
+
+The rules of this file:
+
+- A task is accepted once and ends once. Between the two it waits in the backlog or is with exactly one worker.
+- A delivery has a deadline, by the kind of its task; a worker holds one task, so deadlines are kept by worker.
+- A delivery that came to nothing puts the task at the head of the backlog, until its attempts are used up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from engine.parts.inflight import InFlight, Task, TaskKey
+from engine.parts.ledger import Ledger
+from engine.parts.legs import BrokerLegs, sampled
+from engine.parts.liveness import Liveness
+from engine.parts.view import LedgerView
+from engine.protocols.pingpong.messages import kind_of
+from engine.protocols.pingpong.options import Options
+
+
+class Tasks:
+    """Every task of one broker. Times are monotonic seconds, workers are routing ids."""
+
+    def __init__(self, options: Options) -> None:
+        self.backlog: deque[Task] = deque()
+        self.legs = BrokerLegs()
+        self.redelivered = 0
+        self._attempts = options.attempts
+        self._out = InFlight()
+        self._open: set[TaskKey] = set()  # accepted and not ended
+        self._ledger = Ledger()
+        self._probes = Liveness(options.probe_deadline)  # workers with a ping or data task, since it was given
+        self._jobs = Liveness(options.deadline)  # workers with any other
+
+    def __contains__(self, key: TaskKey) -> bool:
+        return key in self._open
+
+    @property
+    def in_flight(self) -> int:
+        """How many tasks workers hold."""
+        return self._out.count
+
+    def accept(self, key: TaskKey, job: bytes, now: float) -> None:
+        """Take in a new task, at the end of the backlog."""
+        self._ledger.sent += 1
+        self._open.add(key)
+        self.backlog.append(Task(key, kind_of(job), [job], now))
+
+    def give(self, worker: bytes, now: float) -> Task:
+        """Take the oldest waiting task out of the backlog, for a worker that holds none."""
+        task = self.backlog.popleft()
+        self._out.give(task, worker, now)
+        self._watch(task).heard(worker, now)
+        return task
+
+    def done(self, task: Task, now: float) -> None:
+        """A worker has answered."""
+        self._untie(task)
+        self._open.discard(task.key)
+        self._ledger.succeeded += 1
+        client, task_id = task.key
+        if sampled(task_id):
+            self.legs.note(client, task_id, task.accepted, task.given, now)
+
+    def undo(self, task: Task) -> None:
+        """A task never left for its worker: the delivery does not count."""
+        task.attempt -= 1
+        self.retry(task)
+
+    def retry(self, task: Task) -> bool:
+        """A delivery came to nothing. True: the task waits again, as the next; False: it has failed for good."""
+        self._untie(task)
+        if task.attempt < self._attempts:
+            self.redelivered += 1
+            self.backlog.appendleft(task)
+            return True
+        self._open.discard(task.key)
+        self._ledger.fail("undeliverable")
+        return False
+
+    def overdue(self, now: float) -> list[bytes]:
+        """Workers whose task is past its deadline; each is named once a delivery."""
+        return [*self._probes.expired(now), *self._jobs.expired(now)]
+
+    def deadline(self, task: Task) -> float:
+        """When a task that is out becomes overdue."""
+        watch = self._watch(task)
+        return watch.last(task.worker) + watch.expiry
+
+    def held(self, worker: bytes) -> Iterable[Task]:
+        """What a worker holds."""
+        return self._out.of(worker)
+
+    def grace(self, seconds: float) -> None:
+        """Move every deadline."""
+        self._probes.grace(seconds)
+        self._jobs.grace(seconds)
+
+    def wake_at(self) -> float:
+        """No later than the next deadline."""
+        return min(self._probes.wake_at(), self._jobs.wake_at())
+
+    def ledger(self) -> LedgerView:
+        """The books, with what waits and what is out as it is."""
+        return self._ledger.view(self._out.count, len(self.backlog))
+
+    def check(self) -> None:
+        """Every open task is in one place, one to a worker, with a deadline; the ledger balances."""
+        self._out.check()
+        self._probes.check()
+        self._jobs.check()
+        assert self.ledger().balanced, "the ledger does not balance"
+        out = self._out.all()
+        places = [task.key for task in (*out, *self.backlog)]
+        assert len(places) == len(set(places)) and set(places) == self._open, "a task is lost or in two places"
+        assert len(out) == len({task.worker for task in out}), "a worker holds two tasks"
+        assert all(1 <= task.attempt <= self._attempts for task in out)
+        assert all(task.worker in self._watch(task) for task in out), "a task has no deadline"
+        assert len(self._probes) + len(self._jobs) == len(out)
+
+    def _watch(self, task: Task) -> Liveness:
+        return self._jobs if task.kind == "job" else self._probes
+
+    def _untie(self, task: Task) -> None:
+        self._out.take(task.worker, task.key)
+        self._watch(task).forget(task.worker)

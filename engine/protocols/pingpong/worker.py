@@ -1,0 +1,222 @@
+"""The worker: READY, then PING for PONG and result for job; a silent broker makes it open its socket anew.
+
+The rules of this file:
+
+- *joining*: READY is sent, its PONG has not come. A job that comes before it was given before the broker saw READY,
+  which has put that job back already: it is dropped.
+- *ready* and *working*: a PING every so often, also while working (ruling 1). Anything that arrives shows that the
+  broker lives.
+- Starting over (another READY) abandons the job in hand, because a result does not say which job it belongs to. So does
+  another job: whoever sends it has forgotten the first.
+- EXIT and the operator's ``Leave`` let it finish what it holds. The seed has no goodbye, so it sends none (ruling 5).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Exit,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.view import WorkerView
+from engine.parts.violations import Violations
+from engine.protocols.pingpong import messages
+from engine.protocols.pingpong.messages import EXIT, NOT_A_RESULT, PING, PONG, READY
+from engine.protocols.pingpong.options import Options
+
+BROKER = b"broker"  # whom its broker's violations are counted to
+
+
+class Worker:
+    """The core of a ping-pong worker. Orders: ``Leave``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.state: Literal["joining", "ready", "working", "left"] = "joining"
+        self._silence = options.n_timeouts * options.broker_timeout
+        self._heard = 0.0  # the broker, or the last start
+        self._ping_at = NEVER
+        self._pinged: float | None = None  # when the PING that is unanswered was sent
+        self._rtt: float | None = None
+        self._job = b""
+        self._job_ends = NEVER
+        self._leaving = ""  # the reason, once it is to leave
+        self._violations = Violations()
+        self.done = self.reopened = self.dropped = self.abandoned = self.refused = self.unsent = 0
+
+    # ---- the contract -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """See ``engine.core.Core``."""
+        out: list[Command] = []
+        if self.state == "left":
+            return out
+        match event:
+            case Started():
+                self._start(now, out)
+            case Received(messages=batch):
+                for frames in batch:
+                    self._take(frames, now, out)
+            case Woken():
+                self._wake(now, out)
+            case Unsent():
+                self.unsent += 1
+            case Ordered(order=Leave()):
+                self._leave("asked to leave", out)
+            case Paused(seconds=seconds):
+                self._heard = min(now, self._heard + seconds)
+            case Ordered() | Finished():
+                raise ValueError(f"a ping-pong worker takes no {event}")
+        return out
+
+    def wake_at(self) -> float:
+        """See ``engine.core.Core``."""
+        if self.state == "left":
+            return NEVER
+        return min(self._ping_at, self._job_ends, self._heard + self._silence)
+
+    def check(self) -> None:
+        """See ``engine.core.Core``."""
+        assert (self._job_ends != NEVER) == (self.state == "working"), "a job without work, or work without a job"
+        assert not self._leaving or self.state in ("working", "left"), "it stays without reason"
+
+    def snapshot(self, now: float) -> WorkerView:
+        """See ``engine.core.Core``."""
+        quiet = min(int((now - self._heard) / self.options.broker_timeout), self.options.n_timeouts)
+        return WorkerView(
+            at=now,
+            state=self.state,
+            slots=1,
+            running=int(self.state == "working"),
+            done=self.done,
+            broker_heard=self._heard,
+            terms=(
+                ("broker", "unknown" if self.state == "joining" else "quiet" if quiet else "alive"),
+                ("timeouts", f"{quiet} of {self.options.n_timeouts}"),
+                ("reopens in", f"{max(0.0, self._heard + self._silence - now):.1f} s"),
+                ("round trip", "unknown" if self._rtt is None else f"{self._rtt * 1e3:.2f} ms"),
+                ("reopened", str(self.reopened)),
+                ("dropped", str(self.dropped)),
+                ("abandoned", str(self.abandoned)),
+                ("refused", str(self.refused)),
+                ("violations", str(self._violations.total)),
+                ("unsent", str(self.unsent)),
+            ),
+            joined=self.state in ("ready", "working"),
+        )
+
+    # ---- what arrives -------------------------------------------------------------------------------------------
+
+    def _take(self, frames: Frames, now: float, out: list[Command]) -> None:
+        body = messages.from_broker(frames)
+        if isinstance(body, str):
+            out.extend(self._violations.add(BROKER, body, now))
+            return
+        if self.state == "left":
+            return  # what came in one batch with EXIT
+        self._heard = now
+        if body == PONG:
+            self._pong(now, out)
+        elif body == EXIT:
+            self._leave("the broker said EXIT", out)
+        elif self.state == "joining":
+            self.dropped += 1
+        else:
+            self._work(body, now, out)
+
+    def _pong(self, now: float, out: list[Command]) -> None:
+        # 002 "Worker is ready", 3: the broker is alive
+        if self._pinged is not None:
+            self._rtt, self._pinged = now - self._pinged, None
+        if self.state == "joining":
+            self.state = "ready"
+            self._ping_at = now + self.options.ping_every
+            out.append(Note("good", "joined"))
+
+    def _work(self, job: bytes, now: float, out: list[Command]) -> None:
+        # 002 "Broker assign job", 2: whatever is not PONG or EXIT is a job
+        if self.state == "working":
+            self._abandon(out)
+        seconds = messages.sleep_of(job)
+        if seconds:
+            self.state, self._job, self._job_ends = "working", job, now + seconds
+        else:
+            self._answer(job, now, out)
+
+    def _answer(self, job: bytes, now: float, out: list[Command]) -> None:
+        # 002 "Broker assign job", 3: send the result
+        result = messages.result_of(job)
+        if result in NOT_A_RESULT:  # ruling 3
+            self.refused += 1
+            out.append(Note("bad", f"the result {result.decode()} is a command of a worker: it can not be sent"))
+            self._ready(now, out)
+            return
+        self.done += 1
+        out.append(Send([b"", result]))
+
+    # ---- time ---------------------------------------------------------------------------------------------------
+
+    def _start(self, now: float, out: list[Command]) -> None:
+        self._heard = now
+        self._ready(now, out)
+
+    def _ready(self, now: float, out: list[Command]) -> None:
+        # 002 "Worker is ready", 1; PINGs follow its PONG
+        self.state, self._ping_at, self._pinged = "joining", NEVER, now
+        out.append(Send([b"", READY]))
+
+    def _wake(self, now: float, out: list[Command]) -> None:
+        if now >= self._job_ends:
+            job, self._job, self._job_ends, self.state = self._job, b"", NEVER, "ready"
+            self._answer(job, now, out)
+            if self._leaving:
+                self._leave(self._leaving, out)
+                return
+        if now >= self._heard + self._silence:
+            self._reopen(now, out)
+        elif now >= self._ping_at:
+            # 002 "Worker sends PING", 1
+            self._ping_at = now + self.options.ping_every
+            if self._pinged is None:
+                self._pinged = now
+            out.append(Send([b"", PING]))
+
+    def _reopen(self, now: float, out: list[Command]) -> None:
+        # 002 "Broker timeout": close, initialise the socket anew, READY
+        self.reopened += 1
+        if self.state == "working":
+            self._abandon(out)
+        if self._leaving:
+            self._leave(self._leaving, out)
+            return
+        if self.state != "joining":
+            out.append(Note("warn", f"the broker is silent for {self._silence:g} s: the socket is opened anew"))
+        out.append(Reopen())
+        self._start(now, out)
+
+    def _abandon(self, out: list[Command]) -> None:
+        self.abandoned += 1
+        self.state, self._job, self._job_ends = "ready", b"", NEVER
+        out.append(Note("warn", "the job in hand is abandoned: its broker has given it up"))
+
+    def _leave(self, reason: str, out: list[Command]) -> None:
+        if self.state == "working":
+            self._leaving = reason
+            return
+        self.state, self._ping_at = "left", NEVER
+        out.append(Exit(reason))
