@@ -21,7 +21,7 @@ from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
 from engine.history import History
-from engine.load import RunReport
+from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView
 
@@ -176,7 +176,7 @@ class Lab:
                 return False
             time.sleep(0.01)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> RunRecord:
         """The run JSON of the newest run, ended or so far. Refused before the first."""
         if self._run is None:
             raise Refused("nothing has been run yet")
@@ -188,7 +188,7 @@ class Lab:
 
     def runs(self) -> list[dict[str, Any]]:
         """Kept runs, newest last."""
-        return self._history.list() if self._history else []
+        return [dict(run) for run in self._history.list()[0]] if self._history else []
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
@@ -260,6 +260,15 @@ class Lab:
         """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
         until = time.monotonic() + timeout
         while self.registered() < n:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def wait_linked(self, timeout: float) -> bool:
+        """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
+        until = time.monotonic() + timeout
+        while not self._ask("client", "client").linked:
             if time.monotonic() >= until:
                 return False
             time.sleep(0.01)
@@ -348,13 +357,15 @@ class Lab:
             raise Refused(f"{what} is refused: this console is read-only")
 
     def _keep(self) -> None:
-        """Save a run when it has ended, and say so."""
-        while not self._closing.wait(0.1):
+        """Save a run when it has ended, and say so; whatever has been run so far when the lab closes."""
+        closing = False
+        while not closing:
+            closing = self._closing.wait(0.1)
             if not self._unsaved:
                 continue
             try:
                 view = self.run_view()
-                if view is None or view.state != "ended":
+                if not closing and (view is None or view.state != "ended"):
                     continue
                 self._unsaved = False
                 document = self.report()

@@ -5,7 +5,8 @@ The rules of this file:
 - A setting is taken from the flags, else from the environment, else from the one TOML file, else it has its default.
 - A variable is ``ROUNDHOUSE_`` + table + ``_`` + key, in capitals: ``ROUNDHOUSE_POOL_WORKERS``. A key that stands in no
   table has just its own name: ``ROUNDHOUSE_THEME``. Lists are written with commas. ``[keymap]`` is the file's alone.
-- The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options.
+- The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options;
+  ``bind`` in it is where a broker of that system listens.
 - Whatever is wrong is named with file and line (or variable, or flag), what was expected and the nearest right word.
   Everything wrong is found in one go, also a value that something else overrides.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -26,10 +27,29 @@ from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.schema import Misfit, OneOf, Range, fit, nearest, parse
 
 PREFIX = "ROUNDHOUSE_"
+DEFAULT_THEME = "midnight"
 MAX_FILE = 256 * 1024  # bytes of the configuration file
+LONGEST = 100  # lines of one statement in it whose place can be told
+
+TCP = re.compile(r"tcp://[^\s/]+:(\d{1,5})")
+IPC = re.compile(r"ipc://\S+")
 
 Place = tuple[str, ...]
 """Where a setting stands in the file: ``("theme",)`` or ``("pool", "workers")``."""
+
+
+class _Endpoint:
+    """The bound of an address at which another process can be reached."""
+
+    def __str__(self) -> str:
+        return "like tcp://127.0.0.1:6714 or ipc:///path"
+
+    def admits(self, value: str) -> bool:
+        tcp = TCP.fullmatch(value)
+        return 1 <= int(tcp[1]) <= 65535 if tcp else bool(IPC.fullmatch(value))
+
+
+Endpoint = Annotated[str, _Endpoint()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,7 @@ class Settings:
     pool: Pool
     run: Run
     keymap: dict[str, str]  # binding id → keys, as Textual takes it
+    bind: tuple[str, ...]  # where this system's broker listens; empty: where it usually does, or beside it
     options: Mapping[str, Any]  # system name → that system's options
     paths: Paths
 
@@ -128,14 +149,31 @@ class Flag(NamedTuple):
     text: str
 
 
-def read_settings(
-    paths: Paths, systems: Mapping[str, type[Any]], environ: Mapping[str, str], flags: list[Flag] | None = None
-) -> Settings:
-    """Read the file and apply environment and flags. ``systems``: name → options dataclass, the default system first.
+class Known(NamedTuple):
+    """The words that settings may use. None: anything goes, for whoever has no screen to know better."""
 
-    Raises ``Wrong``. A file that does not exist is an empty one.
-    """
-    return _Reading(paths, systems).settings(environ, flags or [])
+    systems: Mapping[str, type[Any]]  # name → options dataclass, the default system first
+    themes: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None = None  # ids of bindings
+
+
+def read_settings(paths: Paths, known: Known, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Settings:
+    """Read the file and apply environment and flags. A file that does not exist is an empty one. Raises ``Wrong``."""
+    return _Reading(paths, known, _types(known)).settings(environ, flags)
+
+
+def _types(known: Known) -> dict[Place, Any]:
+    """Every setting and its type."""
+    types: dict[Place, Any] = {
+        ("system",): Annotated[str, OneOf(tuple(known.systems))],
+        ("theme",): str if known.themes is None else Annotated[str, OneOf(known.themes)],
+        ("readonly",): bool,
+    }
+    for table, cls in [("pool", Pool), ("run", Run), *known.systems.items()]:
+        hints = get_type_hints(cls, include_extras=True)
+        types.update({(table, item.name): hints[item.name] for item in fields(cls)})
+    types.update({(name, "bind"): tuple[Endpoint, ...] for name in known.systems})
+    return types
 
 
 @dataclass
@@ -143,62 +181,52 @@ class _Reading:
     """One pass over all sources; later ones override earlier ones."""
 
     paths: Paths
-    systems: Mapping[str, type[Any]]
+    known: Known
+    types: dict[Place, Any]
     found: dict[Place, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Place, int] = field(default_factory=dict)
 
-    def settings(self, environ: Mapping[str, str], flags: list[Flag]) -> Settings:
-        types = self._types()
-        self._file(types)
-        self._environ(types, environ)
+    def settings(self, environ: Mapping[str, str], flags: Sequence[Flag]) -> Settings:
+        self._file()
+        self._environ(environ)
         for flag in flags:
-            self._take(flag.place, parse(flag.text, types[flag.place]), types, flag.name)
-        options = {name: self._table(name, cls) for name, cls in self.systems.items()}
+            self._take(flag.place, parse(flag.text, self.types[flag.place]), flag.name)
+        options = {name: self._table(name, cls) for name, cls in self.known.systems.items()}
         if self.problems:
             raise Wrong(self.problems)
+        system = self.found.get(("system",), next(iter(self.known.systems)))
         return Settings(
-            system=self.found.get(("system",), next(iter(self.systems))),
-            theme=self.found.get(("theme",), "midnight"),
+            system=system,
+            theme=self.found.get(("theme",), DEFAULT_THEME),
             readonly=self.found.get(("readonly",), False),
             pool=self._table("pool", Pool),
             run=self._table("run", Run),
             keymap={place[1]: keys for place, keys in self.found.items() if place[0] == "keymap"},
+            bind=self.found.get((system, "bind"), ()),
             options=MappingProxyType(options),
             paths=self.paths,
         )
 
-    def _types(self) -> dict[Place, Any]:
-        """Every setting and its type."""
-        types: dict[Place, Any] = {
-            ("system",): Annotated[str, OneOf(tuple(self.systems))],
-            ("theme",): str,
-            ("readonly",): bool,
-        }
-        for table, cls in [("pool", Pool), ("run", Run), *self.systems.items()]:
-            hints = get_type_hints(cls, include_extras=True)
-            types.update({(table, item.name): hints[item.name] for item in fields(cls) if item.init})
-        return types
-
-    def _file(self, types: dict[Place, Any]) -> None:
+    def _file(self) -> None:
         content = self._content()
-        tables = {place[0] for place in types if len(place) == 2} | {"keymap"}
+        tables = {place[0] for place in self.types if len(place) == 2} | {"keymap"}
         for name, value in content.items():
             if name in tables:
-                self._file_table(name, value, types)
-            elif isinstance(value, dict) and (name,) not in types:
+                self._file_table(name, value)
+            elif isinstance(value, dict) and (name,) not in self.types:
                 self._wrong(self._line(name), f"[{name}]: no such table{nearest(name, tables)}")
             else:
-                self._take((name,), value, types, self._line(name))
+                self._take((name,), value, self._line(name))
 
-    def _file_table(self, name: str, value: object, types: dict[Place, Any]) -> None:
+    def _file_table(self, name: str, value: object) -> None:
         try:
             table = fit(value, dict)
         except Misfit as misfit:
             self._wrong(self._line(name), f"[{name}]: {misfit}")
             return
         for key, item in table.items():
-            self._take((name, key), item, types, self._line(name, key))
+            self._take((name, key), item, self._line(name, key))
 
     def _content(self) -> dict[str, Any]:
         """The file as TOML gives it, empty where there is none or it can not be read at all."""
@@ -227,20 +255,23 @@ class _Reading:
             return content
         return {}
 
-    def _environ(self, types: dict[Place, Any], environ: Mapping[str, str]) -> None:
-        places = {PREFIX + "_".join(place).upper(): place for place in types}
+    def _environ(self, environ: Mapping[str, str]) -> None:
+        places = {PREFIX + "_".join(place).upper(): place for place in self.types}
         for name in sorted(name for name in environ if name.startswith(PREFIX)):
             if name in places:
-                self._take(places[name], parse(environ[name], types[places[name]]), types, name)
+                self._take(places[name], parse(environ[name], self.types[places[name]]), name)
             else:
                 self._wrong(name, f"no such setting{nearest(name, places)}")
 
-    def _take(self, place: Place, value: object, types: dict[Place, Any], where: str) -> None:
+    def _take(self, place: Place, value: object, where: str) -> None:
         *table, key = place
         shown = f"[{table[0]}] {key}" if table else key
-        wanted = str if table == ["keymap"] else types.get(place)
+        others = [other[-1] for other in self.types if list(other[:-1]) == table]
+        wanted = self.types.get(place)
+        if table == ["keymap"]:
+            others = list(self.known.keys or [key])
+            wanted = str if key in others else None
         if wanted is None:
-            others = [other[-1] for other in types if list(other[:-1]) == table]
             self._wrong(where, f"{shown}: no such key{nearest(key, others)}")
             return
         try:
@@ -250,7 +281,7 @@ class _Reading:
 
     def _table(self, name: str, cls: type[Any]) -> Any:
         """A table's dataclass; what only its own check can see (two values that contradict) is a problem too."""
-        given = {place[1]: value for place, value in self.found.items() if len(place) == 2 and place[0] == name}
+        given = {place[1]: value for place, value in self.found.items() if place[0] == name and place != (name, "bind")}
         try:
             return cls(**given)
         except ValueError as error:
@@ -270,6 +301,7 @@ def key_lines(text: str) -> dict[Place, int]:
 
     ``tomllib`` does not tell. But a statement is valid TOML by itself and no true part of it is, so the text is cut
     into statements by parsing ever more lines until they are one. One that begins with a bracket opens a table.
+    After a statement of more than ``LONGEST`` lines nothing is told any more: that would take too long.
     """
     lines: dict[Place, int] = {}
     table: Place = ()
@@ -279,6 +311,8 @@ def key_lines(text: str) -> dict[Place, int]:
         try:
             statement = tomllib.loads(pending)
         except tomllib.TOMLDecodeError:
+            if number - begun >= LONGEST:
+                break
             continue
         header = pending.lstrip().startswith("[")
         for place in _places(statement):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.settings import MAX_FILE, Flag, Paths, Pool, Run, Settings, Wrong, key_lines, read_settings
+from engine.settings import LONGEST, MAX_FILE, Flag, Known, Paths, Pool, Run, Settings, Wrong, key_lines, read_settings
 
 
 @dataclass(frozen=True)
 class Options:
     """A system's options as any protocol may have them."""
 
-    bind: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     low: float = 1.0
     high: float = 2.0
 
@@ -23,7 +23,7 @@ class Options:
             raise ValueError("low must not be above high")
 
 
-SYSTEMS = {"roundrobin": Options, "pingpong": Options}
+KNOWN = Known({"roundrobin": Options, "pingpong": Options})
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def paths(tmp_path: Path) -> Paths:
 
 def read(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *flags: Flag) -> Settings:
     paths.config.write_text(text)
-    return read_settings(paths, SYSTEMS, environ or {}, list(flags))
+    return read_settings(paths, KNOWN, environ or {}, flags)
 
 
 def wrong(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *flags: Flag) -> list[str]:
@@ -44,11 +44,12 @@ def wrong(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *
 
 
 def test_defaults_without_a_file(paths: Paths) -> None:
-    settings = read_settings(paths, SYSTEMS, {"HOME": "/"})
+    settings = read_settings(paths, KNOWN, {"HOME": "/"})
     assert settings.system == "roundrobin"
     assert settings.pool == Pool(workers=10, slots=10)
     assert settings.run == Run(count=100, in_flight=10, timeout=5.0, bytes=1024)
     assert settings.keymap == {}
+    assert settings.bind == ()
     assert not settings.readonly
     assert dict(settings.options) == {"roundrobin": Options(), "pingpong": Options()}
     assert settings.config_folder == paths.config.parent
@@ -68,14 +69,17 @@ def test_every_table_of_the_file(paths: Paths) -> None:
         [roundrobin]
         bind = ["tcp://127.0.0.1:7000"]
         high = 3
+        [pingpong]
+        bind = ["tcp://[::1]:7001"]
     """
     settings = read(paths, text)
     assert (settings.system, settings.theme, settings.readonly) == ("pingpong", "paper", True)
     assert settings.pool == Pool(workers=3)
     assert settings.run == Run(timeout=2.0)
     assert settings.keymap == {"quit": "q,ctrl+q"}
-    assert settings.options["roundrobin"] == Options(bind=("tcp://127.0.0.1:7000",), high=3.0)
+    assert settings.options["roundrobin"] == Options(high=3.0)
     assert settings.options["pingpong"] == Options()
+    assert settings.bind == ("tcp://[::1]:7001",)
 
 
 def test_environment_over_file_and_flags_over_both(paths: Paths) -> None:
@@ -84,13 +88,16 @@ def test_environment_over_file_and_flags_over_both(paths: Paths) -> None:
         "ROUNDHOUSE_POOL_WORKERS": "2",
         "ROUNDHOUSE_POOL_SLOTS": "2",
         "ROUNDHOUSE_READONLY": "yes",
-        "ROUNDHOUSE_ROUNDROBIN_BIND": "tcp://a:1, tcp://b:2",
+        "ROUNDHOUSE_ROUNDROBIN_NAMES": "a, b",
+        "ROUNDHOUSE_PINGPONG_BIND": "tcp://127.0.0.1:1,ipc:///x",
+        "ROUNDHOUSE_SYSTEM": "pingpong",
     }
     settings = read(paths, text, environ, Flag(("pool", "slots"), "--slots", "3"))
     assert settings.pool == Pool(workers=2, slots=3)
     assert settings.run.count == 1
     assert settings.readonly
-    assert settings.options["roundrobin"].bind == ("tcp://a:1", "tcp://b:2")
+    assert settings.options["roundrobin"].names == ("a", "b")
+    assert settings.bind == ("tcp://127.0.0.1:1", "ipc:///x")
 
 
 def test_everything_wrong_is_named_at_once(paths: Paths) -> None:
@@ -145,6 +152,28 @@ def test_an_overridden_value_must_still_be_right(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize(
+    "endpoint",
+    ["127.0.0.1:6714", "tcp://127.0.0.1", "tcp://127.0.0.1:0", "tcp://a:65536", "tcp://a b:1", "inproc://x", "ipc://"],
+)
+def test_what_is_no_endpoint(paths: Paths, endpoint: str) -> None:
+    assert wrong(paths, f'[roundrobin]\nbind = ["{endpoint}"]') == [
+        f"FILE:2: [roundrobin] bind: expected plain text like tcp://127.0.0.1:6714 or ipc:///path, got '{endpoint}'"
+    ]
+
+
+def test_a_screen_knows_its_themes_and_keys(paths: Paths) -> None:
+    paths.config.write_text('theme = "papr"\n[keymap]\n"run.pin" = "z"\nquit = "Q"')
+    known = KNOWN._replace(themes=("midnight", "paper"), keys=("run.ping", "quit"))
+    with pytest.raises(Wrong) as caught:
+        read_settings(paths, known, {})
+    assert [problem.text for problem in caught.value.problems] == [
+        "theme: expected plain text that is one of midnight, paper, got 'papr'; did you mean paper?",
+        "[keymap] run.pin: no such key; did you mean run.ping?",
+    ]
+    assert read_settings(paths, KNOWN, {}).theme == "papr"
+
+
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         (b"[pool]\nworkers 3\n", "FILE:2: Expected '=' after a key in a key/value pair (at line 2, column 9)"),
@@ -162,7 +191,7 @@ def test_an_overridden_value_must_still_be_right(paths: Paths) -> None:
 def test_files_that_can_not_be_used(paths: Paths, content: bytes, problem: str) -> None:
     paths.config.write_bytes(content)
     with pytest.raises(Wrong) as caught:
-        read_settings(paths, SYSTEMS, {})
+        read_settings(paths, KNOWN, {})
     assert str(caught.value).replace(str(paths.config), "FILE") == problem
 
 
@@ -173,7 +202,7 @@ def test_a_number_that_python_does_not_read(paths: Paths) -> None:
 def test_a_folder_in_the_place_of_the_file(paths: Paths) -> None:
     paths.config.mkdir()
     with pytest.raises(Wrong, match="Is a directory"):
-        read_settings(paths, SYSTEMS, {})
+        read_settings(paths, KNOWN, {})
 
 
 def test_lines_of_keys_through_every_way_to_write_them() -> None:
@@ -214,6 +243,11 @@ k = 1
         ("deep",): 19,
         ("deep", "er"): 19,
     }
+
+
+def test_no_line_is_told_after_an_endless_statement() -> None:
+    long = "a = [\n" + "1,\n" * LONGEST + "]\n"
+    assert key_lines(f"x = 1\n{long}b = 1") == {("x",): 1}
 
 
 def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

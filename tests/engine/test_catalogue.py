@@ -1,0 +1,40 @@
+"""What every system in the list must be."""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import SYSTEMS
+from engine.core import Core, Seat, System
+from engine.settings import Known, Paths, read_settings
+
+
+def seats(system: System) -> list[Seat]:
+    options = system.options()
+    return [
+        system.broker(options, [system.endpoint]),
+        system.worker(options, system.endpoint, 1, 10),
+        system.client(options, system.endpoint, 2),
+    ]
+
+
+def test_round_robin_opens_where_none_is_named() -> None:
+    assert next(iter(SYSTEMS)) == "roundrobin"
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_a_system_is_what_the_contract_says(system: System) -> None:
+    assert is_dataclass(system.options)
+    for seat in seats(system):
+        core: Core = seat.core
+        core.check()
+        assert seat.sockets
+
+
+def test_the_settings_have_a_table_for_each() -> None:
+    known = Known({name: system.options for name, system in SYSTEMS.items()})
+    settings = read_settings(Paths(*[Path("nowhere")] * 6), known, {})
+    assert dict(settings.options) == {name: system.options() for name, system in SYSTEMS.items()}
