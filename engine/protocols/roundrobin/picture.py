@@ -15,21 +15,21 @@ LATE = 1.5  # heartbeats of silence
 
 def of(broker: Broker, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
-    in_flight, backlog = broker.in_flight.count, len(broker.backlog)
-    rows = [_row(broker, worker, broker.liveness.last(key), now) for key, worker in broker.workers.items()]
-    rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.lost.values()]
+    in_flight, backlog = broker.pool.in_flight.count, len(broker.pool.backlog)
+    rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
+    rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.pool.lost.values()]
     return BrokerView(
         at=now,
         workers=tuple(rows),
         backlog=backlog,
         in_flight=in_flight,
-        ledger=broker.ledger.view(in_flight, backlog),
+        ledger=broker.pool.ledger.view(in_flight, backlog),
         counters=(
             ("violations", broker.violations.total),
-            ("redelivered", broker.redelivered),
+            ("redelivered", broker.pool.redelivered),
             ("late", broker.late),
             ("unsent", broker.unsent),
-            ("unpaid slots", broker.unpaid),
+            ("unpaid slots", broker.pool.unpaid),
         ),
         incidents=broker.violations.newest(),
         detail=_detail(broker),
@@ -38,18 +38,18 @@ def of(broker: Broker, now: float) -> BrokerView:
 
 
 def _row(broker: Broker, worker: Worker, heard: float, now: float) -> WorkerRow:
-    options = broker.options
+    options = broker.pool.options
     state = worker.state(heard, LATE * options.heartbeat, now)
-    held, violations = broker.in_flight.held(worker.key), broker.violations.count(worker.key)
+    held, violations = broker.pool.in_flight.held(worker.key), broker.violations.count(worker.key)
     return worker.view(state, heard, options.expiry, held, violations)
 
 
 def _detail(broker: Broker) -> Detail | None:
     key = broker.inspected
-    worker = None if key is None else broker.workers.get(key) or broker.lost.get(key)
+    worker = None if key is None else broker.pool.workers.get(key) or broker.pool.lost.get(key)
     if worker is None:
         return None
-    held = broker.in_flight.of(worker.key)
+    held = broker.pool.in_flight.of(worker.key)
     tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in held)
     counters = (
         ("slots in use", worker.used),

@@ -25,9 +25,9 @@ class Worker:
         "owed_at",
         "ping_at",
         "ping_id",
+        "quiet",
         "row",
         "rtt",
-        "silent_tasks",
         "slots",
         "used",
         "written_off",
@@ -38,7 +38,7 @@ class Worker:
         self.used = 0
         self.owed = 0  # tasks that it answered and whose INCREMENT is still to come
         self.owed_at = 0.0  # its last answer
-        self.silent_tasks: dict[TaskKey, None] = {}  # held, and ended by an INCREMENT alone; oldest first
+        self.quiet: dict[TaskKey, None] = {}  # held, and ended by an INCREMENT alone; oldest first
         self.written_off = 0  # tasks taken from it whose INCREMENT may still come, and frees nothing
         self.done = self.failed = 0
         self.leaving = False

@@ -102,8 +102,8 @@ class Worker:
 
     def wake_at(self) -> float:
         """The next heartbeat, the next repeated REGISTER, the next slowed answer, or the end of the goodbye."""
-        at = min(self.link.wake_at(), self._register_at, self._leave_by)
-        return min(at, self._held[0][0] + self.delay) if self._held else at
+        at = min(self.link.wake_at(), self._register_at)
+        return min(at, self._held[0][0] + self.delay if self._held else self._leave_by)
 
     def check(self) -> None:
         """What is held is held in order and within bounds; timers belong to states."""

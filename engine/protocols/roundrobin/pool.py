@@ -1,0 +1,302 @@
+"""The workers of a round robin broker, its backlog and its books: the state, and the moves that keep it whole.
+
+The rules of this file (numbers are those of README.md):
+
+- A task is accepted once, under (client, id); it is queued, or held by one worker, or it has ended. (R1)
+- A slot is taken by a delivery; it is given back when the worker's INCREMENT or the deadline frees it. (R5)
+- What is queued goes first, and as soon as there is a slot. So while the backlog holds anything, nobody is ready. (R2)
+- A worker that is lost holds nothing: its tasks go back to the head of the backlog in their old order, unless they
+  were delivered ``max_deliveries`` times. Lost workers are remembered for ``lost_shown``. (R3)
+
+``out`` is the list of commands that the broker returns from the event at hand.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from engine.core import NEVER, Command, Frames, Note, Send
+from engine.parts.inflight import InFlight, Task, TaskKey
+from engine.parts.ledger import Ledger
+from engine.parts.limits import MAX_WORKERS
+from engine.parts.liveness import Liveness
+from engine.parts.ready import Ready
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.table import Worker
+
+LOST_KEPT = 4096  # lost workers that are remembered, the oldest forgotten first
+
+
+class Pool:
+    """Every change of it goes through its methods; ``check`` says what they keep true."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.workers: dict[bytes, Worker] = {}
+        self.lost: dict[bytes, Worker] = {}  # oldest loss first
+        self.tasks: dict[TaskKey, Task] = {}  # every task that is queued or held
+        self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
+        self.backlog: deque[Task] = deque()
+        self.in_flight = InFlight()
+        self.ready: Ready[bytes] = Ready()
+        self.liveness = Liveness(options.expiry, options.heartbeat)
+        self.ledger = Ledger()
+        self.redelivered = 0
+        self.unpaid = 0  # INCREMENTs that never came
+        self._joined = 0  # workers so far, for names
+        self._overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
+
+    def wake_at(self) -> float:
+        """The next heartbeat, expiry or deadline, or the moment when the oldest lost worker is forgotten."""
+        at = min(self.liveness.wake_at(), self._overdue_at)
+        if self.lost:
+            at = min(at, next(iter(self.lost.values())).lost_at + self.options.lost_shown)
+        return at
+
+    def check(self) -> None:
+        """The books balance, slots add up, and every task is in one place."""
+        self.in_flight.check()
+        self.liveness.check()
+        view = self.ledger.view(self.in_flight.count, len(self.backlog))
+        assert view.balanced, f"the ledger does not balance: {view}"
+        queued = [task.key for task in self.backlog]
+        held = [task.key for task in self.in_flight.all()]
+        assert sorted(queued + held) == sorted(self.tasks), "a task is lost, or in two places"
+        assert all(not task.worker for task in self.backlog), "a queued task names a holder"
+        assert all(task.worker in self.workers for task in self.in_flight.all()), "a task is held by nobody"
+        assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
+        assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
+        assert not (self.backlog and self.ready), "a task waits beside a free slot"
+        assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
+        assert len(self.liveness) == len(self.workers), "a worker is not watched, or a stranger is"
+        assert self._overdue_at != NEVER or not self.in_flight.count, "nobody looks at deadlines"
+        for key, worker in self.workers.items():
+            assert key in self.liveness and worker.owed >= 0 and worker.written_off >= 0
+            assert worker.used == self.in_flight.held(key) + worker.owed, "slots in use do not add up"
+            assert (key in self.ready) == (worker.used < worker.slots and not worker.leaving), "not in its place"
+            assert worker.used or not worker.leaving, "a drained worker stays"
+            assert list(worker.quiet) == [task.key for task in self.in_flight.of(key) if _is_quiet(task)]
+
+    # ---- tasks ---------------------------------------------------------------------------------------------------
+
+    def accept(self, message: Frames, now: float, out: list[Command]) -> None:
+        """000 process_round_robin_pass: to the first worker with a free slot, else into the processing queue.
+
+        The caller has made sure that the id is not in use.
+        """
+        self.ledger.sent += 1
+        worker = self.ready.first()
+        if worker is None and len(self.backlog) >= self.options.max_backlog:
+            self.ledger.dropped += 1
+            if self.ledger.dropped == 1:
+                out.append(Note("bad", "the backlog is full: tasks are dropped", message[0]))
+            return
+        key = (message[0], message[4])
+        task = self.tasks[key] = Task(key, wire.KINDS.get(message[5], wire.OTHER), message, now)
+        if worker is None:
+            self.backlog.append(task)
+        else:
+            self._give(task, worker, now, out)
+
+    def drain(self, now: float, out: list[Command]) -> None:
+        """000 Processing Queue: as many as can go, oldest first."""
+        while self.backlog:
+            worker = self.ready.first()
+            if worker is None:
+                return
+            self._give(self.backlog.popleft(), worker, now, out)
+
+    def _give(self, task: Task, key: bytes, now: float, out: list[Command]) -> None:
+        """000 Worker Table, 1 to 3: pass it on, take a slot, to the bottom of the table."""
+        worker = self.workers[key]
+        self.in_flight.give(task, key, now)
+        if _is_quiet(task):
+            worker.quiet[task.key] = None
+        worker.used += 1
+        worker.row = None
+        if worker.used < worker.slots:
+            self.ready.put(key)
+        else:
+            self.ready.drop(key)
+        if self._overdue_at == NEVER:
+            self._overdue_at = now + self.options.task_deadline
+        out.append(Send([key, *wire.delivery(task.message)]))
+
+    def end(self, task: Task) -> Worker | None:
+        """Take a task out of the books, wherever it is; returns who held it, whose slot stays in use."""
+        del self.tasks[task.key]
+        if self.former:
+            self.former.pop(task.key, None)
+        if not task.worker:
+            self.backlog.remove(task)
+            return None
+        holder = self.workers[task.worker]
+        self.in_flight.take(task.worker, task.key)
+        holder.quiet.pop(task.key, None)
+        holder.row = None
+        return holder
+
+    def free(self, worker: Worker, slots: int, now: float, out: list[Command]) -> None:
+        """Slots come back: to the bottom of the table and on with the backlog, or away if it drains and has no more."""
+        worker.used -= slots
+        worker.row = None
+        if worker.leaving:
+            if not worker.used:
+                self._remove(worker, out)
+        elif worker.used < worker.slots:
+            self.ready.put(worker.key)
+            self.drain(now, out)
+
+    def take_back(self, worker: Worker, tasks: Iterable[Task]) -> None:
+        """Held tasks go to the head of the backlog, or have failed for good. INCREMENTs still owed are void.
+
+        The caller places the worker and drains.
+        """
+        again = []
+        for task in tasks:
+            self.in_flight.take(worker.key, task.key)
+            worker.quiet.pop(task.key, None)
+            worker.used -= 1
+            worker.written_off += 1
+            worker.failed += 1
+            task.worker = b""
+            if task.attempt < self.options.max_deliveries:
+                again.append(task)
+                self.former.setdefault(task.key, []).append(worker.key)
+            else:
+                del self.tasks[task.key]
+                self.former.pop(task.key, None)
+                self.ledger.fail("undeliverable")
+        self.backlog.extendleft(reversed(again))
+        self.redelivered += len(again)
+        worker.used -= worker.owed
+        worker.written_off += worker.owed
+        worker.owed, worker.row = 0, None
+
+    # ---- workers -------------------------------------------------------------------------------------------------
+
+    def add(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
+        """A new worker without slots; None where the table is full. The caller offers its slots."""
+        if len(self.workers) >= MAX_WORKERS:
+            return None
+        self._joined += 1
+        worker = self.workers[key] = Worker(key, f"w{self._joined}", 0, now)
+        self.liveness.heard(key, now)
+        out.append(Note("good", f"{worker.name} joined", key))
+        return worker
+
+    def offer(self, worker: Worker, slots: int) -> None:
+        """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
+        worker.slots, worker.leaving, worker.row = slots, False, None
+        if worker.used < slots:
+            self.ready.put(worker.key)
+        else:
+            self.ready.drop(worker.key)
+
+    def leave(self, key: bytes, out: list[Command]) -> None:
+        """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Unknown or again: ignored."""
+        self.lost.pop(key, None)
+        worker = self.workers.get(key)
+        if worker is None or worker.leaving:
+            return
+        worker.leaving, worker.row = True, None
+        self.ready.drop(key)
+        if worker.used:
+            out.append(Note("info", f"{worker.name} drains: {worker.used} slots in use", key))
+        else:
+            self._remove(worker, out)
+
+    def _remove(self, worker: Worker, out: list[Command]) -> None:
+        self._strike(worker.key)
+        out.append(Note("info", f"{worker.name} left", worker.key))
+
+    def _strike(self, key: bytes) -> None:
+        """Off every list of the living; it holds nothing any more."""
+        del self.workers[key]
+        self.ready.drop(key)
+        self.liveness.forget(key)
+        self.in_flight.take_all(key)  # else its empty place there would stay
+
+    def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
+        """Out of the table; what it held is taken back. The caller drains."""
+        held = list(self.in_flight.of(worker.key))
+        self.take_back(worker, held)
+        self._strike(worker.key)
+        worker.lost_at = now
+        if not worker.leaving:
+            self.lost[worker.key] = worker
+            if len(self.lost) > LOST_KEPT:
+                del self.lost[next(iter(self.lost))]
+        out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))
+
+    def revive(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
+        """A lost worker is heard again: cut off, not dead, and it may not know that it was given up.
+
+        The caller drains: behind a REGISTER the reply has to go first.
+        """
+        worker = self.lost.pop(key, None)
+        if worker is not None:
+            self.workers[key] = worker
+            worker.lost_at, worker.row = NEVER, None
+            self.liveness.heard(key, now)
+            self.ready.put(key)
+            out.append(Note("good", f"{worker.name} is back", key))
+        return worker
+
+    # ---- time ----------------------------------------------------------------------------------------------------
+
+    def tick(self, now: float, out: list[Command]) -> None:
+        """000 queue_checker, and what the seed leaves to nobody: silence, deadlines, memory."""
+        for key in self.liveness.expired(now):
+            self.lose(self.workers[key], "silent", now, out)
+        while self.lost:
+            oldest = next(iter(self.lost.values()))
+            if now < oldest.lost_at + self.options.lost_shown:
+                break
+            del self.lost[oldest.key]
+        if now >= self._overdue_at:
+            self._write_off(now, out)
+        self.drain(now, out)
+
+    def _write_off(self, now: float, out: list[Command]) -> None:
+        """What a worker held for ``task_deadline`` has failed; an INCREMENT owed for so long will not come.
+
+        Both are oldest first, so one look at each worker a deadline is enough, however many tasks pass.
+        """
+        allowed, oldest = self.options.task_deadline, now
+        for worker in list(self.workers.values()):
+            slots = 0
+            for task in list(self.in_flight.of(worker.key)):
+                if task.given + allowed > now:
+                    oldest = min(oldest, task.given)
+                    break
+                self.end(task)
+                self.ledger.fail("deadline")
+                worker.failed += 1
+                slots += 1
+            if worker.owed and worker.owed_at + allowed > now:
+                oldest = min(oldest, worker.owed_at)
+            else:
+                self.unpaid += worker.owed
+                slots += worker.owed
+                worker.owed = 0
+            if slots:
+                worker.written_off += slots
+                out.append(Note("bad", f"{worker.name} let the deadline of {slots} slots pass", worker.key))
+                self.free(worker, slots, now, out)
+        self._overdue_at = oldest + allowed
+
+    def grace(self, seconds: float) -> None:
+        """Our own pause counts against nobody."""
+        self.liveness.grace(seconds)
+        for task in self.in_flight.all():
+            task.given += seconds
+        for worker in self.workers.values():
+            worker.owed_at += seconds
+
+
+def _is_quiet(task: Task) -> bool:
+    """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
+    return task.message[3] == wire.EXEC or task.kind == wire.OTHER
