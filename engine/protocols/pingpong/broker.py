@@ -123,7 +123,7 @@ class Broker:
             terms=(
                 ("ready queue", str(len(self._table.ready))),
                 ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
-                ("deadline", f"{options.probe_deadline:g} s (ping, data), {options.deadline:g} s"),
+                ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
             ),
         )
 
@@ -235,7 +235,7 @@ class Broker:
             self.refused += 1
             reason = b"a job may not be %s: a worker takes it for a command" % job
             out.append(Send([client, b"", task_id, REFUSED, reason], FRONTEND))
-        elif len(self._tasks.backlog) >= self.options.backlog and not self._table.ready:  # ruling 7
+        elif len(self._tasks.backlog) >= self.options.max_backlog and not self._table.ready:  # ruling 7
             self.full += 1
             out.append(Send([client, b"", task_id, FULL, b"%d tasks wait" % len(self._tasks.backlog)], FRONTEND))
         else:

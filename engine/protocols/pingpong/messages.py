@@ -95,7 +95,6 @@ def to_client(frames: Frames) -> tuple[bytes, bytes, bytes] | str:
 # ---- bodies ------------------------------------------------------------------------------------------------------
 
 PING_JOB = b"ping"
-MAX_SLEEP = 3_600_000  # ms
 
 
 def data_job(size: int) -> bytes:
@@ -114,13 +113,6 @@ def result_of(job: bytes) -> bytes:
     """What a worker of ours answers: a data task with its bytes, everything else with the job itself."""
     size = _size(job)
     return job if size is None else bytes(size)
-
-
-def sleep_of(job: bytes) -> float:
-    """Seconds that a worker of ours takes for a job: those of ``sleep MILLISECONDS``, else none."""
-    if not job.startswith(b"sleep "):
-        return 0.0
-    return (decimal(job[6:], 0, MAX_SLEEP) or 0) / 1000
 
 
 def _size(job: bytes) -> int | None:

@@ -30,16 +30,16 @@ class Options:
     ping_every: Seconds = 1.0
     """Seconds between two PINGs of a worker or client; two missed ones make an idle worker late."""
 
-    deadline: Seconds = 60.0
+    task_deadline: Seconds = 60.0
     """Seconds that a worker may take for a job before the job is handed to another one."""
 
     probe_deadline: Seconds = 4.0
     """The same for ping and data tasks, which are answered at once."""
 
-    attempts: Annotated[int, Range(1, 1000)] = 3
+    max_deliveries: Annotated[int, Range(1, 1000)] = 3
     """Deliveries of one task before its client is told FAILED."""
 
-    backlog: Annotated[int, Range(0, MAX_BACKLOG)] = 10_000
+    max_backlog: Annotated[int, Range(0, MAX_BACKLOG)] = 10_000
     """Tasks that may wait for a worker; beyond it the client is told FULL."""
 
     frontend: str = ""

@@ -28,12 +28,12 @@ class Tasks:
         self.backlog: deque[Task] = deque()
         self.legs = BrokerLegs()
         self.redelivered = 0
-        self._attempts = options.attempts
+        self._attempts = options.max_deliveries
         self._out = InFlight()
         self._open: set[TaskKey] = set()  # accepted and not ended
         self._ledger = Ledger()
         self._probes = Liveness(options.probe_deadline)  # workers with a ping or data task, since it was given
-        self._jobs = Liveness(options.deadline)  # workers with any other
+        self._jobs = Liveness(options.task_deadline)  # workers with any other
 
     def __contains__(self, key: TaskKey) -> bool:
         return key in self._open

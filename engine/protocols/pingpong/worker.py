@@ -8,6 +8,7 @@ The rules of this file:
   broker lives.
 - Starting over (another READY) abandons the job in hand, because a result does not say which job it belongs to. So does
   another job: whoever sends it has forgotten the first.
+- A job is answered at once or ``Slow`` later. A result that is a command can not be sent: READY gives the job back.
 - EXIT and the operator's ``Leave`` let it finish what it holds. The seed has no goodbye, so it sends none (ruling 5).
 """
 
@@ -29,6 +30,7 @@ from engine.core import (
     Received,
     Reopen,
     Send,
+    Slow,
     Started,
     Unsent,
     Woken,
@@ -43,7 +45,7 @@ BROKER = b"broker"  # whom its broker's violations are counted to
 
 
 class Worker:
-    """The core of a ping-pong worker. Orders: ``Leave``."""
+    """The core of a ping-pong worker. Orders: ``Leave``, ``Slow``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -53,11 +55,12 @@ class Worker:
         self._ping_at = NEVER
         self._pinged: float | None = None  # when the PING that is unanswered was sent
         self._rtt: float | None = None
+        self._delay = 0.0  # seconds from a job to its result
         self._job = b""
-        self._job_ends = NEVER
+        self._given = NEVER  # when the job in hand came
         self._leaving = ""  # the reason, once it is to leave
         self._violations = Violations()
-        self.done = self.reopened = self.dropped = self.abandoned = self.refused = self.unsent = 0
+        self.done = self.reopened = self.dropped = self.abandoned = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
 
@@ -78,6 +81,9 @@ class Worker:
                 self.unsent += 1
             case Ordered(order=Leave()):
                 self._leave("asked to leave", out)
+            case Ordered(order=Slow(seconds=seconds)):
+                self._delay = max(0.0, seconds)
+                self._finish(now, out)
             case Paused(seconds=seconds):
                 self._heard = min(now, self._heard + seconds)
             case Ordered() | Finished():
@@ -88,11 +94,11 @@ class Worker:
         """See ``engine.core.Core``."""
         if self.state == "left":
             return NEVER
-        return min(self._ping_at, self._job_ends, self._heard + self._silence)
+        return min(self._ping_at, self._given + self._delay, self._heard + self._silence)
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        assert (self._job_ends != NEVER) == (self.state == "working"), "a job without work, or work without a job"
+        assert (self._given != NEVER) == (self.state == "working"), "a job without work, or work without a job"
         assert not self._leaving or self.state in ("working", "left"), "it stays without reason"
 
     def snapshot(self, now: float) -> WorkerView:
@@ -110,10 +116,10 @@ class Worker:
                 ("timeouts", f"{quiet} of {self.options.n_timeouts}"),
                 ("reopens in", f"{max(0.0, self._heard + self._silence - now):.1f} s"),
                 ("round trip", "unknown" if self._rtt is None else f"{self._rtt * 1e3:.2f} ms"),
+                ("delay", f"{self._delay:g} s"),
                 ("reopened", str(self.reopened)),
                 ("dropped", str(self.dropped)),
                 ("abandoned", str(self.abandoned)),
-                ("refused", str(self.refused)),
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
             ),
@@ -152,22 +158,23 @@ class Worker:
         # 002 "Broker assign job", 2: whatever is not PONG or EXIT is a job
         if self.state == "working":
             self._abandon(out)
-        seconds = messages.sleep_of(job)
-        if seconds:
-            self.state, self._job, self._job_ends = "working", job, now + seconds
-        else:
-            self._answer(job, now, out)
+        self.state, self._job, self._given = "working", job, now
+        self._finish(now, out)
 
-    def _answer(self, job: bytes, now: float, out: list[Command]) -> None:
+    def _finish(self, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: send the result
-        result = messages.result_of(job)
-        if result in NOT_A_RESULT:  # ruling 3
-            self.refused += 1
-            out.append(Note("bad", f"the result {result.decode()} is a command of a worker: it can not be sent"))
-            self._ready(now, out)
+        if now < self._given + self._delay:
             return
-        self.done += 1
-        out.append(Send([b"", result]))
+        result = messages.result_of(self._job)
+        self.state, self._job, self._given = "ready", b"", NEVER
+        if result in NOT_A_RESULT:  # ruling 3
+            out.extend(self._violations.add(BROKER, "a job whose result would be a command", now))
+            self._ready(now, out)
+        else:
+            self.done += 1
+            out.append(Send([b"", result]))
+        if self._leaving:
+            self._leave(self._leaving, out)
 
     # ---- time ---------------------------------------------------------------------------------------------------
 
@@ -181,12 +188,9 @@ class Worker:
         out.append(Send([b"", READY]))
 
     def _wake(self, now: float, out: list[Command]) -> None:
-        if now >= self._job_ends:
-            job, self._job, self._job_ends, self.state = self._job, b"", NEVER, "ready"
-            self._answer(job, now, out)
-            if self._leaving:
-                self._leave(self._leaving, out)
-                return
+        self._finish(now, out)
+        if self.state == "left":
+            return
         if now >= self._heard + self._silence:
             self._reopen(now, out)
         elif now >= self._ping_at:
@@ -211,7 +215,7 @@ class Worker:
 
     def _abandon(self, out: list[Command]) -> None:
         self.abandoned += 1
-        self.state, self._job, self._job_ends = "ready", b"", NEVER
+        self.state, self._job, self._given = "ready", b"", NEVER
         out.append(Note("warn", "the job in hand is abandoned: its broker has given it up"))
 
     def _leave(self, reason: str, out: list[Command]) -> None:
