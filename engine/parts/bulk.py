@@ -130,14 +130,17 @@ class Bulk:
         self.stopped = self.stopped or self._next < self.spec.n
         self._end(now)
 
-    def wake_at(self) -> float:
-        """When the next task is due or the oldest times out, NEVER when ended. For what may be sent now: ask due()."""
+    def wake_at(self, linked: bool = True) -> float:
+        """When the next task is due or the oldest times out, NEVER when ended. For what may be sent now: ask due().
+
+        A client that is not ``linked`` can send nothing: only a timeout wakes it, not a task that is due in vain.
+        """
         if self.ended is not None:
             return NEVER
         at = NEVER
         if self._out:
             at = next(iter(self._out.values())) + self.spec.timeout
-        paced = self.spec.rate is not None and not self.stopped and self._next < self.spec.n
+        paced = linked and self.spec.rate is not None and not self.stopped and self._next < self.spec.n
         if paced and len(self._out) < self.spec.in_flight:
             at = min(at, self._planned(self._next))
         return at

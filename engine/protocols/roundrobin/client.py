@@ -72,7 +72,7 @@ class Client:
     def wake_at(self) -> float:
         """The next heartbeat, or the run's next task or timeout."""
         at = self.link.wake_at()
-        return at if self.bulk is None else min(at, self.bulk.wake_at())
+        return at if self.bulk is None else min(at, self.bulk.wake_at(self.link.up))
 
     def check(self) -> None:
         """The run's books balance."""

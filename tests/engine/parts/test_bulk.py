@@ -106,6 +106,13 @@ def test_a_stall_is_charged_to_everything_that_it_delayed() -> None:
     assert view.planned.mean == pytest.approx((3 + 2 + 1 + 0) / 4 * 1e6)
 
 
+def test_a_client_without_a_link_is_woken_for_timeouts_and_not_for_what_it_can_not_send() -> None:
+    bulk = Bulk(spec(3, rate=1.0, timeout=5.0), 0.0)
+    assert (bulk.wake_at(), bulk.wake_at(linked=False)) == (0.0, NEVER)
+    assert send(bulk, 0.0) == [0]
+    assert (bulk.wake_at(), bulk.wake_at(linked=False)) == (1.0, 5.0)
+
+
 # ---- timeouts -------------------------------------------------------------------------------------------------------
 
 
