@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core import NEVER
+from engine.parts.liveness import Liveness
+
+
+def test_who_watches_nobody_never_wakes() -> None:
+    live = Liveness(6.0, 2.0)
+    assert live.wake_at() == NEVER and live.expired(1e9) == [] and live.beats(1e9) == [] and len(live) == 0
+
+
+def test_a_silent_peer_is_due_a_heartbeat_every_so_often_and_then_expires() -> None:
+    live = Liveness(6.0, 2.0)
+    live.heard(b"w", 10.0)
+    assert live.wake_at() == 12.0
+    assert [live.beats(11.999), live.beats(12.0), live.beats(12.0), live.beats(14.0)] == [[], [b"w"], [], [b"w"]]
+    assert live.expired(15.999) == [] and live.expired(16.0) == [b"w"] and b"w" not in live
+    assert live.expired(99.0) == [] and live.beats(99.0) == []
+    live.check()
+
+
+def test_being_heard_moves_both_deadlines() -> None:
+    live = Liveness(6.0, 2.0)
+    live.heard(b"w", 10.0)
+    live.heard(b"w", 11.5)
+    assert live.last(b"w") == 11.5
+    assert live.wake_at() == 12.0  # early: corrected when it comes up
+    assert live.beats(12.0) == [] and live.wake_at() == 13.5 and live.beats(13.5) == [b"w"]
+    assert live.expired(16.0) == [] and live.expired(17.5) == [b"w"]
+
+
+def test_without_heartbeats_there_is_only_expiry() -> None:
+    live = Liveness(6.0)
+    live.heard(b"w", 10.0)
+    assert live.wake_at() == 16.0 and live.beats(15.0) == []
+    live.check()
+
+
+def test_a_forgotten_peer_is_gone_and_may_come_back_once() -> None:
+    live = Liveness(6.0, 2.0)
+    live.heard(b"w", 10.0)
+    live.forget(b"w")
+    live.forget(b"w")
+    assert len(live) == 0
+    live.heard(b"w", 11.0)
+    live.check()
+    assert live.beats(13.0) == [b"w"] and live.beats(13.0) == []
+    assert live.expired(16.0) == [] and live.expired(17.0) == [b"w"]
+
+
+def test_our_own_pause_is_nobodys_silence() -> None:
+    live = Liveness(6.0, 2.0)
+    live.heard(b"w", 10.0)
+    live.grace(30.0)
+    assert live.last(b"w") == 40.0
+    assert live.beats(41.0) == [] and live.expired(45.9) == [] and live.expired(46.0) == [b"w"]
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["heard", "forget", "look"]), st.sampled_from([b"a", b"b", b"c"]), st.floats(0.0, 4.0))
+)
+
+
+@given(steps)
+def test_it_agrees_with_looking_at_everybody_all_the_time(moves: list[tuple[str, bytes, float]]) -> None:
+    live, heard, now = Liveness(6.0, 2.0), dict[bytes, float](), 0.0
+    for move, peer, pause in moves:
+        now += pause
+        if move == "heard":
+            live.heard(peer, now)
+            heard[peer] = now
+        elif move == "forget":
+            live.forget(peer)
+            heard.pop(peer, None)
+        else:
+            gone = {peer for peer, last in heard.items() if last + 6.0 <= now}
+            assert set(live.expired(now)) == gone
+            for peer in gone:
+                del heard[peer]
+            assert all(heard[peer] + 2.0 <= now for peer in live.beats(now))
+        assert len(live) == len(heard)
+        if heard:
+            assert live.wake_at() <= max(now, min(heard.values()) + 6.0)
+        live.check()
