@@ -135,3 +135,4 @@ class ClientView(NamedTuple):
     late: int  # replies that came after their timeout
     legs: tuple[ClientLeg, ...] = ()  # of sampled tasks, newest last, bounded
     terms: tuple[tuple[str, str], ...] = ()
+    answers: tuple[object, ...] = ()  # to orders, in the protocol's own types, newest last, bounded

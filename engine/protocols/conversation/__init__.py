@@ -1,0 +1,45 @@
+"""Seed 001: a server hands jobs to clients that run them, in a conversation of OK, JOB, UPDATE, STOP and ERROR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.core import Seat, Socket, System
+from engine.protocols.conversation import endpoints
+from engine.protocols.conversation.broker import STREAM, Broker
+from engine.protocols.conversation.client import Client
+from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.worker import Worker
+
+
+def _broker(options: Options, bind: Sequence[str]) -> Seat:
+    frontends = (options.frontend,) if options.frontend else tuple(endpoints.frontend(at) for at in bind)
+    streams = tuple(at for at in map(endpoints.stream, bind) if at is not None)
+    if options.stream:
+        streams = (options.stream,) if options.stream != "none" else ()
+    sockets = [Socket("router", bind=tuple(bind)), Socket("router", bind=frontends, name=FRONTEND)]
+    if streams:
+        sockets.append(Socket("stream", bind=streams, name=STREAM))
+    return Seat(Broker(options), tuple(sockets))
+
+
+def _worker(options: Options, endpoint: str, slots: int, nonce: int) -> Seat:
+    return Seat(Worker(options, slots), (Socket("dealer", connect=(endpoint,), routing_id=f"worker-{nonce}".encode()),))
+
+
+def _client(options: Options, endpoint: str, nonce: int) -> Seat:
+    frontend = options.frontend or endpoints.frontend(endpoint)
+    return Seat(Client(options), (Socket("dealer", connect=(frontend,), routing_id=f"client-{nonce}".encode()),))
+
+
+SYSTEM = System(
+    name="conversation",
+    seed="001",
+    title="Conversation",
+    endpoint=endpoints.DEFAULT,
+    options=Options,
+    broker=_broker,
+    worker=_worker,
+    client=_client,
+)

@@ -1,0 +1,400 @@
+"""Seed 001's server: it greets workers, gives them jobs and takes their updates.
+
+- One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
+- Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
+- A lone empty frame opens a conversation; over plain TCP the next one ends it. Over ZeroMQ an empty frame with a
+  count behind it is a keep-alive: so many messages were sent so far. If they did not all arrive, the conversation
+  is broken, for a byte stream with a hole can not be trusted.
+- What can not be read ends the link that it came from (SV_EXIT) and no other; what is readable but out of turn is
+  counted and changes nothing.
+- A task that was out when its link ends goes back to the queue, ``tries`` times at most.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from engine.core import (
+    MAIN,
+    Command,
+    Drain,
+    Event,
+    Finished,
+    Frames,
+    Inspect,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Send,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.inflight import InFlight
+from engine.parts.limits import MAX_SLOTS, MAX_WORKERS
+from engine.parts.liveness import Liveness
+from engine.parts.ready import Ready
+from engine.parts.view import BrokerView
+from engine.parts.violations import Violations
+from engine.protocols.conversation import frontend, header, links, messages, picture
+from engine.protocols.conversation.desk import FRONTEND, Desk
+from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
+from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
+from engine.protocols.conversation.jobs import ID, JobTask
+from engine.protocols.conversation.links import BEAT, WRAP, Link, Sv
+from engine.protocols.conversation.messages import CANCELLED
+from engine.protocols.conversation.options import Options
+
+STREAM = "stream"
+_TCP = b"\0stream-"  # before the routing id of a plain TCP peer, so that its key is no ZeroMQ peer's
+
+
+class Broker:
+    """The broker core. Sockets: ``main`` and ``frontend`` (router), ``stream`` (stream)."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.links: dict[bytes, Link] = {}
+        self.entered = [0] * len(Sv.NAMES)  # how often each state was entered, by any link
+        self.inflight = InFlight()
+        self.liveness = Liveness(options.expiry)
+        self.violations = Violations()
+        self.desk = Desk(options.backlog, self.violations)
+        self.counts = dict.fromkeys(("joins", "redelivered", "late", "refused jobs", "unsent answers"), 0)
+        self.inspected: bytes | None = None
+        self._ready: Ready[Link] = Ready()
+        self._opened = 0
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event (``engine.core``). Orders: Inspect, Drain, and every request of ``frontend``."""
+        out: list[Command] = []
+        match event:
+            case Received(found, socket):
+                if socket == FRONTEND:
+                    for frames in found:
+                        asked = self.desk.read(frames, now, out)
+                        if asked is not None:
+                            self._do(*asked, now, out)
+                else:
+                    read = self._streamed if socket == STREAM else self._arrived
+                    for frames in found:
+                        read(frames, now, out)
+            case Woken():
+                for key in self.liveness.expired(now):
+                    self._end(self.links[key], "is silent", now, out)
+            case Unsent(frames, reason, socket):
+                self._unsent(frames, reason, socket, now, out)
+            case Ordered(order):
+                self._ordered(order, now, out)
+            case Paused(seconds):
+                self.liveness.grace(seconds)
+                out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
+            case Started() | Finished():
+                pass
+            case _:
+                assert_never(event)
+        if self.desk.jobs.ripe:
+            self._deal(now, out)
+        return out
+
+    def wake_at(self) -> float:
+        """When the silence of the next peer will have lasted too long."""
+        return self.liveness.wake_at()
+
+    def check(self) -> None:
+        """Every invariant of the broker."""
+        self.inflight.check()
+        self.liveness.check()
+        self.desk.jobs.check()
+        assert self.desk.ledger.view(self.inflight.count, self.desk.jobs.queued).balanced, "the ledger does not balance"
+        for key, link in self.links.items():
+            held = [task for task in self.inflight.of(key) if isinstance(task, JobTask)]
+            assert link.key == key and link.state in (Sv.INIT1, Sv.LOOP2)
+            assert sorted(link.out) == sorted(task.counter for task in held), "counters and tasks disagree"
+            assert link.used == sum(task.job.slots for task in held) and link.max_nproc >= 0
+            assert (link in self._ready) == (link.state == Sv.LOOP2 and link.free > 0)
+            assert (key in self.liveness) == (link.socket == MAIN or link.state == Sv.INIT1)
+        assert sum(self.inflight.held(key) for key in self.links) == self.inflight.count, "tasks of a link that ended"
+
+    def snapshot(self, now: float) -> BrokerView:
+        """The picture for an operator; ``terms`` are the seed's states and how often each was entered."""
+        return picture.broker(self, now)
+
+    # ---- what arrives -------------------------------------------------------------------------------------------
+
+    def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
+        link = self.links.get(frames[0]) if frames else None
+        match frames:
+            case [peer, b""] if peer:
+                if link is not None:  # it began anew, so nothing of the old conversation will follow
+                    self._end(link, "began anew", now, out)
+                self._open(peer, peer, MAIN, now, out)
+            case [_, b"", beat] if link is not None and len(beat) == BEAT.size:
+                self._kept_alive(link, BEAT.unpack(beat)[0], now, out)
+            case [_, chunk] if link is not None:
+                self._read(link, chunk, now, out)
+            case [peer, _] | [peer, b"", _]:
+                out.extend(self.violations.add(peer, "no conversation", now))
+                if len(frames) == 3 or frames[1][2:4] != header.pack(ERROR, 0)[2:4]:  # no error about an error
+                    out.append(Send([peer, header.pack(ERROR, header.BROKEN)]))
+            case _:
+                out.extend(self.violations.add(frames[0] if frames else b"", "not one frame", now))
+
+    def _streamed(self, frames: Frames, now: float, out: list[Command]) -> None:
+        """One message of the plain TCP socket: bytes, or the empty frame that tells of a connection or of its end."""
+        peer, chunk = frames
+        key = _TCP + peer
+        link = self.links.get(key)
+        if link is None:
+            if not chunk:
+                self._open(key, peer, STREAM, now, out)
+        elif chunk:
+            self._read(link, chunk, now, out)
+        else:
+            self._end(link, "disconnected", now, out)
+
+    def _open(self, key: bytes, peer: bytes, socket: str, now: float, out: list[Command]) -> None:
+        if len(self.links) >= MAX_WORKERS or (socket == MAIN and peer.startswith(_TCP)):
+            out.extend(self.violations.add(peer, "no room for another worker", now))
+            self._hang_up(peer, socket, out)
+            return
+        self._opened += 1
+        name = links.name_of(peer) if socket == MAIN else f"tcp{self._opened}"
+        link = self.links[key] = Link(key, peer, socket, name, self.options.body_limit, now)
+        self.liveness.heard(key, now)
+        self._enter(link, Sv.INIT0)
+        # 001 SV_INIT0: send OK(0)
+        self._send(link, header.pack(OK, 0), out)
+        self._enter(link, Sv.INIT1)
+
+    def _kept_alive(self, link: Link, sent: int, now: float, out: list[Command]) -> None:
+        if link.decoder.partial or sent != link.decoder.count & WRAP:
+            self._break(link, "messages were lost", now, out)
+            return
+        if link.state == Sv.INIT1:
+            return  # a greeting has its own deadline, which no keep-alive moves
+        self.liveness.heard(link.key, now)
+        link.row = None
+        out.append(Send([link.peer, b"", BEAT.pack(link.sent & WRAP)]))
+
+    def _read(self, link: Link, chunk: bytes, now: float, out: list[Command]) -> None:
+        """Bytes of a conversation, cut anywhere."""
+        if link.state != Sv.INIT1 and link.socket == MAIN:
+            self.liveness.heard(link.key, now)
+        for message in link.decoder.feed(chunk):
+            self._step(link, message, now, out)
+            if link.state == Sv.EXIT:
+                return
+        link.row = None
+        if link.decoder.broken:
+            self._break(link, link.decoder.broken, now, out)
+
+    # ---- the seed's table ---------------------------------------------------------------------------------------
+
+    def _step(self, link: Link, message: header.Message, now: float, out: list[Command]) -> None:
+        kind, padding, arg0, body = message
+        match link.state, kind:
+            case Sv.INIT1, header.OK if 0 < arg0 <= MAX_SLOTS:
+                # 001 SV_INIT1 on OK(n): record nproc=n
+                link.max_nproc = link.said = arg0
+                self._enter(link, Sv.INIT2)
+                # 001 SV_INIT2: send OK(nproc)
+                self._send(link, header.pack(OK, arg0), out)
+                self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+                self._joined(link, now, out)
+            case Sv.INIT1, header.OK:
+                self._break(link, "slots out of range", now, out)
+            case Sv.LOOP2, header.UPDATE:
+                # 001 SV_LOOP2 on UPDATE(n): record task status, set nproc=n
+                update = messages.update(body)
+                if isinstance(update, str):
+                    self._break(link, update, now, out)
+                    return
+                self._record(link, update, now, out)
+                self._enter(link, Sv.LOOP3)
+                # 001 SV_LOOP3: send OK(nproc)
+                self._send(link, header.pack(OK, link.free), out)
+                self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+                self._place(link)
+            case Sv.LOOP2, header.ERROR if arg0 == header.CANNOT_RUN_JOB:
+                self._refused(link, padding, now, out)
+            case _, header.ERROR if arg0 == header.LEAVING:
+                # 001 SV_LOOP2 on DISCONNECT, in the words of a peer whose transport shows none
+                self._end(link, "left", now, out)
+            case state, _:
+                out.extend(self.violations.add(link.key, f"{header.NAMES[kind]} in {Sv.NAMES[state]}", now))
+
+    def _deal(self, now: float, out: list[Command]) -> None:
+        """Give what waits to who has room, the least recently used worker first."""
+        full: list[Link] = []
+        jobs = self.desk.jobs
+        while jobs.ripe and (link := self._ready.first()) is not None:
+            # 001 SV_LOOP0: request npending<=nproc pending tasks
+            task = jobs.next(link.max_nproc, link.free)
+            if task is None:
+                full.append(link)
+                self._ready.drop(link)
+                continue
+            # 001 SV_LOOP2 on JOB_QUEUED, SV_LOOP1: if npending > 0, send JOB(npending)
+            self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+            counter = link.hold(task)
+            self.inflight.give(task, link.key, now)
+            job = task.job
+            body = messages.pack_task(task.number, job.body, job.slots)
+            self._send(link, header.pack_body(JOB, body, counter), out)
+            self._place(link)
+        for link in full:
+            self._ready.put(link)
+
+    def _stop(self, link: Link, nproc: int, out: list[Command]) -> None:
+        """Take processors from a worker. "All" is sent as their number, which every reading of STOP understands."""
+        if link.state != Sv.LOOP2:
+            return
+        if nproc != STOP_NOW:
+            nproc = min(nproc, link.max_nproc)
+        # 001 SV_LOOP2 on STOP_REQ(n), on STOP_IMMED: send STOP
+        self._send(link, header.pack(STOP, nproc), out)
+        link.max_nproc = max(0, link.max_nproc - nproc)
+        self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+        link.row = None
+        self._place(link)
+
+    def _end(self, link: Link, why: str, now: float, out: list[Command]) -> None:
+        # 001 SV_LOOP2 on DISCONNECT; ruling 10: its tasks go back to the queue
+        known = link.state == Sv.LOOP2
+        if link.decoder.partial:
+            out.extend(self.violations.add(link.key, "ended inside a message", now))
+        self._enter(link, Sv.EXIT)
+        del self.links[link.key]
+        self.liveness.forget(link.key)
+        self._ready.drop(link)
+        held = self.inflight.take_all(link.key)
+        for task in held:
+            if isinstance(task, JobTask):
+                self._returned(task, task.attempt >= self.options.tries, "lost", out)
+        if known:
+            back = f", {len(held)} tasks go back" if held else ""
+            out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{back}", link.key))
+
+    # ---- pieces of the rows -------------------------------------------------------------------------------------
+
+    def _joined(self, link: Link, now: float, out: list[Command]) -> None:
+        link.joined, link.row = now, None
+        self.counts["joins"] += 1
+        if link.socket == STREAM:
+            self.liveness.forget(link.key)  # its transport tells of its end
+        else:
+            self.liveness.heard(link.key, now)
+        self._place(link)
+        out.append(Note("good", f"{link.name} joined with {link.max_nproc} processors", link.key))
+
+    def _record(self, link: Link, update: messages.Update, now: float, out: list[Command]) -> None:
+        """Book what an UPDATE says. Its capacity is shown, the broker's own count stands (ruling 7)."""
+        if update.free is not None:
+            link.said, link.shut = update.free, update.free == 0
+        job = self.desk.jobs.get(update.job_id)
+        held = None
+        if job is not None and 0 < update.task <= job.text.num_tasks:
+            held = self.inflight.take(link.key, (job.client, ID.pack(job.id, update.task)))
+        if not isinstance(held, JobTask):
+            self.counts["late"] += 1
+            return
+        link.yield_(held)
+        if update.success:
+            link.done += 1
+        else:
+            link.failed += 1
+        self.desk.finished(held, update, now, out)
+
+    def _refused(self, link: Link, counter: int, now: float, out: list[Command]) -> None:
+        """ERROR(cannot_run_job): a JOB comes back, and the worker is given nothing until its next UPDATE."""
+        if not counter and len(link.out) > 1:  # ruling 8: nothing says which
+            self._break(link, "error names no job", now, out)
+            return
+        task = link.out.get(counter) if counter else next(iter(link.out.values()), None)
+        if task is None:
+            out.extend(self.violations.add(link.key, "error about no job", now))
+            return
+        self.counts["refused jobs"] += 1
+        self.inflight.take(link.key, task.key)
+        link.yield_(task)
+        task.attempt -= 1  # it was not tried
+        task.refusals += 1
+        self._returned(task, task.refusals >= self.options.tries, "refused", out)
+        link.shut = True
+        self._place(link)
+        if not link.out:
+            out.append(Note("warn", f"{link.name} runs nothing and refuses a job: it is given no more", link.key))
+
+    def _returned(self, task: JobTask, enough: bool, kind: str, out: list[Command]) -> None:
+        """A task that was out is not done."""
+        if task.job.status == CANCELLED:
+            self.desk.gave_up(task, "cancelled", out)
+        elif enough:
+            self.desk.gave_up(task, kind, out)
+        else:
+            self.counts["redelivered"] += 1
+            self.desk.jobs.back(task)
+
+    def _break(self, link: Link, why: str, now: float, out: list[Command]) -> None:
+        """End a conversation that can not go on, and tell the worker."""
+        out.extend(self.violations.add(link.key, why, now))
+        self._end(link, f"is cut off: {why}", now, out)
+        self._hang_up(link.peer, link.socket, out)
+
+    def _hang_up(self, peer: bytes, socket: str, out: list[Command]) -> None:
+        out.append(Send([peer, b"" if socket == STREAM else header.pack(ERROR, header.BROKEN)], socket))
+
+    def _place(self, link: Link) -> None:
+        """Whoever was used or gave a slot back last stands at the end."""
+        if link.state == Sv.LOOP2 and link.free > 0:
+            self._ready.put(link)
+        else:
+            self._ready.drop(link)
+
+    def _enter(self, link: Link, *states: int) -> None:
+        for state in states:
+            self.entered[state] += 1
+            link.state = state
+
+    def _send(self, link: Link, message: bytes, out: list[Command]) -> None:
+        link.sent += 1
+        out.append(Send([link.peer, message], link.socket))
+
+    # ---- everything else ----------------------------------------------------------------------------------------
+
+    def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
+        if not isinstance(request, StopWorkers):
+            self.desk.take(client, ref, request, now, out)
+            return
+        left = request.nproc
+        for link in reversed(self.links.values()):
+            if request.nproc in (header.STOP_ALL, STOP_NOW):
+                self._stop(link, request.nproc or link.max_nproc, out)
+            elif left and link.state == Sv.LOOP2 and link.max_nproc:
+                taken = min(left, link.max_nproc)
+                self._stop(link, taken, out)
+                left -= taken
+        self.desk.say(client, Accepted(ref, 0), out)
+
+    def _ordered(self, order: object, now: float, out: list[Command]) -> None:
+        match order:
+            case Inspect(worker):
+                self.inspected = worker
+            case Drain(worker):
+                if (link := self.links.get(worker)) is not None:
+                    self._stop(link, link.max_nproc, out)
+            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
+                self._do(b"", 0, order, now, out)
+            case _:
+                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}"))
+
+    def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
+        """A worker that can not be sent to is gone: its stream would have a hole."""
+        if socket == FRONTEND:
+            self.counts["unsent answers"] += 1
+            return
+        link = self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])
+        if link is not None:
+            self._end(link, f"is {reason}", now, out)

@@ -1,0 +1,255 @@
+"""The client: it submits jobs to the broker's frontend, in bulk or by an operator's order, and hears how they end.
+
+- A bulk run is one submission of one built-in task at a time, ``:ping`` or ``:data N``, so that each task of the run
+  is one task of the broker's ledger. Its ``Ref`` is a counter that never starts again: late answers are told apart.
+- One run at a time. Orders (``frontend``'s requests) may be given beside it; their answers are kept for whoever
+  gave them, newest last.
+- An empty frame every heartbeat keeps the link; the broker answers it. Nothing is repeated: a submission that got
+  no answer may have been taken.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import assert_never
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Finished,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.legs import EVERY, ClientLegs
+from engine.parts.view import ClientView
+from engine.parts.violations import Violations
+from engine.protocols.conversation import frontend, messages
+from engine.protocols.conversation.frontend import (
+    Accepted,
+    Answer,
+    CancelJob,
+    Hold,
+    JobEnded,
+    ListJobs,
+    Refused,
+    Release,
+    Request,
+    StopWorkers,
+    Submit,
+    TaskEnded,
+)
+from engine.protocols.conversation.messages import MAX_DATA, Description
+from engine.protocols.conversation.options import Options
+
+ANSWERS = 1000  # that are kept
+ORDERS = 100  # that may wait for their answer, and jobs that may be followed
+PATIENCE = 5.0  # seconds that an order waits
+
+
+class Client:
+    """The client core on one dealer socket."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.violations = Violations()
+        self._bulk: Bulk | None = None
+        self._base = 1  # the Ref of the run's task 0
+        self._next = 1  # the next Ref that is free
+        self._text: Submit | None = None  # what each task of the run submits
+        self._expected: bytes | None = None
+        self._marks: dict[int, float] = {}  # when sampled tasks were sent
+        self._legs = ClientLegs()
+        self._orders: dict[int, float] = {}  # Ref → when to give up
+        self._followed: set[int] = set()  # Refs of jobs that an order submitted and that have not ended
+        self._answers: deque[tuple[int, Answer]] = deque(maxlen=ANSWERS)
+        self._told = 0
+        self._heard = -NEVER
+        self._beat = NEVER
+        self._late = 0
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event (``engine.core``). Orders: BulkSpec, StopRun, and every request of ``frontend``."""
+        out: list[Command] = []
+        match event:
+            case Started():
+                self._beat = now
+            case Received(found):
+                self._heard = now
+                for frames in found:
+                    self._arrived(frames, now, out)
+            case Unsent(frames):
+                self._unsent(frames, now)
+            case Ordered(order):
+                self._ordered(order, now, out)
+            case Paused(seconds):
+                out.append(Note("warn", f"paused for {seconds:.1f} s"))
+            case Woken() | Finished():
+                pass
+            case _:
+                assert_never(event)
+        self._tick(now, out)
+        return out
+
+    def wake_at(self) -> float:
+        """The next keep-alive, task, timeout, or order to give up."""
+        run = self._bulk.wake_at() if self._bulk is not None else NEVER
+        return min(run, self._beat, next(iter(self._orders.values()), NEVER))
+
+    def check(self) -> None:
+        """Every invariant of the client."""
+        if self._bulk is not None:
+            self._bulk.check()
+        assert len(self._orders) <= ORDERS and len(self._followed) <= ORDERS
+        assert all(self._base <= ref < self._next for ref in self._marks)
+
+    def snapshot(self, now: float) -> ClientView:
+        """The link, the newest run, and in ``answers`` what the broker answered to orders."""
+        return ClientView(
+            at=now,
+            linked=now < self._heard + self.options.expiry,
+            run=self._bulk.view(now) if self._bulk is not None else None,
+            late=self._late + (self._bulk.late if self._bulk is not None else 0),
+            legs=self._legs.view(),
+            answers=tuple(self._answers),
+        )
+
+    # ---- bulk runs ----------------------------------------------------------------------------------------------
+
+    def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
+        if self._bulk is not None and self._bulk.ended is None:
+            out.append(Note("warn", "a run is going on: one at a time"))
+            return
+        if not 0 <= spec.size <= MAX_DATA:
+            out.append(Note("warn", f"a task carries 0 to {MAX_DATA} bytes"))
+            return
+        if self._bulk is not None:
+            self._late += self._bulk.late
+        command = ":ping" if spec.kind == "ping" else f":data {spec.size}"
+        self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
+        self._expected = None if spec.kind == "ping" else messages.answer(command)
+        self._base = self._next
+        self._next += spec.n
+        self._marks.clear()
+        self._bulk = Bulk(spec, now)
+
+    def _tick(self, now: float, out: list[Command]) -> None:
+        """Whatever time brings: the next tasks, what is given up, the keep-alive."""
+        bulk = self._bulk
+        if bulk is not None and bulk.ended is None and self._text is not None:
+            for task in bulk.expire(now):
+                self._marks.pop(self._base + task, None)
+            while (due := bulk.due(now)) is not None:
+                ref = self._base + due
+                if not ref % EVERY and bulk.spec.tracked:
+                    self._marks[ref] = now
+                out.append(Send([frontend.pack_request(ref, self._text)]))
+        while self._orders and next(iter(self._orders.values())) <= now:
+            ref = next(iter(self._orders))
+            del self._orders[ref]
+            self._followed.discard(ref)
+            self._keep(Refused(ref, "no answer"))
+            out.append(Note("bad", "the broker did not answer an order"))
+        if now >= self._beat:
+            self._beat = now + self.options.heartbeat
+            out.append(Send([b""]))
+
+    def _ended(self, ended: TaskEnded, bulk: Bulk, now: float) -> None:
+        """One task of the run, or of one before it, is answered."""
+        task = ended.ref - self._base
+        sent = self._marks.pop(ended.ref, None)
+        if not ended.success:
+            bulk.failed(task, "failed", now)
+        elif ended.data != self._expected and bulk.out(task):
+            bulk.failed(task, "wrong data", now)
+        elif bulk.replied(task, now, len(ended.data or b"")) and sent is not None:
+            self._legs.note(ended.ref.to_bytes(8, "little"), sent, now)
+
+    # ---- orders -------------------------------------------------------------------------------------------------
+
+    def _ordered(self, order: object, now: float, out: list[Command]) -> None:
+        match order:
+            case BulkSpec():
+                self._run(order, now, out)
+            case StopRun():
+                if self._bulk is not None:
+                    self._bulk.stop(now)
+            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
+                self._request(order, now, out)
+            case _:
+                out.append(Note("warn", f"a client takes no such order: {type(order).__name__}"))
+
+    def _request(self, request: Request, now: float, out: list[Command]) -> None:
+        if len(self._orders) >= ORDERS or len(self._followed) >= ORDERS:
+            out.append(Note("warn", "too many orders wait for an answer"))
+            return
+        ref = self._next
+        self._next += 1
+        self._orders[ref] = now + PATIENCE
+        if isinstance(request, Submit) and request.follow and not messages.lone(request.job):
+            self._followed.add(ref)
+        out.append(Send([frontend.pack_request(ref, request)]))
+
+    def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
+        match frames:
+            case [b""]:
+                return
+            case [body]:
+                answer = frontend.answer(body)
+            case _:
+                answer = "not one frame"
+        if isinstance(answer, str):
+            out.extend(self.violations.add(b"", answer, now))
+            return
+        bulk = self._bulk
+        if bulk is not None and 0 <= answer.ref - self._base < bulk.spec.n:
+            match answer:
+                case TaskEnded():
+                    self._ended(answer, bulk, now)
+                case Refused(_, why):
+                    bulk.failed(answer.ref - self._base, "full" if why == "full" else "refused", now)
+                case _:
+                    out.extend(self.violations.add(b"", "unexpected answer", now))
+        elif self._orders.pop(answer.ref, None) is not None or answer.ref in self._followed:
+            self._answered(answer, out)
+        else:
+            self._late += 1
+
+    def _answered(self, answer: Answer, out: list[Command]) -> None:
+        """An answer to an order; a followed job gives more of them until it has ended."""
+        self._keep(answer)
+        match answer:
+            case Accepted(_, job_id) if job_id:
+                out.append(Note("good", f"job {job_id}: accepted"))
+            case Refused(ref, why):
+                self._followed.discard(ref)
+                out.append(Note("warn", f"refused: {why}"))
+            case JobEnded(ref, job_id, _, done, failed):
+                self._followed.discard(ref)
+                out.append(Note("bad" if failed else "good", f"job {job_id} ended: {done} done, {failed} failed"))
+
+    def _keep(self, answer: Answer) -> None:
+        self._told += 1
+        self._answers.append((self._told, answer))
+
+    def _unsent(self, frames: Frames, now: float) -> None:
+        """The driver could not take a message: the task, or the order, has failed."""
+        asked = frontend.request(frames[0]) if frames[0] else ""
+        if isinstance(asked, str):
+            return  # a keep-alive
+        ref = asked[0]
+        if self._orders.pop(ref, None) is not None:
+            self._followed.discard(ref)
+            self._keep(Refused(ref, "unsent"))
+        elif self._bulk is not None:
+            self._bulk.failed(ref - self._base, "unsent", now)
+            self._marks.pop(ref, None)

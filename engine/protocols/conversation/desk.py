@@ -1,0 +1,166 @@
+"""The frontend half of the broker: whose jobs these are, what may be done to them, and who hears of it.
+
+- Every request gets an answer; that of a lone built-in task is its end.
+- A submission is taken whole or refused whole; what is taken is in the ledger until its end is.
+- An order from the broker's own operator is a request of the client ``b""``; its answers are notes.
+"""
+
+from __future__ import annotations
+
+from engine.core import Command, Frames, Note, Send
+from engine.parts.ledger import Ledger
+from engine.parts.legs import EVERY, BrokerLegs
+from engine.parts.violations import Violations
+from engine.protocols.conversation import frontend, messages
+from engine.protocols.conversation.frontend import (
+    Accepted,
+    Answer,
+    CancelJob,
+    Hold,
+    JobEnded,
+    JobRow,
+    JobsListed,
+    ListJobs,
+    Refused,
+    Release,
+    Request,
+    Submit,
+    TaskEnded,
+)
+from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask
+from engine.protocols.conversation.messages import CANCELLED, FAULT, Update
+
+FRONTEND = "frontend"
+
+Errand = Submit | ListJobs | Hold | Release | CancelJob
+"""The requests that concern jobs alone."""
+
+
+class Desk:
+    """Takes errands, keeps the ledger of tasks, tells the followers. ``backlog``: tasks that may wait."""
+
+    def __init__(self, backlog: int, violations: Violations) -> None:
+        self.jobs = Jobs()
+        self.ledger = Ledger()
+        self.legs = BrokerLegs()
+        self.refused = 0
+        self._backlog = backlog
+        self._violations = violations
+
+    def read(self, frames: Frames, now: float, out: list[Command]) -> tuple[bytes, int, Request] | None:
+        """One message of the frontend: the client, its number and what it asks, unless that is answered here."""
+        match frames:
+            case [client, b""] if client:
+                out.append(Send([client, b""], FRONTEND))
+                return None
+            case [client, body] if client:
+                request = frontend.request(body)
+            case _:
+                client, request = frames[0] if frames else b"", "not one frame"
+        if isinstance(request, str):
+            out.extend(self._violations.add(client, request, now))
+            return None
+        return client, *request
+
+    def take(self, client: bytes, ref: int, errand: Errand, now: float, out: list[Command]) -> None:
+        """Do what a client asks, and answer."""
+        match errand:
+            case Submit():
+                self._submit(client, ref, errand, now, out)
+            case ListJobs():
+                known = [job for job in self.jobs.all() if not job.builtin]
+                rows = tuple(_row(job) for job in known[-frontend.MAX_LISTED :])
+                self.say(client, JobsListed(ref, rows, len(known) - len(rows)), out)
+            case Hold(job_id) | Release(job_id) | CancelJob(job_id):
+                job = self.jobs.get(job_id)
+                why = self._change(job, errand, out) if job is not None else "no such job"
+                if why:
+                    self.refuse(client, ref, why, out)
+                else:
+                    self.say(client, Accepted(ref, job_id), out)
+
+    def say(self, client: bytes, answer: Answer, out: list[Command]) -> None:
+        """Answer a client, or the broker's own operator."""
+        if client:
+            out.append(Send([client, frontend.pack_answer(answer)], FRONTEND))
+        elif not isinstance(answer, TaskEnded):
+            out.append(Note("warn" if isinstance(answer, Refused) else "info", _words(answer)))
+
+    def refuse(self, client: bytes, ref: int, why: str, out: list[Command]) -> None:
+        """Answer no, and count it."""
+        self.refused += 1
+        self.say(client, Refused(ref, why), out)
+
+    def finished(self, task: JobTask, update: Update, now: float, out: list[Command]) -> None:
+        """A worker says that a task, in flight until now, has ended."""
+        job = task.job
+        if update.success:
+            self.ledger.succeeded += 1
+        else:
+            self.ledger.fail("failed")
+        if job.builtin and not job.ref % EVERY:
+            self.legs.note(job.client, job.ref.to_bytes(8, "little"), job.accepted, task.given, now)
+        self._ended(task, update.success, update.status, update.data, out)
+
+    def gave_up(self, task: JobTask, kind: str, out: list[Command]) -> None:
+        """A task, in flight until now, will not be given again."""
+        self.ledger.fail(kind)
+        self._ended(task, False, f"{FAULT}{kind}", None, out)
+
+    def _submit(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
+        why = frontend.refusal(submit)
+        if not why and (self.jobs.queued + submit.job.num_tasks > self._backlog or self.jobs.open >= MAX_JOBS):
+            why = "full"
+        if why:
+            self.refuse(client, ref, why, out)
+            return
+        job = self.jobs.add(submit.job, submit.slots, client, ref, now)
+        job.follow = submit.follow
+        self.ledger.sent += job.text.num_tasks
+        if not messages.lone(job.text):
+            self.say(client, Accepted(ref, job.id), out)
+
+    def _change(self, job: Job, errand: Hold | Release | CancelJob, out: list[Command]) -> str:
+        match errand:
+            case Hold():
+                return self.jobs.hold(job)
+            case Release():
+                return self.jobs.release(job)
+            case CancelJob():
+                why, dropped = self.jobs.cancel(job)
+                if dropped:
+                    self.ledger.fail("cancelled", dropped)
+                if not why and self.jobs.settle(job):
+                    self._last(job, out)
+                return why
+
+    def _ended(self, task: JobTask, success: bool, status: str, data: bytes | None, out: list[Command]) -> None:
+        job = task.job
+        last = self.jobs.ended(task, success)
+        if job.follow:
+            self.say(job.client, TaskEnded(job.ref, job.id, task.number, success, status, data), out)
+        if last:
+            self._last(job, out)
+
+    def _last(self, job: Job, out: list[Command]) -> None:
+        """Nothing of this job is left."""
+        if job.follow and not messages.lone(job.text):
+            self.say(job.client, JobEnded(job.ref, job.id, job.status, job.done, job.failed), out)
+
+
+def _row(job: Job) -> JobRow:
+    return JobRow(job.description, job.slots, job.queued, job.out, job.done, job.failed)
+
+
+def _words(answer: Answer) -> str:
+    match answer:
+        case Accepted(_, job_id):
+            return f"job {job_id}: so ordered" if job_id else "so ordered"
+        case Refused(_, why):
+            return f"refused: {why}"
+        case JobEnded(_, job_id, status, done, failed):
+            return f"job {job_id} {'cancelled' if status == CANCELLED else 'ended'}: {done} done, {failed} failed"
+        case JobsListed(_, jobs, more):
+            return f"{len(jobs) + more} jobs"
+        case TaskEnded(_, job_id, task, _, status):
+            return f"job {job_id} task {task}: {status}"

@@ -1,0 +1,268 @@
+"""What clients say to the broker and hear from it. Ours: the seed describes only the other side of its server.
+
+- One message is one frame, a msgpack map; an empty frame is a keep-alive, and the broker answers it with one.
+- A request names itself by ``Ask`` and numbers itself by ``Ref``, which every answer to it repeats.
+- A job is first ``accepted``; only a lone built-in task (``:ping``, ``:data N``) is answered by its end alone.
+- ``Follow``: the client hears of the end of each task and of the job. Without it, only of acceptance.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgpack
+
+from engine.protocols.conversation import messages
+from engine.protocols.conversation.header import STOP_NOW
+from engine.protocols.conversation.messages import Description
+
+MAX_NAME = 128  # characters: the name becomes part of a file's name
+MAX_PATH = 4096  # characters
+MAX_SIZE = 1024  # processors of one task
+MAX_LISTED = 500  # jobs in one answer, the newest
+
+# ---- requests: also the orders that a client core takes, ``Ordered(Submit(…))`` -----------------------------------
+
+
+class Submit(NamedTuple):
+    """Queue an array of tasks. Its job id and status are the broker's to give. ``slots``: processors of one task."""
+
+    job: Description
+    slots: int = 1
+    follow: bool = True
+
+
+class ListJobs(NamedTuple):
+    """Ask for the jobs that the broker knows, built-in ones left out."""
+
+
+class Hold(NamedTuple):
+    """Give no more tasks of a job; what runs goes on."""
+
+    job_id: int
+
+
+class Release(NamedTuple):
+    """Undo a hold."""
+
+    job_id: int
+
+
+class CancelJob(NamedTuple):
+    """Drop what waits of a job; what runs goes on, for the seed has no message that ends one task."""
+
+    job_id: int
+
+
+class StopWorkers(NamedTuple):
+    """Take so many processors from the workers, newest worker first. 0: all; ``STOP_NOW``: all, killing what runs."""
+
+    nproc: int = 0
+
+
+Request = Submit | ListJobs | Hold | Release | CancelJob | StopWorkers
+
+# ---- answers ----------------------------------------------------------------------------------------------------
+
+
+class Accepted(NamedTuple):
+    """A job is queued; or, with the job's id, a hold, release, cancel or stop (0) is done."""
+
+    ref: int
+    job_id: int
+
+
+class Refused(NamedTuple):
+    """Nothing was done, and why."""
+
+    ref: int
+    why: str
+
+
+class TaskEnded(NamedTuple):
+    """One task has ended. ``data``: what a ``:data`` task gave."""
+
+    ref: int
+    job_id: int
+    task: int
+    success: bool
+    status: str
+    data: bytes | None
+
+
+class JobEnded(NamedTuple):
+    """The last task of a job has ended. ``status``: FINISHED or CANCELLED; ``done``, ``failed``: tasks."""
+
+    ref: int
+    job_id: int
+    status: int
+    done: int
+    failed: int
+
+
+class JobRow(NamedTuple):
+    """One job in a list; the counts are tasks."""
+
+    job: Description
+    slots: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+
+
+class JobsListed(NamedTuple):
+    """The newest jobs, oldest first, and how many more there are."""
+
+    ref: int
+    jobs: tuple[JobRow, ...]
+    more: int
+
+
+Answer = Accepted | Refused | TaskEnded | JobEnded | JobsListed
+
+_ASKS: dict[str, type[Any]] = {
+    "submit": Submit,
+    "jobs": ListJobs,
+    "hold": Hold,
+    "release": Release,
+    "cancel": CancelJob,
+    "stop": StopWorkers,
+}
+_NAMES = {kind: name for name, kind in _ASKS.items()}
+_SAYS: dict[str, type[Any]] = {
+    "accepted": Accepted,
+    "refused": Refused,
+    "task": TaskEnded,
+    "job": JobEnded,
+    "jobs": JobsListed,
+}
+_REF = (1 << 63) - 1
+
+
+def pack_request(ref: int, request: Request) -> bytes:
+    """One request as a message."""
+    fields: dict[str, object] = {"Ask": _NAMES[type(request)], "Ref": ref}
+    match request:
+        case Submit(job, slots, follow):
+            fields |= {"JobDescription": messages.description_map(job), "NumProc": slots, "Follow": follow}
+        case Hold(job_id) | Release(job_id) | CancelJob(job_id):
+            fields["JobId"] = job_id
+        case StopWorkers(nproc):
+            fields["NumProc"] = nproc
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+def request(body: bytes) -> tuple[int, Request] | str:
+    """A client's number and request, or why the message is no request at all."""
+    value = messages.load(body)
+    if type(value) is not dict:
+        return "unreadable request"
+    ref: Any = value.get("Ref")
+    kind = _ASKS.get(_text(value.get("Ask")))
+    if not messages.whole(ref, 0, _REF) or kind is None:
+        return "unreadable request"
+    nproc, job_id = value.get("NumProc", 1), value.get("JobId", 0)
+    if kind is ListJobs:
+        return ref, ListJobs()
+    if kind is Submit:
+        job, follow = messages.description(value.get("JobDescription")), value.get("Follow", False)
+        whole = job is not None and type(follow) is bool and messages.whole(nproc, 1, MAX_SIZE)
+        return (ref, Submit(job, nproc, follow)) if whole and job is not None else "unreadable request"
+    if kind is StopWorkers:
+        return (ref, StopWorkers(nproc)) if messages.whole(nproc, 0, STOP_NOW) else "unreadable request"
+    return (ref, kind(job_id)) if messages.whole(job_id, 1, _REF) else "unreadable request"
+
+
+def refusal(submit: Submit) -> str:
+    """Why a job can not be taken as it is described, empty where it can."""
+    job = submit.job
+    if job.num_tasks < 1:
+        return "no tasks"
+    if messages.built_in(job.command):
+        return "" if messages.answer(job.command) is not None else "unknown built-in command"
+    texts = (job.name, job.command, job.working_dir, job.logging_dir)
+    if any("\0" in text or len(text) > MAX_PATH for text in texts) or not job.command:
+        return "unusable command or path"
+    if not job.name or "/" in job.name or len(job.name) > MAX_NAME:
+        return "unusable name"
+    if not job.working_dir.startswith("/") or not job.logging_dir.startswith("/"):
+        return "working and log directories must be absolute"
+    return ""
+
+
+def pack_answer(answer: Answer) -> bytes:
+    """One answer as a message."""
+    match answer:
+        case TaskEnded(ref, job_id, task, success, status, data):
+            fields: dict[str, object] = {
+                "Say": "task",
+                "Ref": ref,
+                "JobId": job_id,
+                "Task": task,
+                "Success": success,
+                "Status": status,
+            }
+            if data is not None:
+                fields["Data"] = data
+        case Accepted(ref, job_id):
+            fields = {"Say": "accepted", "Ref": ref, "JobId": job_id}
+        case Refused(ref, why):
+            fields = {"Say": "refused", "Ref": ref, "Why": why}
+        case JobEnded(ref, job_id, status, done, failed):
+            fields = {"Say": "job", "Ref": ref, "JobId": job_id, "Status": status, "Done": done, "Failed": failed}
+        case JobsListed(ref, jobs, more):
+            fields = {"Say": "jobs", "Ref": ref, "Jobs": [_row_map(row) for row in jobs], "More": more}
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+def answer(body: bytes) -> Answer | str:
+    """The broker's answer, or why the message is none."""
+    value = messages.load(body)
+    if type(value) is not dict:
+        return "unreadable answer"
+    ref: Any = value.get("Ref")
+    kind = _SAYS.get(_text(value.get("Say")))
+    if not messages.whole(ref, 0, _REF) or kind is None:
+        return "unreadable answer"
+    if kind is JobsListed:
+        return _listed(ref, value)
+    wanted = _ANSWERS[kind]
+    fields: list[Any] = [value.get(name) for name in wanted]
+    if not all(type(field) in types for field, types in zip(fields, wanted.values(), strict=True)):
+        return "unreadable answer"
+    found: Answer = kind(ref, *fields)
+    return found
+
+
+_INT = (int,)
+_ANSWERS: dict[type[Any], dict[str, tuple[type[Any], ...]]] = {
+    Accepted: {"JobId": _INT},
+    Refused: {"Why": (str,)},
+    TaskEnded: {"JobId": _INT, "Task": _INT, "Success": (bool,), "Status": (str,), "Data": (bytes, type(None))},
+    JobEnded: {"JobId": _INT, "Status": _INT, "Done": _INT, "Failed": _INT},
+}
+_COUNTS = ("NumProc", "Waiting", "Running", "Done", "Failed")
+
+
+def _row_map(row: JobRow) -> dict[str, object]:
+    return {"JobDescription": messages.description_map(row.job), **dict(zip(_COUNTS, row[1:], strict=True))}
+
+
+def _listed(ref: int, value: dict[str, Any]) -> JobsListed | str:
+    rows, more = value.get("Jobs"), value.get("More")
+    if type(rows) is not list or type(more) is not int:
+        return "unreadable answer"
+    found = []
+    for row in rows:
+        job = messages.description(row.get("JobDescription")) if type(row) is dict else None
+        if job is None or not all(messages.whole(row.get(name), 0, _REF) for name in _COUNTS):
+            return "unreadable answer"
+        found.append(JobRow(job, *(row[name] for name in _COUNTS)))
+    return JobsListed(ref, tuple(found), more)
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else ""

@@ -1,0 +1,226 @@
+"""The jobs of a broker: arrays of tasks, and which task is next.
+
+- A job is an array of ``num_tasks`` tasks, numbered from 1. Tasks are made when they are given, not before, so an
+  array costs the same whatever its length.
+- Running jobs come first, by id; then the oldest that waits. Ids ascend, so both are the order of ids.
+- A worker is never given a task beyond its processors. If the next task fits into the worker but not beside what
+  runs there, the worker gets nothing until it fits, or large tasks would wait for ever behind small ones.
+- A task that comes back is given again before the fresh ones of its job.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from struct import Struct
+
+from engine.parts.inflight import Task
+from engine.protocols.conversation import messages
+from engine.protocols.conversation.messages import CANCELLED, FINISHED, PAUSED, RUNNING, WAITING, Description
+
+HISTORY = 1000  # ended jobs that are remembered
+MAX_JOBS = 100_000  # that have not ended
+
+ID = Struct(">QQ")  # job, task: big endian, so that ids read and sort as people expect
+
+
+class JobTask(Task):
+    """A task in flight: which one, the counter of the JOB that carried it (ruling 8), how often it was refused."""
+
+    __slots__ = ("counter", "job", "number", "refusals")
+
+    def __init__(self, job: Job, number: int) -> None:
+        super().__init__((job.client, ID.pack(job.id, number)), job.kind, [], job.accepted)
+        self.job, self.number = job, number
+        self.counter = self.refusals = 0
+
+
+class Job:
+    """One array. ``out``, ``done``, ``failed`` count tasks; ``returned`` are those that came back."""
+
+    __slots__ = (
+        "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "packed",
+        "ref", "returned", "slots", "status", "text",
+    )  # fmt: skip
+
+    def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
+        self.id, self.text, self.slots = job_id, text, slots
+        self.client, self.ref, self.accepted = client, ref, accepted
+        self.follow = False
+        self.builtin = messages.built_in(text.command)
+        self.kind = text.command[1:5] if self.builtin else "job"
+        self.status = WAITING
+        self.fresh = 1  # the number of the next task that was never given
+        self.returned: deque[JobTask] = deque()
+        self.out = self.done = self.failed = 0
+        self.entry: tuple[int, int] | None = None  # where it stands in its queue
+        self.packed = b""  # its description as JOBs carry it, once one does
+
+    @property
+    def body(self) -> bytes:
+        """The packed description that JOBs of this array carry."""
+        if not self.packed:
+            self.packed = messages.pack_description(self.text._replace(job_id=self.id, status=RUNNING))
+        return self.packed
+
+    @property
+    def queued(self) -> int:
+        """Tasks that wait: not given, and not dropped."""
+        return self.text.num_tasks - self.fresh + 1 + len(self.returned)
+
+    @property
+    def description(self) -> Description:
+        """What was submitted, with the id and the status of now."""
+        return self.text._replace(job_id=self.id, status=self.status)
+
+
+class Jobs:
+    """All jobs that are not forgotten. ``queued``: tasks that wait; ``ripe``: those of them that may be given."""
+
+    def __init__(self) -> None:
+        self.queued = 0
+        self.ripe = 0
+        self._jobs: dict[int, Job] = {}
+        self._ended: deque[int] = deque()
+        self._last = 0
+        self._queues: dict[int, list[tuple[int, int]]] = {}  # processors a task → heap of (waits, id), lazily cleaned
+
+    def get(self, job_id: int) -> Job | None:
+        """A job that is known."""
+        return self._jobs.get(job_id)
+
+    def all(self) -> list[Job]:
+        """Every job that is known, oldest first."""
+        return list(self._jobs.values())
+
+    @property
+    def open(self) -> int:
+        """Jobs that have not ended."""
+        return len(self._jobs) - len(self._ended)
+
+    def add(self, text: Description, slots: int, client: bytes, ref: int, now: float) -> Job:
+        """Queue an array."""
+        self._last += 1
+        job = self._jobs[self._last] = Job(self._last, text, slots, client, ref, now)
+        self.queued += text.num_tasks
+        self.ripe += text.num_tasks
+        self._stand(job)
+        return job
+
+    def next(self, slots: int, free: int) -> JobTask | None:
+        """The next task for a worker of so many processors, so many of them free; None if it must wait."""
+        best: Job | None = None
+        for size in tuple(self._queues):
+            head = self._head(size) if size <= slots else None
+            if head is not None and (best is None or head.entry < best.entry):  # type: ignore[operator]
+                best = head
+        if best is None or best.slots > free:
+            return None
+        self.queued -= 1
+        self.ripe -= 1
+        best.out += 1
+        if best.returned:
+            task = best.returned.popleft()
+        else:
+            task = JobTask(best, best.fresh)
+            best.fresh += 1
+        if best.status == WAITING:
+            best.status = RUNNING
+            self._stand(best)
+        return task
+
+    def back(self, task: JobTask) -> None:
+        """A task that was out waits again."""
+        job = task.job
+        job.out -= 1
+        job.returned.append(task)
+        self.queued += 1
+        if job.status != PAUSED:
+            self.ripe += 1
+            self._stand(job)
+
+    def ended(self, task: JobTask, success: bool) -> bool:
+        """A task that was out has ended; True if it was the last of its job."""
+        job = task.job
+        job.out -= 1
+        if success:
+            job.done += 1
+        else:
+            job.failed += 1
+        return self.settle(job)
+
+    def hold(self, job: Job) -> str:
+        """Give no more of a job; the reason where it can not be held."""
+        if job.status not in (WAITING, RUNNING):
+            return f"job is {messages.STATUS[job.status]}"
+        job.status = PAUSED
+        self.ripe -= job.queued
+        return ""
+
+    def release(self, job: Job) -> str:
+        """Undo a hold; the reason where there is none."""
+        if job.status != PAUSED:
+            return f"job is {messages.STATUS[job.status]}"
+        job.status = RUNNING if job.fresh > 1 else WAITING
+        self.ripe += job.queued
+        self._stand(job)
+        return ""
+
+    def cancel(self, job: Job) -> tuple[str, int]:
+        """Drop what waits: the reason where it can not be, and how many tasks were dropped; they count as failed."""
+        if job.status in (FINISHED, CANCELLED):
+            return f"job is {messages.STATUS[job.status]}", 0
+        dropped = job.queued
+        self.queued -= dropped
+        if job.status != PAUSED:
+            self.ripe -= dropped
+        job.status = CANCELLED
+        job.failed += dropped
+        job.fresh = job.text.num_tasks + 1
+        job.returned.clear()
+        return "", dropped
+
+    def settle(self, job: Job) -> bool:
+        """Whether nothing of a job is out or waits; it is then history. To be asked once, after its last change."""
+        if job.out or job.queued:
+            return False
+        if job.status != CANCELLED:
+            job.status = FINISHED
+        if job.builtin:
+            del self._jobs[job.id]
+            return True
+        self._ended.append(job.id)
+        if len(self._ended) > HISTORY:
+            del self._jobs[self._ended.popleft()]
+        return True
+
+    def check(self) -> None:
+        """The counts agree with the jobs, and whatever may be given stands in its queue."""
+        assert self.queued == sum(job.queued for job in self._jobs.values())
+        ripe = [job for job in self._jobs.values() if job.status in (WAITING, RUNNING) and job.queued]
+        assert self.ripe == sum(job.queued for job in ripe)
+        for job in ripe:
+            assert job.entry in self._queues[job.slots], "a job that may be given stands in no queue"
+        for job in self._jobs.values():
+            assert job.out + job.done + job.failed + job.queued == job.text.num_tasks, "a task is lost or counted twice"
+            assert job.status != WAITING or job.fresh == 1
+            assert (job.status == FINISHED) <= (job.out + job.queued == 0)
+
+    def _stand(self, job: Job) -> None:
+        entry = (int(job.status == WAITING), job.id)
+        if job.entry != entry:
+            job.entry = entry
+            heappush(self._queues.setdefault(job.slots, []), entry)
+
+    def _head(self, size: int) -> Job | None:
+        """The first job of this size that may be given; entries that say something past are dropped on the way."""
+        queue = self._queues[size]
+        while queue:
+            job = self._jobs.get(queue[0][1])
+            if job is not None and job.entry == queue[0]:
+                if job.status in (WAITING, RUNNING) and job.queued:
+                    return job
+                job.entry = None
+            heappop(queue)
+        del self._queues[size]
+        return None

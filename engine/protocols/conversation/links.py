@@ -1,0 +1,75 @@
+"""One worker as the broker knows it: the seed's server loop has one of these for each client.
+
+- A link is one conversation, from the opening to SV_EXIT; whoever comes back afterwards has a new one.
+- The broker's own count decides what a worker is given; what the worker says of itself is shown, and 0 shuts it.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from engine.parts.view import WorkerRow
+from engine.protocols.conversation.header import Decoder
+from engine.protocols.conversation.jobs import JobTask
+
+BEAT = Struct("<I")  # what a keep-alive carries: messages sent so far
+WRAP = 0xFFFF_FFFF
+
+
+class Sv:
+    """The seed's server states. Between two events a link is in INIT1 or LOOP2, the others are passed through."""
+
+    INIT0, INIT1, INIT2, LOOP0, LOOP1, LOOP2, LOOP3, EXIT = range(8)
+    NAMES = ("SV_INIT0", "SV_INIT1", "SV_INIT2", "SV_LOOP0", "SV_LOOP1", "SV_LOOP2", "SV_LOOP3", "SV_EXIT")
+
+
+class Link:
+    """``max_nproc`` less ``used`` is what may be given. ``out``: tasks by the counter of their JOB (ruling 8).
+
+    ``key`` is the link's name among all links, ``peer`` its routing id on ``socket``. ``said``: the nproc that the
+    worker last named. ``shut``: it wants nothing now. ``row``: its picture, None once that is out of date.
+    """
+
+    __slots__ = (
+        "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "opened", "out", "peer", "row",
+        "said", "sent", "shut", "socket", "state", "used",
+    )  # fmt: skip
+
+    def __init__(self, key: bytes, peer: bytes, socket: str, name: str, limit: int, now: float) -> None:
+        self.key, self.peer, self.socket, self.name = key, peer, socket, name
+        self.decoder = Decoder(limit)
+        self.state = Sv.INIT0
+        self.opened = self.joined = now
+        self.sent = self.counter = 0
+        self.max_nproc = self.used = self.said = 0
+        self.shut = False
+        self.out: dict[int, JobTask] = {}
+        self.done = self.failed = 0
+        self.row: WorkerRow | None = None
+
+    @property
+    def free(self) -> int:
+        """Processors that may be given now (ruling 5)."""
+        return 0 if self.shut else max(0, self.max_nproc - self.used)
+
+    def hold(self, task: JobTask) -> int:
+        """Count a task in; the counter of the JOB that carries it, never 0."""
+        self.counter = self.counter % WRAP + 1
+        task.counter = self.counter
+        self.out[task.counter] = task
+        self.used += task.job.slots
+        self.row = None
+        return task.counter
+
+    def yield_(self, task: JobTask) -> None:
+        """Count a task out."""
+        del self.out[task.counter]
+        self.used -= task.job.slots
+        self.row = None
+
+
+def name_of(peer: bytes) -> str:
+    """A routing id for people: its own letters where it has only those, else hexadecimal digits."""
+    if len(peer) <= 24 and peer.isascii() and peer.decode("ascii").isprintable():
+        return peer.decode("ascii")
+    return peer[:12].hex()

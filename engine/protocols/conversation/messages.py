@@ -1,0 +1,233 @@
+"""The msgpack bodies of JOB and UPDATE, exactly as the original packs them.
+
+- Maps with the original's keys in its order, nested, minimal widths; unknown keys and bytes behind the map are
+  ignored, a missing key is a zero value, structs may come as arrays: all as the original reads.
+- Ours: no body and nil are refused; so is any value of another type, and what exceeds a limit.
+- Ours: a Task may say ``NumProc`` (ruling 4); an update of a ``:data`` task brings ``Data``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgpack
+
+WAITING, RUNNING, FINISHED, PAUSED, CANCELLED = range(5)
+STATUS = ("waiting", "running", "finished", "paused", "cancelled")
+
+DONE = "done"
+FAULT = "error encountered: "
+MAX_STATUS = 1024  # characters that we send
+
+MAX_DATA = 1024 * 1024  # bytes that one :data task may ask for
+_PATTERN = bytes(range(251)) * (MAX_DATA // 251 + 1)  # 251 is prime: a shifted or torn payload shows
+
+_U64 = 2**64 - 1
+_I64 = 2**63 - 1
+_LIMITS = {
+    "max_array_len": 1024,
+    "max_map_len": 256,
+    "max_str_len": 64 * 1024,
+    "max_bin_len": 4 * 1024 * 1024,
+    "max_ext_len": 0,
+}
+_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, MemoryError)
+
+
+class Description(NamedTuple):
+    """The seed's JobDescription: an array of ``num_tasks`` tasks of one command. ``status``: WAITING … CANCELLED."""
+
+    job_id: int
+    name: str
+    num_tasks: int
+    working_dir: str
+    logging_dir: str
+    command: str
+    status: int = WAITING
+
+
+class TaskBody(NamedTuple):
+    """The seed's Task: number ``number`` of an array, which takes ``slots`` processors."""
+
+    number: int
+    job: Description
+    slots: int = 1
+
+
+class Update(NamedTuple):
+    """The seed's JobStatusUpdate. ``free``: the worker's processors without work, None where it does not say."""
+
+    job_id: int
+    task: int
+    success: bool
+    status: str
+    free: int | None = None
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The body of a ``Start``: run ``[command, argument]`` in ``cwd``, output to ``<log_dir>/<log_name>.log``.
+
+    No shell, empty input. A log that exists is left alone: ``<log_name>-1.log``, ``-2`` … are tried in its place.
+    """
+
+    command: str
+    argument: str
+    cwd: str
+    log_dir: str
+    log_name: str
+
+
+def load(body: bytes) -> Any:
+    """The first msgpack value of a body; whatever follows it is ignored. None for nil and for what can not be read."""
+    try:
+        return msgpack.unpackb(body, **_LIMITS)
+    except msgpack.ExtraData as extra:
+        return extra.unpacked
+    except _UNREADABLE:
+        return None
+
+
+def pack_description(job: Description) -> bytes:
+    """One JobDescription, to be packed once for all tasks of an array."""
+    packed: bytes = msgpack.packb(description_map(job))
+    return packed
+
+
+def pack_task(number: int, description: bytes, slots: int = 1) -> bytes:
+    """The body of a JOB with one Task; ``description`` as ``pack_description`` gave it."""
+    if slots == 1:
+        return b"".join((b"\x82\xa4Task", msgpack.packb(number), b"\xaeJobDescription", description))
+    return b"".join(
+        (
+            b"\x83\xa4Task",
+            msgpack.packb(number),
+            b"\xaeJobDescription",
+            description,
+            b"\xa7NumProc",
+            msgpack.packb(slots),
+        )
+    )
+
+
+def tasks(body: bytes) -> list[TaskBody] | str:
+    """The tasks of a JOB's body, or why it is refused. A single Task is a list of one (ruling 3)."""
+    value = load(body)
+    if type(value) is list and value and type(value[0]) is not int:
+        found = [_task(entry) for entry in value]
+    else:
+        found = [_task(value)]
+    whole = [task for task in found if task is not None]
+    return whole if len(whole) == len(found) else "unreadable job"
+
+
+def pack_update(update: Update) -> bytes:
+    """The body of an UPDATE."""
+    fields = {
+        "JobId": update.job_id,
+        "Task": update.task,
+        "Success": update.success,
+        "Status": update.status,
+        "NewJob": None if update.free is None else {"NumProc": update.free},
+    }
+    if update.data is not None:
+        fields["Data"] = update.data
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+def update(body: bytes) -> Update | str:
+    """The update of an UPDATE's body, or why it is refused."""
+    value = _fields(load(body), _UPDATE)
+    if value is None:
+        return "unreadable update"
+    job_id, task, success, status, new_job, data = value
+    free = None
+    if new_job is not None:
+        asked = _fields(new_job, _NEW_JOB)
+        if asked is None or not whole(asked[0], 0, _I64):
+            return "unreadable update"
+        free = asked[0]
+    right = whole(job_id, 0, _U64) and whole(task, -_I64, _I64) and type(success) is bool and type(status) is str
+    if not right or (data is not None and type(data) is not bytes):
+        return "unreadable update"
+    return Update(job_id, task, success, status, free, data)
+
+
+def description(value: Any) -> Description | None:
+    """A JobDescription as it came out of msgpack; None where it is none."""
+    fields = _fields(value, _DESCRIPTION)
+    if fields is None:
+        return None
+    job_id, name, num_tasks, working_dir, logging_dir, command, status = fields
+    texts = all(type(text) is str for text in (name, working_dir, logging_dir, command))
+    if not texts or not whole(job_id, 0, _U64) or not whole(num_tasks, 0, _I64) or not whole(status, 0, CANCELLED):
+        return None
+    return Description(*fields)
+
+
+def built_in(command: str) -> bool:
+    """Whether a command is one of ours that a worker answers by itself: ``:ping``, ``:data N``."""
+    return command.startswith(":")
+
+
+def lone(job: Description) -> bool:
+    """Whether this is a single built-in task, the unit of a bulk run, which is answered by its end alone."""
+    return job.num_tasks == 1 and built_in(job.command)
+
+
+def answer(command: str) -> bytes | None:
+    """What a built-in command gives: nothing for ``:ping``, N bytes for ``:data N``; None for an unknown one."""
+    if command == ":ping":
+        return b""
+    size = command[6:]
+    if not command.startswith(":data ") or not size.isdecimal() or not size.isascii() or len(size) > 7:
+        return None
+    return _PATTERN[: int(size)] if int(size) <= MAX_DATA else None
+
+
+_DESCRIPTION = (
+    ("JobId", 0),
+    ("Name", ""),
+    ("NumTasks", 0),
+    ("WorkingDir", ""),
+    ("LoggingDir", ""),
+    ("Command", ""),
+    ("Status", 0),
+)
+_TASK: tuple[tuple[str, Any], ...] = (("Task", 0), ("JobDescription", {}), ("NumProc", 1))
+_UPDATE = (("JobId", 0), ("Task", 0), ("Success", False), ("Status", ""), ("NewJob", None), ("Data", None))
+_NEW_JOB = (("NumProc", 0),)
+
+
+def description_map(job: Description) -> dict[str, object]:
+    """A JobDescription as it goes into msgpack."""
+    return {name: value for (name, _), value in zip(_DESCRIPTION, job, strict=True)}
+
+
+def _task(value: Any) -> TaskBody | None:
+    fields = _fields(value, _TASK)
+    if fields is None:
+        return None
+    number, about, slots = fields
+    job = description(about)
+    if job is None or not whole(number, -_I64, _I64) or not whole(slots, 1, 0xFFFF_FFFF):
+        return None
+    return TaskBody(number, job, slots)
+
+
+def _fields(value: Any, names: tuple[tuple[str, Any], ...]) -> list[Any] | None:
+    """The values of a struct that came as a map or as an array, zero values where they are missing."""
+    if type(value) is dict:
+        return [value.get(name, zero) for name, zero in names]
+    if type(value) is list:
+        given = value[: len(names)]
+        return given + [zero for _, zero in names[len(given) :]]
+    return None
+
+
+def whole(value: Any, low: int, high: int) -> bool:
+    """Whether this is an int (a bool is none here) within the bounds."""
+    return type(value) is int and low <= value <= high

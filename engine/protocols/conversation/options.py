@@ -1,0 +1,33 @@
+"""The settings of the conversation; the configuration file's table ``[conversation]`` is checked against them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.parts.limits import MAX_BACKLOG
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One set for the three roles; each reads what concerns it."""
+
+    heartbeat: float = 1.0
+    """Seconds between two keep-alives of a ZeroMQ worker or a client. Ours: the seed has none."""
+
+    expiry: float = 3.0
+    """Seconds of silence after which a ZeroMQ peer has disconnected, and within which a greeting must be complete."""
+
+    tries: int = 3
+    """How often one task is given to a worker before it has failed as ``lost`` (ruling 10)."""
+
+    backlog: int = MAX_BACKLOG
+    """Tasks that may wait at the broker; a submission that does not fit is refused whole."""
+
+    body_limit: int = 16 * 1024 * 1024
+    """Bytes of one message body; a longer one is refused by its header alone (ruling 11)."""
+
+    frontend: str = ""
+    """Endpoint for clients. Empty: derived from the broker's (``endpoints``)."""
+
+    stream: str = ""
+    """Endpoint for workers over plain TCP. Empty: derived from the broker's; ``none``: not offered."""

@@ -1,0 +1,76 @@
+"""The broker as an operator sees it. A worker's row is made anew only when something about it has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.core import MAIN, NEVER
+from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
+from engine.protocols.conversation.links import Link, Sv
+
+if TYPE_CHECKING:
+    from engine.protocols.conversation.broker import Broker
+
+
+def broker(core: Broker, now: float) -> BrokerView:
+    """The picture of a broker core at monotonic ``now``."""
+    jobs = core.desk.jobs
+    return BrokerView(
+        at=now,
+        workers=tuple(_row(core, link, now) for link in core.links.values() if link.state == Sv.LOOP2),
+        backlog=jobs.queued,
+        in_flight=core.inflight.count,
+        ledger=core.desk.ledger.view(core.inflight.count, jobs.queued),
+        counters=(*core.counts.items(), ("refused requests", core.desk.refused), ("violations", core.violations.total)),
+        incidents=core.violations.newest(),
+        detail=_detail(core, core.inspected) if core.inspected is not None else None,
+        legs=core.desk.legs.view(),
+        terms=(
+            *((name, str(times)) for name, times in zip(Sv.NAMES, core.entered, strict=True)),
+            ("jobs", str(jobs.open)),
+            ("greeting", str(sum(link.state == Sv.INIT1 for link in core.links.values()))),
+        ),
+    )
+
+
+def _row(core: Broker, link: Link, now: float) -> WorkerRow:
+    tells = link.socket == MAIN  # a plain TCP peer sends no keep-alives, and its end is told
+    heard = core.liveness.last(link.key) if tells else link.joined
+    state: State = "ready" if link.free else "busy"
+    if not link.max_nproc:
+        state = "drain"
+    elif tells and now > heard + 2 * core.options.heartbeat:
+        state = "late"
+    if link.row is None or link.row.state != state:
+        link.row = WorkerRow(
+            key=link.key,
+            name=link.name,
+            state=state,
+            slots=link.max_nproc,
+            free=link.free,
+            in_flight=len(link.out),
+            done=link.done,
+            failed=link.failed,
+            violations=core.violations.count(link.key),
+            joined=link.joined,
+            heard=heard,
+            lost_at=heard + core.options.expiry if tells else NEVER,
+            rtt=None,
+            terms=(
+                ("state", Sv.NAMES[link.state]),
+                ("nproc", str(link.said)),
+                ("max_nproc", str(link.max_nproc)),
+                ("running", str(link.used)),
+                ("over", "zmq" if tells else "tcp"),
+            ),
+        )
+    return link.row
+
+
+def _detail(core: Broker, key: bytes) -> Detail | None:
+    link = core.links.get(key)
+    if link is None:
+        return None
+    tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in core.inflight.of(key))
+    counters = (("messages sent", link.sent), ("messages received", link.decoder.count), ("jobs sent", link.counter))
+    return Detail(key, tasks, core.violations.of(key), counters)

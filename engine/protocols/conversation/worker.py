@@ -1,0 +1,335 @@
+"""Seed 001's client: it runs jobs, never more than it has processors, and says how each ended.
+
+- One of the seed's client states; one ``match`` branch is one row of its table.
+- Running tasks are tracked; what is free is max_nproc less what they take (ruling 5). A worker whose max_nproc is 0
+  leaves as soon as nothing runs and no update is owed, whatever the event was (ruling 6).
+- One UPDATE is out at a time. What happens meanwhile is taken, and further updates wait for their turn (ruling 7).
+- Built-in commands (``:ping``, ``:data N``) are answered here; everything else is a ``Process`` for the driver.
+- A lone empty frame opens the conversation; an empty frame with a count behind it is a keep-alive: so many messages
+  were sent so far. Silence, an unreadable stream, a missing message or the broker's word break the conversation. Then
+  what runs is killed, since the broker gives it to another, and a new conversation is opened on a new connection.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple, assert_never
+
+from engine.core import (
+    NEVER,
+    Cancel,
+    Command,
+    Event,
+    Exit,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Start,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.view import WorkerView
+from engine.parts.violations import Violations
+from engine.protocols.conversation import header, messages
+from engine.protocols.conversation.header import ERROR, OK, STOP_ALL, STOP_NOW, UPDATE, Decoder
+from engine.protocols.conversation.links import BEAT, WRAP
+from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, Process, TaskBody
+from engine.protocols.conversation.options import Options
+
+
+class Cl:
+    """The seed's client states. UPDATE0 is passed through; a worker in EXIT0 or EXIT1 does nothing any more."""
+
+    INIT0, INIT1, LOOP0, UPDATE0, UPDATE1, EXIT0, EXIT1 = range(7)
+    NAMES = ("CL_INIT0", "CL_INIT1", "CL_LOOP0", "CL_UPDATE0", "CL_UPDATE1", "CL_EXIT0", "CL_EXIT1")
+
+
+class _Ended(NamedTuple):
+    """An update that is owed."""
+
+    job_id: int
+    task: int
+    success: bool
+    status: str
+    data: bytes | None
+
+
+class Worker:
+    """The worker core on one dealer socket. ``slots``: processors that it offers, the seed's max_proc."""
+
+    def __init__(self, options: Options, slots: int) -> None:
+        self.options = options
+        self.state = Cl.INIT0
+        self.entered = [0] * len(Cl.NAMES)
+        self.entered[Cl.INIT0] = 1
+        self.max_nproc = slots
+        self.running: dict[int, TaskBody] = {}  # what the driver runs, by our own number
+        self.violations = Violations()
+        self.done = 0
+        self.sent = 0  # messages of this conversation
+        self._used = 0
+        self._owed: deque[_Ended] = deque()
+        self._started = 0
+        self._decoder = Decoder(options.body_limit)
+        self._heard = 0.0
+        self._beat = NEVER
+        self._lost = False  # the next opening needs a new connection
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event (``engine.core``). Orders: Leave."""
+        out: list[Command] = []
+        if self.state in (Cl.EXIT0, Cl.EXIT1):
+            return out
+        match event:
+            case Started():
+                self._open(now, out)
+            case Received(found):
+                for frames in found:
+                    self._arrived(frames, now, out)
+            case Woken():
+                self._tick(now, out)
+            case Finished(key, ok, result):
+                self._finished(key, ok, result, out)
+            case Ordered(Leave()):
+                self.max_nproc = 0
+            case Ordered(order):
+                out.append(Note("warn", f"a worker takes no such order: {type(order).__name__}"))
+            case Unsent():
+                self._begin_anew("a message could not be sent", now, out)
+            case Paused(seconds):
+                self._heard += seconds
+                out.append(Note("warn", f"paused for {seconds:.1f} s"))
+            case _:
+                assert_never(event)
+        self._leave_if_idle(out)
+        return out
+
+    def wake_at(self) -> float:
+        """The next keep-alive, the next opening, or the broker's expiry."""
+        if self.state in (Cl.EXIT0, Cl.EXIT1):
+            return NEVER
+        return self._beat if self.state == Cl.INIT0 else min(self._beat, self._heard + self.options.expiry)
+
+    def check(self) -> None:
+        """Every invariant of the worker."""
+        assert self._used == sum(task.slots for task in self.running.values())
+        assert self.state != Cl.LOOP0 or not self._owed, "an update is owed and nothing is waited for"
+        assert self.state not in (Cl.INIT0, Cl.EXIT0, Cl.EXIT1) or not self.running
+
+    def snapshot(self, now: float) -> WorkerView:
+        """The worker's picture of itself; ``terms``: nproc, max_nproc and how often each state was entered."""
+        return WorkerView(
+            at=now,
+            state=Cl.NAMES[self.state],
+            slots=self.max_nproc,
+            running=len(self.running),
+            done=self.done,
+            broker_heard=self._heard,
+            terms=(
+                ("nproc", str(self.free)),
+                ("max_nproc", str(self.max_nproc)),
+                *((name, str(times)) for name, times in zip(Cl.NAMES, self.entered, strict=True)),
+            ),
+        )
+
+    @property
+    def free(self) -> int:
+        """The seed's nproc (ruling 5)."""
+        return max(0, self.max_nproc - self._used)
+
+    # ---- the seed's table ---------------------------------------------------------------------------------------
+
+    def _step(self, kind: int, padding: int, arg0: int, body: bytes, now: float, out: list[Command]) -> None:
+        match self.state, kind:
+            case Cl.INIT0, header.OK if arg0 == 0:
+                # 001 CL_INIT0 on OK(0): send OK(nproc)
+                self._send(header.pack(OK, self.max_nproc), out)
+                self._enter(Cl.INIT1)
+            case Cl.INIT1, header.OK if arg0 == self.max_nproc:
+                # 001 CL_INIT1 on OK(nproc)
+                self._enter(Cl.LOOP0)
+                out.append(Note("good", f"joined with {self.max_nproc} processors"))
+            case Cl.INIT1, header.OK if arg0 == 0:
+                pass  # it heard our opening twice, and greets twice
+            case ((Cl.LOOP0 | Cl.UPDATE1), header.JOB):
+                # 001 CL_LOOP0 on JOB(nproc); ruling 7: also while an OK is waited for
+                self._job(padding, body, now, out)
+            case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP) if arg0 == STOP_NOW:
+                # 001 CL_LOOP0 on STOP(n), n==immed
+                self._stop_now(out)
+            case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP):
+                # 001 CL_LOOP0 on STOP(n), else; ruling 6: 0 is all
+                self.max_nproc = 0 if arg0 == STOP_ALL else max(0, self.max_nproc - arg0)
+                self._enter(self.state)
+                out.append(Note("info", f"told to stop: {self.max_nproc} processors are left"))
+            case Cl.UPDATE1, header.OK:
+                # 001 CL_UPDATE1 on OK(nproc); whether to exit is looked at after every event (ruling 6)
+                self._enter(Cl.LOOP0)
+                self._update(out)
+            case _, header.ERROR if arg0 == header.BROKEN and self.state != Cl.INIT0:
+                self._begin_anew("the broker ended the conversation", now, out)
+            case Cl.INIT0, _:
+                pass  # of a conversation that is over
+            case state, _:
+                out.extend(self.violations.add(b"", f"{header.NAMES[kind]} in {Cl.NAMES[state]}", now))
+
+    def _job(self, counter: int, body: bytes, now: float, out: list[Command]) -> None:
+        """Start every task of a JOB, or refuse it whole."""
+        tasks = messages.tasks(body)
+        if isinstance(tasks, str):
+            out.extend(self.violations.add(b"", tasks, now))
+            self._begin_anew(tasks, now, out)
+            return
+        usable = all(_usable(task) for task in tasks)
+        # ruling 1: a job that exactly fits is taken
+        if not usable or sum(task.slots for task in tasks) > self.free:
+            self._send(header.pack(ERROR, header.CANNOT_RUN_JOB, counter), out)
+            self._enter(self.state)
+            return
+        for task in tasks:
+            answer = messages.answer(task.job.command)
+            if answer is not None:
+                data = answer if task.job.command != ":ping" else None
+                self._owed.append(_Ended(task.job.job_id, task.number, True, DONE, data))
+                self.done += 1
+                continue
+            self._started += 1
+            self._used += task.slots
+            self.running[self._started] = task
+            out.append(Start(self._started, _process(task)))
+        self._enter(self.state)
+        self._update(out)
+
+    def _finished(self, key: object, ok: bool, result: bytes, out: list[Command]) -> None:
+        """A process has ended; one that was killed when its conversation broke is owed to nobody."""
+        task = self.running.pop(key, None) if isinstance(key, int) else None
+        if task is None:
+            return
+        # 001 CL_LOOP0 on job done: nproc=min(max_nproc,nproc+job_nproc)
+        self._used -= task.slots
+        self.done += 1
+        status = result.decode("utf-8", "replace")[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
+        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, None))
+        self._update(out)
+
+    def _update(self, out: list[Command]) -> None:
+        """Send the next update that is owed, unless an OK is still waited for."""
+        if self.state != Cl.LOOP0 or not self._owed:
+            return
+        self._enter(Cl.UPDATE0)
+        # 001 CL_UPDATE0: send UPDATE(nproc)
+        ended = self._owed.popleft()
+        update = messages.Update(ended.job_id, ended.task, ended.success, ended.status, self.free, ended.data)
+        self._send(header.pack_body(UPDATE, messages.pack_update(update)), out)
+        self._enter(Cl.UPDATE1)
+
+    def _stop_now(self, out: list[Command]) -> None:
+        # 001 CL_EXIT1: immediate exit; ruling 12: children are killed, no UPDATE is sent
+        out.extend(Cancel(key) for key in self.running)
+        self._clear()
+        self._send(header.pack(ERROR, header.LEAVING), out)
+        self._enter(Cl.EXIT1)
+        out.append(Exit("stopped at once"))
+
+    def _leave_if_idle(self, out: list[Command]) -> None:
+        """Ruling 6: the exit rule, after every event."""
+        if self.max_nproc or self.running or self._owed or self.state not in (Cl.INIT0, Cl.INIT1, Cl.LOOP0):
+            return
+        # 001 CL_EXIT0: normal exit; its DISCONNECT is said, for a ROUTER sees none
+        if self.state != Cl.INIT0:
+            self._send(header.pack(ERROR, header.LEAVING), out)
+        self._enter(Cl.EXIT0)
+        out.append(Exit("stopped"))
+
+    # ---- the conversation's own life ----------------------------------------------------------------------------
+
+    def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
+        match frames:
+            case [b"", beat] if len(beat) == BEAT.size:
+                self._heard = now
+                held = self._decoder.count
+                if self.state != Cl.INIT0 and (self._decoder.partial or BEAT.unpack(beat)[0] != held & WRAP):
+                    self._begin_anew("messages were lost", now, out)
+            case [chunk] if chunk:
+                self._heard = now
+                self._read(chunk, now, out)
+            case _:
+                out.extend(self.violations.add(b"", "not one frame", now))
+
+    def _read(self, chunk: bytes, now: float, out: list[Command]) -> None:
+        decoder = self._decoder
+        for kind, padding, arg0, body in decoder.feed(chunk):
+            if self.state in (Cl.EXIT0, Cl.EXIT1) or decoder is not self._decoder:
+                return
+            self._step(kind, padding, arg0, body, now, out)
+        if decoder.broken and decoder is self._decoder:
+            out.extend(self.violations.add(b"", decoder.broken, now))
+            self._begin_anew(decoder.broken, now, out)
+
+    def _open(self, now: float, out: list[Command]) -> None:
+        """Open a conversation; again every heartbeat until the broker greets."""
+        if self._lost:
+            out.append(Reopen())
+            self._lost = False
+        self._clear()
+        self._decoder = Decoder(self.options.body_limit)
+        self.sent = 0
+        self._beat = now + self.options.heartbeat
+        out.append(Send([b""]))
+
+    def _tick(self, now: float, out: list[Command]) -> None:
+        if self.state != Cl.INIT0 and now >= self._heard + self.options.expiry:
+            self._begin_anew("the broker is silent", now, out)
+        elif now >= self._beat:
+            if self.state == Cl.INIT0:
+                self._open(now, out)
+                return
+            self._beat = now + self.options.heartbeat
+            out.append(Send([b"", BEAT.pack(self.sent & WRAP)]))
+
+    def _begin_anew(self, why: str, now: float, out: list[Command]) -> None:
+        """The conversation is broken. Open another one heartbeat from now, so that two peers at odds do not spin."""
+        if self.state == Cl.INIT0:
+            return
+        killed = f", {len(self.running)} tasks are killed" if self.running else ""
+        out.append(Note("warn", f"{why}: the conversation begins anew{killed}"))
+        out.extend(Cancel(key) for key in self.running)
+        self._clear()
+        self._enter(Cl.INIT0)
+        self._lost = True
+        self._beat = now + self.options.heartbeat
+
+    def _clear(self) -> None:
+        self.running.clear()
+        self._used = 0
+        self._owed.clear()
+
+    def _enter(self, state: int) -> None:
+        self.state = state
+        self.entered[state] += 1
+
+    def _send(self, message: bytes, out: list[Command]) -> None:
+        self.sent += 1
+        out.append(Send([message]))
+
+
+def _usable(task: TaskBody) -> bool:
+    """Whether this can be run at all: a known built-in, or a command under a name that is no path."""
+    job = task.job
+    if messages.built_in(job.command):
+        return messages.answer(job.command) is not None
+    texts = (job.command, job.name, job.working_dir, job.logging_dir)
+    return bool(job.command and job.name) and "/" not in job.name and not any("\0" in text for text in texts)
+
+
+def _process(task: TaskBody) -> Process:
+    """Task N of an array runs ``[command, str(N)]`` and logs to ``<name>_<N>.log``."""
+    job, number = task.job, str(task.number)
+    return Process(job.command, number, job.working_dir, job.logging_dir, f"{job.name}_{number}")
