@@ -76,6 +76,7 @@ class Lab:
         self._serial = 0
         self._main_worker: str | None = None  # what ``register`` started; the others are ``bulk``'s children
         self._pool: dict[str, bytes] = {}  # seat name → routing id, in the order in which they were started
+        self._leaving: set[str] = set()  # told to leave, and perhaps still at it
         self._nodes: dict[str, Node] = {}
         self._run: RunReport | None = None
         self._unsaved = False
@@ -325,8 +326,9 @@ class Lab:
                 return nonce
 
     def _alive(self) -> list[str]:
-        taken = set(self._nodes["pool"].names())
-        return [name for name in self._pool if name in taken]
+        """Our workers that run and were not told to leave, oldest first."""
+        here = set(self._nodes["pool"].names()) - self._leaving
+        return [name for name in self._pool if name in here]
 
     def _start(self, n: int) -> list[str]:
         if n < 1:
@@ -349,6 +351,7 @@ class Lab:
 
     def _dismiss(self, names: list[str]) -> None:
         self._destructive("stopping workers")
+        self._leaving.update(names)
         for name in names:
             self._nodes["pool"].order(name, Leave())
 
@@ -384,9 +387,10 @@ def _check_local(endpoint: str) -> None:
     scheme, _, rest = endpoint.partition("://")
     if scheme in ("inproc", "ipc") and rest:
         return
-    if scheme != "tcp" or not rest.rpartition(":")[2]:
+    host, _, port = rest.rpartition(":")
+    if scheme != "tcp" or not host or not port.isdigit():
         raise Refused(f"{endpoint!r} is not an endpoint: write tcp://127.0.0.1:PORT, ipc://PATH or inproc://NAME")
-    if not rest.startswith(LOCAL):
+    if not host.startswith(LOCAL):
         raise Refused(
             f"{endpoint} would let everybody who reaches this machine give and take tasks: there is no "
             "authentication yet. Bind tcp://127.0.0.1:PORT and tunnel to it."
