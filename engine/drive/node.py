@@ -225,12 +225,17 @@ class Node:
                 return
             port = next(iter(touched))
             del touched[port]
-            if port.outbox:
-                self._flush(port)
             messages = receive(port.socket, DRAIN)
             if messages:
                 touched[port] = None
                 self._handle(port.chair, Received(messages, port.spec.name))
+            elif port.outbox:
+                # The receive has eaten the signal that the broker is there, so only asking tells.
+                events = int(port.socket.get(zmq.EVENTS))
+                if events & zmq.POLLOUT:
+                    self._flush(port)
+                if events:
+                    touched[port] = None
 
     def _handle(self, chair: _Chair, event: Event) -> None:
         now = time.monotonic()

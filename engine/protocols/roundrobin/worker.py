@@ -122,6 +122,7 @@ class Worker:
             running=len(self._held),
             done=self.done,
             broker_heard=self.link.heard,
+            joined=self.state is State.WORKING,
             terms=(
                 ("links", str(self.link.number)),
                 ("delay", f"{self.delay:g} s"),

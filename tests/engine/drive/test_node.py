@@ -8,7 +8,22 @@ from typing import Any
 import pytest
 import zmq
 
-from engine.core import NEVER, Command, Event, Exit, Note, Ordered, Received, Reopen, Seat, Send, Socket, Unsent, Woken
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Exit,
+    Note,
+    Ordered,
+    Received,
+    Reopen,
+    Seat,
+    Send,
+    Socket,
+    Started,
+    Unsent,
+    Woken,
+)
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
@@ -136,6 +151,21 @@ def test_a_dealer_whose_broker_is_not_there_yet_keeps_its_messages(nodes: Any) -
     if len(got) < 2:
         got += broker.next(Received).messages
     assert got == [[b"p1", b"early"], [b"p1", b"later"]]
+
+
+def test_what_waited_for_a_connection_goes_when_it_is_there_without_another_cause(nodes: Any) -> None:
+    """Over tcp a connection takes a moment, in which the first message waits; nothing else ever wakes this peer."""
+    probe = zmq.Context()
+    listener = probe.socket(zmq.ROUTER)
+    port = listener.bind_to_random_port("tcp://127.0.0.1")
+    peer = Scripted(lambda event, now: [Send([b"early"])] if isinstance(event, Started) else [])
+    socket = Socket("dealer", connect=(f"tcp://127.0.0.1:{port}",), routing_id=b"p1")
+    nodes("peer").seat("peer", Seat(peer, (socket,))).result(WAIT)
+    assert listener.poll(int(WAIT) * 1000)
+    assert listener.recv_multipart() == [b"p1", b"early"]
+    assert not listener.poll(0)
+    listener.close(0)
+    probe.term()
 
 
 def test_reopen_takes_the_new_routing_id(nodes: Any) -> None:
