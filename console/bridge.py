@@ -1,0 +1,220 @@
+"""The one crossing from the feed to the screen: polled four times a second, it never waits and is never waited for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from console.rows import Flow, Rates, Rows, Shown, Tally, failures
+from engine.core import System
+from engine.feed import Fact, Feed
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.view import BrokerView, ClientView, LedgerView
+
+HERTZ = 4
+SPAN = 60  # seconds of backlog that are kept
+FACTS = 1000  # lines that can be scrolled back to
+RECENT = 4 * HERTZ  # polls between two looks at the kept runs
+
+
+class Health(Protocol):
+    """How the engine itself is."""
+
+    @property
+    def dead(self) -> tuple[str, ...]:
+        """Threads that have ended by an error, each with its text."""
+
+    @property
+    def loop_lag(self) -> float:
+        """Seconds by which the engine's loops are late."""
+
+
+class Lab(Protocol):
+    """What the console needs of ``engine.lab.Lab``. Orders return at once or raise ``engine.lab.Refused``."""
+
+    system: System
+    endpoints: tuple[str, ...]
+    started: float
+    feed: Feed
+    readonly: bool
+
+    def health(self) -> Health: ...
+    def run(self, spec: BulkSpec) -> None: ...
+    def ping(self, tracked: bool = True) -> None: ...
+    def stop_run(self) -> None: ...
+    def add_workers(self, n: int) -> None: ...
+    def remove_workers(self, n: int) -> None: ...
+    def stop_worker(self, key: bytes) -> None: ...
+    def inspect(self, key: bytes | None) -> None: ...
+    def bulk(self) -> None: ...
+    def endbulk(self) -> None: ...
+    def register(self) -> None: ...
+    def deregister(self) -> None: ...
+    def runs(self) -> list[dict[str, Any]]: ...
+
+
+class RunDefaults(Protocol):
+    """A bulk run for which nothing else was asked."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def timeout(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+
+
+class Settings(Protocol):
+    """What the console needs of ``engine.settings.Settings``."""
+
+    @property
+    def theme(self) -> str: ...
+    @property
+    def keymap(self) -> dict[str, str]: ...
+    @property
+    def run(self) -> RunDefaults: ...
+    @property
+    def config_folder(self) -> Path: ...
+    @property
+    def state_folder(self) -> Path: ...
+
+
+class Gap(NamedTuple):
+    """Facts that the screen was too late for."""
+
+    lost: int
+
+
+Line = Fact | Gap
+
+
+class Picture(NamedTuple):
+    """Everything that one refresh of the screen shows."""
+
+    up: float  # seconds since the lab started
+    at: float  # monotonic seconds of the broker's picture: what ages are counted from
+    broker: BrokerView | None
+    client: ClientView | None
+    rows: tuple[Shown, ...]
+    tally: Tally
+    rates: Rates
+    backlog: tuple[int, ...]  # newest last, HERTZ a second
+    facts: tuple[Line, ...]
+    runs: tuple[dict[str, Any], ...]  # kept runs, newest last
+    dead: tuple[str, ...]
+    lag: float  # seconds
+    hertz: float  # refreshes a second that were really reached
+
+    @property
+    def run(self) -> BulkView | None:
+        """The client's newest run."""
+        return self.client.run if self.client else None
+
+    @property
+    def ledger(self) -> LedgerView | None:
+        """The broker's books; where the broker is elsewhere, those of the client's run; the unbalanced first."""
+        books = [view.ledger for view in (self.broker, self.run) if view]
+        return next((ledger for ledger in books if not ledger.balanced), books[0] if books else None)
+
+    @property
+    def busy(self) -> bool:
+        """Whether tasks are under way."""
+        run = self.run
+        return bool(run and run.state != "ended") or self.rates.sent > 0 or self.rates.done > 0
+
+    @property
+    def failed(self) -> int:
+        """Tasks that ended wrongly."""
+        return failures(self.ledger) if self.ledger else 0
+
+
+def badge(picture: Picture, paused: bool) -> tuple[str, str]:
+    """The state of everything in one word, and its ink."""
+    if paused:
+        return "PAUSED", "warn"
+    if picture.dead:
+        return "FAULT", "bad"
+    if picture.broker is None and picture.client is None:
+        return "STARTING", "label"
+    if picture.ledger and not picture.ledger.balanced:
+        return "UNBALANCED", "bad"
+    if picture.broker and not picture.tally.present:
+        return "NO WORKERS", "bad"
+    if picture.tally.of("late", "lost"):
+        return "DEGRADED", "warn"
+    return ("RUNNING", "good") if picture.busy else ("READY", "good")
+
+
+class Bridge:
+    """Polls the feed and keeps what a picture alone does not hold: rates, the backlog over time, facts."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.rows = Rows()
+        self._flow = Flow()
+        self._backlog: deque[int] = deque(maxlen=SPAN * HERTZ)
+        self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
+        self._facts: deque[Line] = deque(maxlen=FACTS)
+        self._lines: tuple[Line, ...] = ()
+        self._seen = 0
+        self._runs: tuple[dict[str, Any], ...] = ()
+        self._look = 0  # polls until the kept runs are looked at again
+
+    def poll(self, now: float) -> Picture:
+        """The picture at monotonic time ``now``. Costs a few µs a worker."""
+        pictures = self.lab.feed.pictures
+        broker: BrokerView | None = pictures.get("broker")
+        client: ClientView | None = pictures.get("client")
+        rates = Rates()
+        if broker is not None:
+            self.rows.update(broker)
+            self._backlog.append(broker.backlog)
+            rates = self._flow.update(broker.at, broker.ledger)
+        elif client is not None and client.run is not None:
+            rates = self._flow.update(client.at, client.run.ledger)
+        self._polls.append(now)
+        self._read_facts()
+        self._read_runs()
+        health = self.lab.health()
+        spent = now - self._polls[0]
+        return Picture(
+            up=now - self.lab.started,
+            at=broker.at if broker else now,
+            broker=broker,
+            client=client,
+            rows=self.rows.rows,
+            tally=self.rows.tally,
+            rates=rates,
+            backlog=tuple(self._backlog),
+            facts=self._lines,
+            runs=self._runs,
+            dead=health.dead,
+            lag=health.loop_lag,
+            hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
+        )
+
+    def refresh_runs(self) -> Sequence[dict[str, Any]]:
+        """The kept runs as they are now."""
+        self._look = 0
+        self._read_runs()
+        return self._runs
+
+    def _read_facts(self) -> None:
+        fresh, lost = self.lab.feed.since(self._seen)
+        if not fresh:
+            return
+        if lost and self._seen:
+            self._facts.append(Gap(lost))
+        self._facts.extend(fresh)
+        self._seen = fresh[-1].number
+        self._lines = tuple(self._facts)
+
+    def _read_runs(self) -> None:
+        self._look -= 1
+        if self._look <= 0:
+            self._look = RECENT
+            self._runs = tuple(self.lab.runs())

@@ -1,0 +1,52 @@
+"""What was typed on the ``:`` line, kept from one start to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LINES = 500
+
+
+class History:
+    """Typed lines, oldest first, and a place in them. The file is a convenience: its errors are told, never fatal."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.lines: list[str] = []
+        self._place = 0
+        self._draft = ""
+
+    def load(self) -> None:
+        """Read the file, if there is one. Raises OSError."""
+        if self.file.exists():
+            text = self.file.read_text("utf-8", errors="replace")
+            self.lines = [line for line in text.splitlines() if line.isprintable() and line][-LINES:]
+        self.rewind()
+
+    def add(self, line: str) -> None:
+        """Append a line, not twice in a row, and write the file. Raises OSError."""
+        if line and self.lines[-1:] != [line]:
+            self.lines = [*self.lines, line][-LINES:]
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self.file.with_suffix(".new")
+            fresh.write_text("".join(f"{old}\n" for old in self.lines), "utf-8")
+            fresh.replace(self.file)
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Back to the end: the next ``older`` is the newest line."""
+        self._place, self._draft = len(self.lines), ""
+
+    def older(self, draft: str) -> str:
+        """The line before; ``draft`` is what stands on the line now and comes back at the end."""
+        if self._place == len(self.lines):
+            self._draft = draft
+        self._place = max(0, self._place - 1)
+        return self.lines[self._place] if self.lines else draft
+
+    def newer(self, draft: str) -> str:
+        """The line after, at last the draft."""
+        if self._place >= len(self.lines):
+            return draft
+        self._place += 1
+        return self._draft if self._place == len(self.lines) else self.lines[self._place]

@@ -1,0 +1,163 @@
+"""Snapshots → what is shown. Pure: no clock, no screen.
+
+The rules of this file:
+
+- A shown row is made anew only where its worker changed or its rate still moves; everything else keeps its object.
+- A rate is an exponential average of the differences between pictures, so a figure does not jump four times a second.
+- Nothing here formats a row: only the rows that are visible are drawn, by the table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from typing import NamedTuple
+
+from console.text import clean, label
+from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
+
+SMOOTH = 1.0  # seconds over which rates are averaged
+STILL = 0.05  # tasks a second below which a worker counts as idle
+QUIET = 8  # polls without a new picture after which nothing flows any more
+
+
+class Shown(NamedTuple):
+    """One worker as the table holds it."""
+
+    worker: WorkerRow
+    label: str  # clean, without the endpoint that all routing ids of one broker begin with
+    rate: float  # tasks done a second
+
+
+class Tally(NamedTuple):
+    """The pool in numbers."""
+
+    states: dict[State, int]
+    slots: int
+    free: int
+
+    def of(self, *states: State) -> int:
+        """How many workers are in one of these states."""
+        return sum(self.states.get(state, 0) for state in states)
+
+    @property
+    def present(self) -> int:
+        """Workers that have not been lost."""
+        return sum(self.states.values()) - self.states.get("lost", 0)
+
+
+class Rates(NamedTuple):
+    """Tasks a second through the broker."""
+
+    sent: float = 0.0  # client → broker
+    given: float = 0.0  # broker → workers
+    done: float = 0.0  # workers → broker → client
+
+
+_ADDRESS = re.compile(r"(?:tcp://.+:\d+|(?:inproc|ipc)://[^:]+):([^:/]+)")
+
+
+def short_name(name: str) -> str:
+    """A name for people: a routing id that is an endpoint and a number (seed 000) is called by its number."""
+    address = _ADDRESS.fullmatch(name)
+    return clean(address[1] if address else name)
+
+
+class Rows:
+    """The rows of successive pictures of one broker."""
+
+    def __init__(self) -> None:
+        self._shown: dict[bytes, Shown] = {}
+        self._at = -math.inf
+        self.rows: tuple[Shown, ...] = ()
+        self.tally = Tally({}, 0, 0)
+
+    def update(self, picture: BrokerView) -> None:
+        """Take one picture; an older or the same one changes nothing."""
+        step = picture.at - self._at
+        if step <= 0:
+            return
+        weight = 1 - math.exp(-step / SMOOTH)
+        before, fresh = self._shown, {}
+        states: dict[State, int] = {}
+        slots = free = 0
+        for worker in picture.workers:
+            key = worker.key
+            old = before.get(key)
+            if old is None:
+                shown = Shown(worker, short_name(worker.name) or label(key), 0.0)
+            elif old.worker is worker and not old.rate:
+                shown = old
+            else:
+                rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
+                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0)
+            fresh[key] = shown
+            state = worker.state
+            states[state] = states.get(state, 0) + 1
+            if state != "lost":
+                slots += worker.slots
+                free += worker.free
+        self._shown, self._at = fresh, picture.at
+        self.rows = tuple(fresh.values())
+        self.tally = Tally(states, slots, free)
+
+    def name(self, key: bytes) -> str:
+        """A peer by its routing id, for people."""
+        known = self._shown.get(key)
+        return known.label if known else short_name(label(key))
+
+
+class Flow:
+    """Rates through the broker from successive ledgers, averaged over the last second of pictures."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int, int, int]] = deque()
+        self._unchanged = 0
+
+    def update(self, at: float, ledger: LedgerView) -> Rates:
+        """Take one ledger of monotonic time ``at``. Where pictures no longer come, everything stands still."""
+        samples = self._samples
+        if samples and at <= samples[-1][0]:
+            self._unchanged += 1
+        else:
+            self._unchanged = 0
+            given = ledger.sent - ledger.queued - ledger.dropped
+            samples.append((at, ledger.sent, given, ledger.succeeded))
+            while len(samples) > 2 and samples[1][0] <= at - SMOOTH:
+                samples.popleft()
+        if len(samples) < 2 or self._unchanged >= QUIET:
+            return Rates()
+        first, last = samples[0], samples[-1]
+        step = last[0] - first[0]
+        return Rates(*(max(0, last[i] - first[i]) / step for i in (1, 2, 3)))
+
+
+class RowFilter(NamedTuple):
+    """``/`` in the table: a regular expression on name, routing id and state; ``!`` in front turns it round."""
+
+    text: str
+    pattern: re.Pattern[str]
+    inverse: bool
+
+    @classmethod
+    def parse(cls, text: str) -> RowFilter | None:
+        """None for the empty filter. Raises ValueError with words for the operator."""
+        inverse = text.startswith("!")
+        expression = text[1:] if inverse else text
+        if not expression:
+            return None
+        try:
+            return cls(text, re.compile(expression, re.IGNORECASE), inverse)
+        except re.error as error:
+            raise ValueError(f"filter {clean(text)!r}: {error}") from None
+
+    def __call__(self, row: Shown) -> bool:
+        """Whether the row is shown."""
+        found = self.pattern.search(f"{row.label} {row.worker.state}") or self.pattern.search(row.worker.name)
+        return bool(found) is not self.inverse
+
+
+def failures(ledger: LedgerView) -> int:
+    """Tasks that ended wrongly, of every kind."""
+    return sum(n for _, n in ledger.failed)

@@ -1,0 +1,61 @@
+"""A question before something is destroyed. Cancel is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from console import units
+from console.rows import Shown
+from console.text import clean
+
+
+class Confirm(ModalScreen[bool]):
+    """True where it was confirmed. ``lines`` are clean text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "answer(False)", "cancel"),
+        Binding("y", "answer(True)", "yes"),
+        Binding("left,right,up,down", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, question: str, lines: Sequence[str], verb: str) -> None:
+        super().__init__()
+        self.question = question
+        self._lines = lines
+        self._verb = verb
+
+    def compose(self) -> ComposeResult:
+        """The question, what follows from a yes, two buttons."""
+        with Vertical(id="dialog"):
+            yield Static(self.question, id="question", markup=False)
+            for line in self._lines:
+                yield Static(line, classes="note", markup=False)
+            with Horizontal(id="buttons"):
+                yield Button("Cancel", id="cancel", compact=True)
+                yield Button(self._verb, id="yes", compact=True)
+
+    def on_mount(self) -> None:
+        """Enter means no."""
+        self.query_one("#cancel").focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """A button is an answer."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:
+        """A key is an answer."""
+        self.dismiss(yes)
+
+
+def stop_question(row: Shown) -> Confirm:
+    """The question before a worker is stopped; it names the row."""
+    held = row.worker.in_flight
+    fate = f"It finishes what it holds ({units.count(held)}), then leaves." if held else "It holds no task."
+    return Confirm(f"Stop worker {row.label}?", [fate, clean(row.worker.name)], "Stop worker")

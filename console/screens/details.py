@@ -1,0 +1,165 @@
+"""One worker: who it really is, what it holds, what it has done wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+
+from console import keys, units
+from console.bridge import Picture
+from console.rows import Shown
+from console.text import clean, fit, label, true_bytes
+from console.widgets.facts import GLYPHS
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.pager import Pager
+from console.widgets.workers import STATES, squares
+from engine.core import NEVER
+from engine.parts.view import Detail, WorkerRow
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+_NAME = 14  # cells of the names on the left
+
+
+class Details(Screen[None]):
+    """Follows its worker by key for as long as it is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.STOP))]
+    app: Console
+
+    def __init__(self, row: Shown) -> None:
+        super().__init__()
+        self._row = row
+
+    def compose(self) -> ComposeResult:
+        """Three panels."""
+        with Container(id="details"):
+            yield Pager(id="worker")
+            yield Pager(id="tasks")
+            yield Pager(id="incidents")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Ask the broker for the details of this one."""
+        for name, title in (
+            ("worker", f"worker {self._row.label}"),
+            ("tasks", "in flight"),
+            ("incidents", "violations"),
+        ):
+            self.query_one(f"#{name}", Pager).border_title = Content(title)
+        self.query_one("#tasks").focus()
+        self.app.order(lambda lab: lab.inspect(self._row.worker.key))
+
+    def on_unmount(self) -> None:
+        """Nobody looks any more."""
+        self.app.order(lambda lab: lab.inspect(None))
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture; also while the main screen is paused."""
+        key = self._row.worker.key
+        here = next((row for row in picture.rows if row.worker.key == key), None)
+        self._row = here or self._row
+        detail = picture.broker.detail if picture.broker else None
+        if detail is not None and detail.key != key:
+            detail = None
+        self.query_one("#worker", Pager).set_lines(worker_lines(self._row, picture.at, detail, gone=here is None))
+        tasks = task_lines(detail, picture)
+        self.query_one("#tasks", Pager).set_lines(tasks)
+        self.query_one("#incidents", Pager).set_lines(incident_lines(detail, picture))
+
+    def action_back(self) -> None:
+        """To the main screen."""
+        self.dismiss()
+
+    def action_stop_worker(self) -> None:
+        """Ask, then stop this worker."""
+        self.app.ask_to_stop(self._row)
+
+
+def _field(name: str, *value: tuple[str, str]) -> Parts:
+    return [(fit(name, _NAME), "label"), *value]
+
+
+def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool) -> list[Parts]:
+    """Identity, state and counters."""
+    worker = row.worker
+    glyph, ink = STATES[worker.state]
+    state = [("gone · the broker no longer knows it", "bad")] if gone else [(f"{glyph} {worker.state}", f"{ink} bold")]
+    lines = [
+        _field("state", *state),
+        _field("name", (clean(worker.name), "text bold")),
+        *_hex_lines(worker.key),
+        [],
+        _field(
+            "slots",
+            *squares(worker.slots - worker.free, worker.slots, min(worker.slots, 20)),
+            (f" {worker.free} of {worker.slots} free", "text"),
+        ),
+        _field("in flight", (units.count(worker.in_flight), "text")),
+        _field("done", (units.count(worker.done), "text")),
+        _field("rate", (f"{units.short(row.rate)}/s", "text")),
+        _field("failed", (units.count(worker.failed), "bad bold" if worker.failed else "text")),
+        _field("violations", (units.count(worker.violations), "bad bold" if worker.violations else "text")),
+        [],
+        _field("joined", (f"{units.age(now - worker.joined)} ago", "text")),
+        _field("heard", (f"{units.age(now - worker.heard)} ago", "text"), *_expiry(worker, now)),
+        _field("round trip", ("–" if worker.rtt is None else units.duration(worker.rtt * 1e6), "text")),
+    ]
+    own = [*worker.terms, *(((name, units.count(n)) for name, n in detail.counters) if detail else ())]
+    if own:
+        lines += [[], *(_field(clean(name), (clean(value), "text")) for name, value in own)]
+    return lines
+
+
+def _hex_lines(key: bytes) -> list[Parts]:
+    """The true routing id, sixteen bytes a line, and how long it is."""
+    rows = [key[i : i + 16] for i in range(0, len(key), 16)] or [b""]
+    lines = [_field("" if i else "routing id", (true_bytes(part), "accent")) for i, part in enumerate(rows[:16])]
+    return [*lines, _field("", (f"{len(key)} bytes", "label"))]
+
+
+def _expiry(worker: WorkerRow, now: float) -> Parts:
+    if worker.lost_at == NEVER or worker.state == "lost":
+        return []
+    return [(f" · lost in {units.age(worker.lost_at - now)}", "label")]
+
+
+def task_lines(detail: Detail | None, picture: Picture) -> list[Parts]:
+    """What it holds, oldest first."""
+    if detail is None:
+        return [[("asking the broker …", "label")]]
+    if not detail.tasks:
+        return [[("nothing in flight", "label")]]
+    lines: list[Parts] = [[(f"{'kind':8}{'age':>6}  {'attempt':8}{'task':20}client", "label")]]
+    for task in sorted(detail.tasks, key=lambda task: task.given):
+        attempt = ("1", "text") if task.attempt == 1 else (f"{task.attempt} again", "warn bold")
+        lines.append(
+            [
+                (fit(clean(task.kind), 8), "text"),
+                (units.age(picture.at - task.given).rjust(6), "text"),
+                (f"  {fit(attempt[0], 8)}", attempt[1]),
+                (fit(task.id.hex(), 20), "accent"),
+                (label(task.client), "label"),
+            ]
+        )
+    return lines
+
+
+def incident_lines(detail: Detail | None, picture: Picture) -> list[Parts]:
+    """What it did wrong, newest first."""
+    if detail is None or not detail.incidents:
+        return [[("none", "label")]]
+    glyph, ink, words = GLYPHS["bad"]
+    lines: list[Parts] = []
+    for incident in reversed(detail.incidents):
+        times = f" × {units.count(incident.times)}" if incident.times > 1 else ""
+        age = f"  {units.age(picture.at - incident.at)} ago"
+        lines.append([(f"{glyph} ", ink), (clean(incident.reason), words), (times, "bad bold"), (age, "label")])
+    return lines

@@ -1,0 +1,171 @@
+"""The kept runs side by side, and one of them in full."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from console import keys, units
+from console.bridge import Picture
+from console.screens.page import Page
+from console.text import clean, fit
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.table import Column, Table
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+Run = dict[str, Any]
+
+
+def number(run: Run, *path: str) -> float:
+    """A figure of a run file; 0 where it is not there or none: the files are from outside."""
+    value: Any = run
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+
+
+def failed(run: Run) -> int:
+    """Tasks that failed, of every kind."""
+    kinds = run.get("failed")
+    return sum(n for n in kinds.values() if isinstance(n, int)) if isinstance(kinds, dict) else 0
+
+
+def _text(key: str) -> Column[Run]:
+    return Column(
+        key,
+        key,
+        8,
+        lambda run: str(run.get(key, "")),
+        lambda run, _, w: [(fit(clean(str(run.get(key, ""))), w), "text")],
+    )
+
+
+def _figure(name: str, title: str, width: int, need: int, *path: str) -> Column[Run]:
+    def draw(run: Run, _: float, cells: int) -> Parts:
+        value = number(run, *path)
+        text = units.duration(value) if path[0].endswith("_us") else units.short(value)
+        return [(fit(text, cells, right=True), "text")]
+
+    return Column(name, title, width, lambda run: number(run, *path), draw, need=need, right=True, falling=True)
+
+
+def _draw_started(run: Run, _: float, cells: int) -> Parts:
+    return [(fit(clean(str(run.get("started_at", ""))).replace("T", " "), cells), "label")]
+
+
+def _draw_failed(run: Run, _: float, cells: int) -> Parts:
+    n = failed(run)
+    return [(fit(units.short(n) if n else "·", cells, right=True), "bad bold" if n else "faint")]
+
+
+def _draw_verdict(run: Run, _: float, cells: int) -> Parts:
+    passed = run.get("verdict") == "pass"
+    return [(fit("✓ PASS" if passed else "× FAIL", cells), "good bold" if passed else "bad bold")]
+
+
+COLUMNS: tuple[Column[Run], ...] = (
+    _text("started_at")._replace(id="started", title="started", width=19, draw=_draw_started, stretch=26, need=3),
+    _text("verdict")._replace(draw=_draw_verdict, need=9),
+    _text("kind")._replace(width=5, need=8),
+    _figure("n", "n", 7, 7, "requested"),
+    _figure("ok", "ok", 7, 5, "succeeded"),
+    Column("fail", "fail", 5, failed, _draw_failed, need=6, right=True, falling=True),
+    _figure("rate", "rate/s", 7, 4, "rate_per_s"),
+    _figure("p50", "p50", 6, 2, "service_us", "p50"),
+    _figure("p95", "p95", 6, 0, "service_us", "p95"),
+    _figure("p99", "p99", 6, 2, "service_us", "p99"),
+    _figure("max", "max", 6, 0, "service_us", "max"),
+    _text("transport")._replace(width=9, need=1),
+    _text("system")._replace(width=12, need=-1),
+)
+
+
+class Kept(Screen[None]):
+    """Every kept run in a line; enter opens one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *keys.bindings(keys.BACK),
+        Binding("enter", "open", "show"),
+        Binding("s", "sort", "sort"),
+        Binding("S", "reverse", "reverse"),
+    ]
+    app: Console
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        super().__init__()
+        self._runs = runs
+
+    def compose(self) -> ComposeResult:
+        """The table and the key bar."""
+        places = {id(run): place for place, run in enumerate(self._runs)}
+        yield Table(COLUMNS, lambda run: places[id(run)], empty="no runs yet · p starts one", id="kept")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Newest first."""
+        table = self._table
+        table.border_title = "kept runs"
+        table.set_rows(self._runs)
+        table.sort_by(COLUMNS[0], reverse=True)
+        table.focus()
+
+    @property
+    def _table(self) -> Table[Run]:
+        return self.query_one("#kept", Table)
+
+    def show(self, picture: Picture) -> None:
+        """The list is that of the moment in which it was opened."""
+
+    def action_back(self) -> None:
+        """To the main screen."""
+        self.dismiss()
+
+    def action_sort(self) -> None:
+        """By the next column."""
+        self._table.sort_next()
+
+    def action_reverse(self) -> None:
+        """The other way round."""
+        if self._table.sort_column is not None:
+            self._table.sort_by(self._table.sort_column, not self._table.reverse)
+
+    def action_open(self) -> None:
+        """One run in full."""
+        run = self._table.chosen()
+        if run is not None:
+            self.app.push_screen(Page(f"run · {clean(str(run.get('started_at', '')))}", run_page(run)))
+
+    def on_table_chosen(self) -> None:
+        """A double click."""
+        self.action_open()
+
+
+def run_page(run: Run) -> list[Parts]:
+    """Everything that the run file says, as names and values."""
+    passed = run.get("verdict") == "pass"
+    verdict: Parts = [(" PASS ", "good bold reverse")] if passed else [(" FAIL ", "bad bold reverse")]
+    what = f"{clean(str(run.get('kind', '')))} {units.count(int(number(run, 'requested')))}"
+    lines: list[Parts] = [[*verdict, (f"  {what}", "text bold")], []]
+    for key, value in run.items():
+        if isinstance(value, dict):
+            lines += [[], [(clean(key), "accent")]]
+            lines += [[("  " + fit(clean(str(k)), 16), "label"), (_value(key, v), "text")] for k, v in value.items()]
+        else:
+            lines.append([(fit(clean(key), 18), "label"), (_value(key, value), "text")])
+    return lines
+
+
+def _value(key: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return clean(value if isinstance(value, str) else json.dumps(value))
+    if key.endswith("_us"):
+        return units.duration(value)
+    return units.count(value) if isinstance(value, int) else f"{value:,.3f}"

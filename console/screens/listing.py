@@ -1,0 +1,46 @@
+"""Lines for pages: the help, and the seed's worker list."""
+
+from __future__ import annotations
+
+from console import keys
+from console.bridge import Picture
+from console.commands import WORDS
+from console.text import clean, fit
+from console.widgets.ink import Parts
+from console.widgets.workers import STATES
+
+
+def help_lines(shown: dict[str, str]) -> list[Parts]:
+    """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
+    lines: list[Parts] = []
+    for title, group in (("anywhere", keys.APP), ("main screen", keys.MAIN), ("table", keys.TABLE)):
+        lines += [[], [(title, "accent bold")]]
+        lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
+    lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+    lines += [[], [("words, after :", "accent bold")]]
+    for word in WORDS:
+        lines.append([("  " + fit(f"{word.name} {word.usage}", 18), "text bold"), (word.help, "label")])
+    lines += [[], [("states", "accent bold")]]
+    meanings = {
+        "ready": "has free slots",
+        "busy": "no free slot",
+        "late": "a heartbeat is overdue",
+        "silent": "quiet, but known to work",
+        "lost": "expired; what it held was given to others",
+        "drain": "leaving: gets nothing new",
+    }
+    for state, (glyph, ink) in STATES.items():
+        lines.append([(f"  {glyph} {fit(state, 16)}", ink), (meanings[state], "label")])
+    return lines[1:]
+
+
+def worker_list(picture: Picture) -> list[Parts]:
+    """The seed's ``workers``: every registered worker, its address and its free slots, in the broker's order."""
+    lines: list[Parts] = [[(f"{len(picture.rows):,} workers in the table", "text bold")], []]
+    lines.append([(fit("free slots", 13), "label"), (fit("state", 10), "label"), ("address", "label")])
+    for row in picture.rows:
+        worker = row.worker
+        glyph, ink = STATES[worker.state]
+        free = f"{worker.free:>4} of {worker.slots:<4}"
+        lines.append([(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), (clean(worker.name), "text")])
+    return lines

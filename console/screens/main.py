@@ -1,0 +1,286 @@
+"""The main screen: everything at a glance, and every order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import Screen
+
+from console import keys
+from console.bridge import Lab, Picture
+from console.commands import Command, CommandError, parse
+from console.history import History
+from console.rows import RowFilter
+from console.screens.details import Details
+from console.text import clean
+from console.widgets.backlog import Backlog
+from console.widgets.banner import Banner
+from console.widgets.facts import Facts, Namer, NewestFact
+from console.widgets.flow import FlowStrip
+from console.widgets.identity import Identity
+from console.widgets.ink import Panel
+from console.widgets.keybar import KeyBar
+from console.widgets.latency import Latency
+from console.widgets.ledger import Ledger
+from console.widgets.prompt import Prompt
+from console.widgets.runs import Runs
+from console.widgets.workers import COLUMNS, Workers
+from engine.parts.bulk import BulkSpec
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+LAYOUTS = ("wide", "compact", "tiny")
+
+
+def layout_for(width: int, height: int) -> str:
+    """Small terminals lose panels and columns, not the program."""
+    if width >= 110 and height >= 30:
+        return "wide"
+    return "compact" if width >= 70 and height >= 20 else "tiny"
+
+
+class Main(Screen[None]):
+    """What an operator looks at all day."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
+    app: Console
+
+    def __init__(self, lab: Lab, namer: Namer, history: History) -> None:
+        super().__init__()
+        self.paused = False
+        self.table = Workers(id="workers")
+        self.keybar = KeyBar(id="keys")
+        self.prompt = Prompt(history, id="prompt")
+        self._identity = Identity(lab.system.name, lab.endpoints, lab.readonly, id="identity")
+        self._banner = Banner(id="banner")
+        self._top: tuple[Panel, ...] = (FlowStrip(id="flow"),)
+        self._panels: tuple[Panel, ...] = (
+            self.table,
+            Backlog(id="backlog"),
+            Latency(id="latency"),
+            Facts(namer, id="facts"),
+            Runs(id="runs"),
+        )
+        self._bottom: tuple[Panel, ...] = (NewestFact(namer, id="newest"), Ledger(id="ledger"))
+        self._picture: Picture | None = None
+
+    def compose(self) -> ComposeResult:
+        """The panels; which of them are shown, and where, is the layout's (console.tcss)."""
+        yield self._identity
+        yield self._banner
+        yield from self._top
+        with Container(id="panels"):
+            yield from self._panels
+        yield from self._bottom
+        yield self.keybar
+        yield self.prompt
+
+    def on_mount(self) -> None:
+        """The keyboard is the table's."""
+        self.prompt.display = False
+        self.table.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Take the layout that fits."""
+        chosen = layout_for(event.size.width, event.size.height)
+        for name in LAYOUTS:
+            self.set_class(name == chosen, name)
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture; while paused only the identity bar, which says so."""
+        if self.paused and self._picture is not None:
+            self._identity.show(self._picture, True, self.app.lab.endpoints)
+            return
+        self._picture = picture
+        self._identity.show(picture, False, self.app.lab.endpoints)
+        self._banner.show(picture)
+        for panel in (*self._top, *self._panels, *self._bottom):
+            if panel.display:
+                panel.show(picture)
+
+    def on_key(self, event: events.Key) -> None:
+        """Whoever presses a key has read the notice."""
+        self.keybar.hush()
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def action_bulkping(self) -> None:
+        """Pings, as many as the configuration says."""
+        run = self.app.settings.run
+        self.app.order(lambda lab: lab.run(BulkSpec("ping", run.count, 0, run.in_flight, None, run.timeout)))
+
+    def action_bulkdata(self) -> None:
+        """Data streams, as many as the configuration says."""
+        run = self.app.settings.run
+        self.app.order(lambda lab: lab.run(BulkSpec("data", run.count, run.bytes, run.in_flight, None, run.timeout)))
+
+    def action_stop_run(self) -> None:
+        """Send nothing more."""
+        self.app.order(lambda lab: lab.stop_run(), "the run stops when what is out has come back", destroys=True)
+
+    def action_add_worker(self) -> None:
+        """One more."""
+        self.app.order(lambda lab: lab.add_workers(1))
+
+    def action_remove_worker(self) -> None:
+        """One less."""
+        self.app.order(lambda lab: lab.remove_workers(1), destroys=True)
+
+    def action_stop_worker(self) -> None:
+        """Ask, then stop the worker that was asked about, wherever the cursor is by then."""
+        row = self.table.chosen()
+        if row is None:
+            self.app.say("there is no worker to stop", "warn")
+        else:
+            self.app.ask_to_stop(row)
+
+    def action_details(self) -> None:
+        """Look at one worker."""
+        row = self.table.chosen()
+        if row is None:
+            self.app.say("there is no worker to look at", "warn")
+        else:
+            self.app.push_screen(Details(row))
+
+    def on_table_chosen(self) -> None:
+        """A double click on a row."""
+        self.action_details()
+
+    # ---- the view ---------------------------------------------------------------------------------------------------
+
+    def action_pause(self) -> None:
+        """Freeze or go on."""
+        self.paused = not self.paused
+        if self._picture is not None:
+            self.show(self._picture)
+
+    def action_sort(self) -> None:
+        """By the next column."""
+        self.table.sort_next()
+
+    def action_sort_reverse(self) -> None:
+        """The other way round."""
+        table = self.table
+        if table.sort_column is not None:
+            table.sort_by(table.sort_column, not table.reverse)
+
+    def action_runs(self) -> None:
+        """The kept runs."""
+        self.app.show_runs()
+
+    def action_back(self) -> None:
+        """Undo one thing: the filter, else the choice of a row."""
+        if self.table.filter is not None:
+            self.table.set_filter(None)
+        else:
+            self.table.release()
+        self.table.focus()
+
+    # ---- what is typed ----------------------------------------------------------------------------------------------
+
+    def action_command(self) -> None:
+        """Type a command."""
+        self._open(":")
+
+    def action_filter(self) -> None:
+        """Type a filter, beginning with the one that is set."""
+        wanted = self.table.filter
+        self._open("/", wanted.text if wanted else "")
+
+    def _open(self, sign: str, text: str = "") -> None:
+        self.keybar.display = False
+        self.prompt.open(sign, text)
+
+    def _close(self) -> None:
+        self.prompt.close()
+        self.keybar.display = True
+        self.table.focus()
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        """Escape: a filter goes with its line."""
+        self._close()
+        if event.sign == "/":
+            self.table.set_filter(None)
+
+    def on_prompt_edited(self, event: Prompt.Edited) -> None:
+        """Filter while it is typed; half an expression may be none yet, so the last good one stays."""
+        try:
+            self.table.set_filter(RowFilter.parse(event.line))
+        except ValueError:
+            return
+
+    def on_prompt_entered(self, event: Prompt.Entered) -> None:
+        """Do what was typed."""
+        self._close()
+        if event.sign == "/":
+            self._filter(event.line)
+        elif event.line:
+            self.app.remember(event.line)
+            try:
+                command = parse(event.line)
+            except CommandError as error:
+                self.app.say(str(error), "bad")
+            else:
+                self.perform(command)
+
+    def _filter(self, text: str) -> None:
+        try:
+            self.table.set_filter(RowFilter.parse(text))
+        except ValueError as error:
+            self.app.say(str(error), "bad")
+
+    def _sort(self, name: str) -> None:
+        table = self.table
+        fits = [column for column in COLUMNS if column.id.startswith(name.lower())]
+        if fits:
+            table.sort_by(fits[0], not table.reverse if fits[0] is table.sort_column else None)
+        else:
+            names = ", ".join(column.id for column in COLUMNS)
+            self.app.say(f"no column {clean(name)!r} · there are {names}", "bad")
+
+    def perform(self, command: Command) -> None:
+        """One command of the ``:`` line."""
+        order, run = self.app.order, self.app.settings.run
+        match command:
+            case Command("register", _):
+                order(lambda lab: lab.register())
+            case Command("deregister", _):
+                order(lambda lab: lab.deregister(), destroys=True)
+            case Command("bulk", _):
+                order(lambda lab: lab.bulk())
+            case Command("endbulk", _):
+                order(lambda lab: lab.endbulk(), destroys=True)
+            case Command("ping", _):
+                order(lambda lab: lab.ping(tracked=False), "ping sent; it has no reply")
+            case Command("pingt", _):
+                order(lambda lab: lab.ping(tracked=True))
+            case Command("data", _):
+                order(lambda lab: lab.run(BulkSpec("data", 1, run.bytes, timeout=run.timeout)))
+            case Command("bulkping", int(n)):
+                order(lambda lab: lab.run(BulkSpec("ping", n, 0, run.in_flight, None, run.timeout)))
+            case Command("bulkdata", int(n)):
+                order(lambda lab: lab.run(BulkSpec("data", n, run.bytes, run.in_flight, None, run.timeout)))
+            case Command("stop", _):
+                self.action_stop_run()
+            case Command("workers", _):
+                self.table.set_filter(None)
+                self.app.show_worker_list()
+            case Command("runs", _):
+                self.app.show_runs()
+            case Command("theme", str(name)):
+                self.app.choose_theme(name)
+            case Command("sort", str(name)):
+                self._sort(name)
+            case Command("filter", str(text)):
+                self._filter(text)
+            case Command("help", _):
+                self.app.action_help()
+            case Command("quit", _):
+                self.app.exit()
+            case _:
+                raise AssertionError(f"a word without a meaning: {command}")

@@ -1,0 +1,30 @@
+"""An engine thread has died: a line that can not be overlooked, as long as it is so."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+
+from console.bridge import Picture
+from console.text import clean, fit
+from console.widgets.ink import Inked
+
+
+class Banner(Inked):
+    """Hidden while all is well."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.display = False
+        self._dead: tuple[str, ...] = ()
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture."""
+        if picture.dead != self._dead:
+            self._dead = picture.dead
+            self.display = bool(self._dead)
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """One line."""
+        text = " × ENGINE THREAD DIED · " + " · ".join(map(clean, self._dead))
+        return [self.line([(fit(text, width), "bad bold reverse")], width)]

@@ -1,0 +1,189 @@
+"""Drawing by lines: every panel of the console is an ``Inked`` widget.
+
+The rules of this file:
+
+- A panel draws itself as a list of lines; a line is a list of parts; a part is a text and the name of an ink.
+- Text in a part is final: clean, and never parsed. Inks are component classes, so every colour is the theme's.
+- ``redraw`` compares with what is on the screen and repaints only the lines that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from console.bridge import Picture
+
+Part = tuple[str, str]
+"""A text and its ink: the name of a colour, and after a blank Rich style words (``"good bold reverse"``)."""
+
+Parts = list[Part]
+
+_INKS = {
+    "text": "$foreground",
+    "label": "$label",
+    "faint": "$faint",
+    "accent": "$accent",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+    "busy": "$primary",
+    "drain": "$secondary",
+    "flow": "$flow",
+    "back": "$flow-back",
+    "frame": "$frame",
+    "chart-low": "$chart-low",
+    "chart-mid": "$chart-mid",
+    "chart-upper": "$chart-upper",
+    "chart-high": "$chart-high",
+    "chart-ok": "$chart-ok",
+    "chart-warn": "$chart-warn",
+    "chart-bad": "$chart-bad",
+    "chart-grid": "$chart-grid",
+}
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+LEFT_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def cells(parts: Iterable[Part]) -> int:
+    """Terminal cells that a line takes."""
+    return sum(len(text) if text.isascii() else cell_len(text) for text, _ in parts)
+
+
+def spread(left: Parts, right: Parts, width: int) -> Parts:
+    """One line with two ends; where there is not room for both, the right one goes."""
+    gap = width - cells(left) - cells(right)
+    return [*left, (" " * gap, "text"), *right] if gap >= 1 else left
+
+
+def joined(parts: Iterable[Part]) -> Parts:
+    """The same line with neighbours of one ink as one part."""
+    line: Parts = []
+    for text, ink in parts:
+        if line and line[-1][1] == ink:
+            line[-1] = (line[-1][0] + text, ink)
+        else:
+            line.append((text, ink))
+    return line
+
+
+def first_that_fits(choices: Iterable[Parts], width: int) -> Parts:
+    """The first line that is not wider than ``width``; the last one where none is."""
+    line: Parts = []
+    for line in choices:
+        if cells(line) <= width:
+            break
+    return line
+
+
+def values(pairs: Iterable[tuple[str, str, str]], gap: int = 2) -> Parts:
+    """Grey labels and inked values: ``[("ok", "39,005", "good bold"), …]``."""
+    line: Parts = []
+    for name, value, ink in pairs:
+        line += [(" " * (gap if line else 0) + name + " ", "label"), (value, ink)]
+    return line
+
+
+class Inked(Widget):
+    """A widget that draws itself by lines."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in _INKS}
+    DEFAULT_CSS = "".join(f"Inked > .ink--{name} {{ color: {colour}; }}\n" for name, colour in _INKS.items())
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._strips: list[Strip] | None = None
+        self._inks: dict[tuple[str, str], Style] = {}
+
+    def draw(self, width: int, height: int) -> Sequence[Strip]:
+        """The lines of the whole content area, top first; fewer than ``height`` leave the rest blank."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw again and repaint what changed."""
+        before = self._strips
+        if before is None or not self.is_mounted:
+            self._strips = None
+            self.refresh()
+            return
+        self._strips = self._drawn()
+        width = self.size.width
+        changed = [Region(0, y, width, 1) for y, strip in enumerate(self._strips) if strip != before[y]]
+        if changed:
+            self.refresh(*changed)
+
+    def line(self, parts: Iterable[Part], width: int, ground: str = "") -> Strip:
+        """One line of exactly ``width`` cells; ``ground``: the component class that lies under it."""
+        segments = [Segment(text, self.ink(ink, ground)) for text, ink in parts if text]
+        return Strip(segments).adjust_cell_length(width, self.ink("text", ground))
+
+    def ink(self, name: str, ground: str = "") -> Style:
+        """The Rich style of an ink on this widget's ground, or on that of a component class."""
+        style = self._inks.get((name, ground))
+        if style is None:
+            colour, _, extra = name.partition(" ")
+            style = self.rich_style + Style(color=self.get_component_rich_style(f"ink--{colour}").color)
+            if ground:
+                style += Style(bgcolor=self.get_component_rich_style(ground).bgcolor)
+            if extra:
+                style += Style.parse(extra)
+            self._inks[name, ground] = style
+        return style
+
+    def render_line(self, y: int) -> Strip:
+        """One line for the compositor."""
+        if self._strips is None or len(self._strips) != self.size.height:
+            self._strips = self._drawn()
+        if y >= len(self._strips):
+            return Strip.blank(self.size.width, self.rich_style)
+        return self._selected(self._strips[y], y + self.scroll_offset.y)
+
+    def notify_style_update(self) -> None:
+        """The theme has changed."""
+        super().notify_style_update()
+        self._inks.clear()
+        self._strips = None
+
+    def on_resize(self) -> None:
+        """The lines have another width now."""
+        self._strips = None
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """What the mouse has selected, as text."""
+        text = "\n".join(strip.text.rstrip() for strip in self._strips or ())
+        top = self.scroll_offset.y
+        return selection.extract("\n" * top + text), "\n"
+
+    def _drawn(self) -> list[Strip]:
+        width, height = self.size
+        strips = list(self.draw(width, height))[:height] if width and height else []
+        return strips + [Strip.blank(width, self.rich_style)] * (height - len(strips))
+
+    def _selected(self, strip: Strip, y: int) -> Strip:
+        """Show the mouse selection, and say where each part is so that it can be made."""
+        selection = self.text_selection
+        span = selection.get_span(y) if selection is not None else None
+        if span is not None:
+            start, end = span[0], strip.cell_length if span[1] == -1 else min(span[1], strip.cell_length)
+            style = self.screen.get_component_rich_style("screen--selection")
+            middle = Strip([Segment(text, (old or Style()) + style) for text, old, _ in strip.crop(start, end)])
+            strip = Strip.join([strip.crop(0, start), middle, strip.crop(end)])
+        return strip.apply_offsets(0, y)
+
+
+class Panel(Inked):
+    """An inked widget that shows pictures."""
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture."""
+        raise NotImplementedError

@@ -1,0 +1,95 @@
+"""The last line: the keys that matter here, as many as fit; or for a while what there is to say."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual import events
+from textual.binding import ActiveBinding
+from textual.strip import Strip
+
+from console.text import clean
+from console.widgets.ink import Inked, Parts, cells
+
+SECONDS = 6.0  # that a notice stays
+FIRST = {"back": 0, "help": 1, "quit": 2}
+"""What must be seen on the narrowest terminal."""
+
+
+class KeyBar(Inked):
+    """Made of the screen's bindings, so a remapped key is shown as it is."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._notice: Parts = []
+        self._generation = 0
+        self._spots: list[tuple[int, int, ActiveBinding]] = []  # from, to, what lies there
+
+    def say(self, text: str, ink: str) -> None:
+        """Show a notice instead of the keys, until a key is pressed or some seconds are over."""
+        glyph = {"good": "✓", "warn": "!", "bad": "×"}.get(ink, "·")
+        self._notice = [(f" {glyph} ", f"{ink} bold"), (clean(text), ink)]
+        self._generation += 1
+        self.set_timer(SECONDS, partial(self._expire, self._generation))
+        self.redraw()
+
+    def hush(self) -> None:
+        """The keys again."""
+        if self._notice:
+            self._notice = []
+            self.redraw()
+
+    def _expire(self, generation: int) -> None:
+        if generation == self._generation:
+            self.hush()
+
+    @property
+    def notice(self) -> str:
+        """What it says now; empty where it shows the keys."""
+        return "".join(text for text, _ in self._notice).strip()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """One line."""
+        return [self.line(self._notice or self._keys(width), width)]
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a key is that key."""
+        for start, end, active in self._spots:
+            if not self._notice and start <= event.x < end:
+                self.app.call_later(self.app.run_action, active.binding.action, active.node)
+                return
+
+    def _keys(self, width: int) -> Parts:
+        parts: Parts = []
+        self._spots = []
+        for name, words, active in self._entries():
+            item: Parts = [(" " + name, "accent bold"), (f" {words} ", "label")]
+            start = cells(parts)
+            if start + cells(item) > width:
+                break
+            parts += item
+            self._spots.append((start, start + cells(item), active))
+        return parts
+
+    def _entries(self) -> list[tuple[str, str, ActiveBinding]]:
+        """Key, words, binding; neighbours of the same words are one entry, a second key of an action is none."""
+        entries: list[tuple[str, str, ActiveBinding]] = []
+        seen: set[str] = set()
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if not binding.show or binding.action in seen:
+                continue
+            seen.add(binding.action)
+            name = key_name(self.app.get_key_display(binding))
+            if entries and entries[-1][1] == binding.description:
+                entries[-1] = (entries[-1][0] + name, binding.description, entries[-1][2])
+            else:
+                entries.append((name, binding.description, active))
+        return sorted(entries, key=lambda entry: FIRST.get(entry[1], len(FIRST)))
+
+
+def key_name(display: str) -> str:
+    """Short names for the key bar."""
+    return {"enter": "⏎", "escape": "esc", "minus": "-"}.get(display, display)

@@ -1,0 +1,121 @@
+"""The line that is typed into: ``:`` for a command, ``/`` for a filter."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Static
+
+from console.commands import complete
+from console.history import History
+
+
+class Words(Suggester):
+    """Completes the first word of a command."""
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The word that fits, if it is more than what stands there."""
+        return complete(value)
+
+
+class Prompt(Horizontal):
+    """One line at the bottom of the screen, shown while something is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", show=False),
+        Binding("up", "older", show=False),
+        Binding("down", "newer", show=False),
+        Binding("tab", "complete", show=False, priority=True),
+    ]
+
+    class Entered(Message):
+        """A line was typed."""
+
+        def __init__(self, sign: str, line: str) -> None:
+            super().__init__()
+            self.sign, self.line = sign, line
+
+    class Edited(Message):
+        """The filter has another text now."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+
+    class Left(Message):
+        """The line was given up."""
+
+        def __init__(self, sign: str) -> None:
+            super().__init__()
+            self.sign = sign
+
+    def __init__(self, history: History, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.history = history
+        self.sign = ":"
+
+    def compose(self) -> ComposeResult:
+        """The sign and the line."""
+        yield Static(":", id="sign", markup=False)
+        yield Input(id="line", compact=True, suggester=Words(use_cache=False), select_on_focus=False)
+
+    def open(self, sign: str, text: str = "") -> None:
+        """Begin a line."""
+        self.sign = sign
+        self.history.rewind()
+        self.query_one("#sign", Static).update(sign)
+        line = self._line
+        line.suggester = Words(use_cache=False) if sign == ":" else None
+        with line.prevent(Input.Changed):
+            line.value = text
+        line.cursor_position = len(text)
+        self.display = True
+        line.focus()
+
+    def close(self) -> None:
+        """Hide the line."""
+        self.display = False
+
+    @property
+    def _line(self) -> Input:
+        return self.query_one("#line", Input)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        self.post_message(self.Entered(self.sign, event.value.strip()))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """A filter works while it is typed."""
+        event.stop()
+        if self.sign == "/":
+            self.post_message(self.Edited(event.value))
+
+    def action_cancel(self) -> None:
+        """Escape."""
+        self.post_message(self.Left(self.sign))
+
+    def action_complete(self) -> None:
+        """Tab."""
+        word = complete(self._line.value) if self.sign == ":" else None
+        if word is not None:
+            self._set(word)
+
+    def action_older(self) -> None:
+        """Up."""
+        if self.sign == ":":
+            self._set(self.history.older(self._line.value))
+
+    def action_newer(self) -> None:
+        """Down."""
+        if self.sign == ":":
+            self._set(self.history.newer(self._line.value))
+
+    def _set(self, text: str) -> None:
+        self._line.value = text
+        self._line.cursor_position = len(text)

@@ -1,0 +1,136 @@
+"""The bulk run that is going, or the last one, above those that were kept."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from textual.strip import Strip
+
+from console import units
+from console.bridge import Picture
+from console.rows import failures
+from console.text import clean, fit
+from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, first_that_fits, spread, values
+from engine.parts.bulk import BulkView
+
+PASS: Parts = [(" PASS ", "good bold reverse")]
+FAIL: Parts = [(" FAIL ", "bad bold reverse")]
+
+
+def bar(done: float, failed: float, width: int, ink: str) -> Parts:
+    """A solid bar on a thin line, the failed part at its end, the percentage at its right; shares from 0 to 1."""
+    room = width - 6
+    eighths = round(min(1.0, max(0.0, done)) * room * 8)
+    bad = min(eighths // 8, math.ceil(failed * room))
+    full, rest = divmod(eighths - bad * 8, 8)
+    solid = "█" * full + (LEFT_EIGHTHS[rest] if rest and not bad else "")
+    line = "─" * (room - len(solid) - bad)
+    return [(solid, ink), ("█" * bad, "bad"), (line, "faint"), (f" {int(done * 100):>4}%", "text bold")]
+
+
+def title_of(run: BulkView) -> Parts:
+    """What is run: kind, number, size."""
+    spec = run.spec
+    kind = ("bulk" if spec.n > 1 else "") + spec.kind
+    size = f" × {units.size(spec.size)}" if spec.size else ""
+    return [(kind, "accent bold"), (f" {units.count(spec.n)}", "text"), (size, "label")]
+
+
+def verdict_of(run: BulkView) -> Parts:
+    """How it stands."""
+    if run.state == "ended":
+        return PASS if run.passed else FAIL
+    return [("▶ running", "busy bold")] if run.state == "running" else [("■ stopping", "warn bold")]
+
+
+def run_lines(run: BulkView, width: int) -> list[Parts]:
+    """A run in four lines."""
+    ledger = run.ledger
+    failed = failures(ledger)
+    done = ledger.succeeded + failed
+    rate = done / run.elapsed if run.elapsed > 0 else 0.0
+    ink = "good" if run.passed else "busy"
+    counts = values(
+        [
+            ("ok", units.count(ledger.succeeded), "good bold"),
+            ("fail", units.count(failed), "bad bold" if failed else "text"),
+            ("in flight", units.count(ledger.in_flight), "text"),
+        ]
+    )
+    times = [("rate", f"{units.short(rate)}/s", "text"), ("time", units.clock(run.elapsed), "text")]
+    if run.state == "ended":
+        times.append(("p99", units.duration(run.service.p99), "text"))
+    else:
+        times.append(("eta", units.clock((run.spec.n - done) / rate) if rate else "–", "text"))
+    return [
+        spread(title_of(run), verdict_of(run), width),
+        bar(done / run.spec.n, failed / run.spec.n, width, ink),
+        counts,
+        values(times),
+    ]
+
+
+def summary_of(run: BulkView) -> str:
+    """The lines that stay on the terminal when the screen is gone."""
+    ledger, service = run.ledger, run.service
+    kinds = ", ".join(f"{clean(kind)} {units.count(n)}" for kind, n in ledger.failed) or "none"
+    verdict = ("PASS" if run.passed else "FAIL") if run.state == "ended" else "not finished"
+    figures = ", ".join(
+        f"{name} {units.duration(us)}"
+        for name, us in (("p50", service.p50), ("p95", service.p95), ("p99", service.p99))
+    )
+    return (
+        f"{''.join(text for text, _ in title_of(run))}: {verdict}\n"
+        f"  {units.count(ledger.succeeded)} of {units.count(run.spec.n)} succeeded, failed: {kinds}\n"
+        f"  {units.clock(run.elapsed)} at {figures}"
+    )
+
+
+def kept_line(run: dict[str, Any], width: int) -> Parts:
+    """A kept run on one line: verdict, kind, number, rate, p99."""
+    passed = run.get("verdict") == "pass"
+    mark = ("✓ ", "good bold") if passed else ("× ", "bad bold")
+    n = run.get("requested", 0)
+    kind = ("bulk" if n != 1 else "") + clean(str(run.get("kind", "?")))
+    left: Parts = [mark, (fit(kind, 8), "text"), (fit(units.short(n), 6, right=True), "text")]
+    failed = sum(run.get("failed", {}).values())
+    tail: Parts = [(fit(f"{units.short(run.get('rate_per_s', 0))}/s", 7, right=True), "label")]
+    p99 = run.get("service_us", {}).get("p99", 0)
+    latency: Parts = [("  p99 ", "label"), (units.duration(p99).rjust(5), "text")]
+    if failed:
+        latency = [("  fail ", "label"), (units.short(failed).rjust(4), "bad bold")]
+    return first_that_fits([spread(left, [*tail, *latency], width), spread(left, latency, width)], width)
+
+
+class Runs(Panel):
+    """The panel."""
+
+    BORDER_TITLE = "bulk runs"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._picture: Picture | None = None
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture."""
+        self._picture = picture
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """The run, a rule, the newest kept ones."""
+        picture = self._picture
+        if picture is None or width < 12:
+            return []
+        inner = width - 2
+        lines: list[Parts]
+        if picture.run is None:
+            lines = [
+                [("p", "accent bold"), (" bulkping 100   ", "label"), ("d", "accent bold"), (" bulkdata 100", "label")]
+            ]
+        else:
+            lines = run_lines(picture.run, inner)
+        kept = [kept_line(run, inner) for run in reversed(picture.runs)]
+        if kept and height > len(lines) + 1:
+            lines += [[("╌" * inner, "frame")], *kept]
+        return [self.line([(" ", "text"), *parts], width) for parts in lines[:height]]

@@ -1,0 +1,251 @@
+"""A keyed, virtualised, sortable table.
+
+The rules of this file:
+
+- The cursor is a key, never an index: it stays with its row through sorting, joining and leaving, and once somebody
+  has moved it the view stays with it too. Before that nothing is chosen and the view shows the top.
+- Only visible rows are formatted. Sorting starts from the last order, so equal rows do not swap and it costs little.
+- Too narrow a table loses columns, the least needed first; one column takes what is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from console.keys import TABLE, bindings
+from console.text import fit
+from console.widgets.ink import Inked, Parts
+
+R = TypeVar("R")
+
+
+class Column(NamedTuple, Generic[R]):
+    """One column of a table of R."""
+
+    id: str
+    title: str
+    width: int  # cells; of a column that stretches, the least
+    value: Callable[[R], Any]  # what rows are sorted by
+    draw: Callable[[R, float, int], Parts]  # row, now, width → exactly that many cells
+    need: int = 0  # columns of the lowest need go first
+    right: bool = False
+    falling: bool = False  # whether the first sort is largest first
+    stretch: int = 0  # the most cells that it may take; 0: always its width
+
+
+def choose(columns: Sequence[Column[R]], width: int) -> list[tuple[Column[R], int]]:
+    """The columns that fit into ``width`` cells, one blank between them, each with its width."""
+    kept = list(columns)
+    while len(kept) > 1 and sum(column.width + 1 for column in kept) - 1 > width:
+        kept.remove(min(kept, key=lambda column: column.need))
+    spare = max(0, width - sum(column.width + 1 for column in kept) + 1)
+    chosen = []
+    for column in kept:
+        more = min(spare, max(0, column.stretch - column.width))
+        spare -= more
+        chosen.append((column, min(column.width + more, width)))
+    return chosen
+
+
+class Table(Inked, ScrollView, Generic[R], can_focus=True):
+    """Rows of R under a header."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"table--cursor"}
+    DEFAULT_CSS = """
+    Table { overflow-x: hidden; scrollbar-size-vertical: 1; }
+    Table > .table--cursor { background: $row-cursor-blurred; }
+    Table:focus > .table--cursor { background: $row-cursor; }
+    """
+
+    class Chosen(Message):
+        """A row was double-clicked."""
+
+    class Sorted(Message):
+        """The order or the number of rows has changed."""
+
+    def __init__(
+        self, columns: Sequence[Column[R]], key: Callable[[R], Any], *, empty: str = "", id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self.columns = tuple(columns)
+        self.sort_column: Column[R] | None = None
+        self.reverse = False
+        self.cursor: Any = None
+        self.shown: list[R] = []  # the rows in the order in which they are shown
+        self._key = key
+        self._empty = empty
+        self._rows: Sequence[R] = ()
+        self._places: dict[Any, int] | None = {}  # key → place in ``shown``; None: to be made
+        self._last = 0  # where the cursor was, for when its row is gone
+        self._now = 0.0
+
+    # ---- rows -------------------------------------------------------------------------------------------------------
+
+    def set_rows(self, rows: Sequence[R], now: float = 0.0) -> None:
+        """Show these rows as of monotonic time ``now``."""
+        self._rows, self._now = rows, now
+        self._arrange()
+
+    def sort_by(self, column: Column[R], reverse: bool | None = None) -> None:
+        """Sort by a column, at first in its own direction."""
+        self.sort_column = column
+        self.reverse = column.falling if reverse is None else reverse
+        self._arrange()
+        self.post_message(self.Sorted())
+
+    def sort_next(self) -> None:
+        """Sort by the next column that is on the screen."""
+        visible = [column for column, _ in choose(self.columns, self.size.width - 1)]
+        at = visible.index(self.sort_column) if self.sort_column in visible else -1
+        self.sort_by(visible[(at + 1) % len(visible)])
+
+    def chosen(self) -> R | None:
+        """The row under the cursor; where nothing was chosen yet, the cursor goes to the topmost visible row."""
+        if self.cursor is None and self.shown:
+            self._move(min(round(self.scroll_offset.y), len(self.shown) - 1))
+        place = self._place()
+        return None if place is None else self.shown[place]
+
+    def release(self) -> None:
+        """Choose nothing and show the top."""
+        self.cursor, self._last = None, 0
+        self.scroll_to(y=0, animate=False, force=True)
+        self.redraw()
+
+    def _arrange(self) -> None:
+        """Order the rows, and keep the cursor's row where it is on the screen."""
+        place = self._place()
+        line = None if place is None else place - self.scroll_offset.y
+        count = len(self.shown)
+        rows = self._rows
+        column = self.sort_column
+        if column is None:
+            self.shown = list(rows)
+        else:
+            self.shown = sorted(self._in_last_order(rows), key=lambda row: column.value(row), reverse=self.reverse)
+        self._places = None
+        if len(self.shown) != count:
+            self.virtual_size = Size(0, len(self.shown) + 1)
+            self.post_message(self.Sorted())
+        if self.cursor is not None:
+            self._follow(line)
+        self.redraw()
+
+    def _in_last_order(self, rows: Sequence[R]) -> list[R]:
+        """The rows as they lay last time, new ones behind: so equal rows keep their places."""
+        key = self._key
+        fresh = {key(row): row for row in rows}
+        kept = [fresh.pop(at) for at in map(key, self.shown) if at in fresh]
+        return kept + list(fresh.values())
+
+    def _follow(self, line: int | None) -> None:
+        place = self._place()
+        if place is None:  # its row has gone: the one that took its place is next
+            self.cursor = self._key(self.shown[min(self._last, len(self.shown) - 1)]) if self.shown else None
+            return
+        self._last = place
+        if line is not None and 0 <= line < self.size.height - 1:
+            top = max(0, min(place - line, len(self.shown) - (self.size.height - 1)))
+            if top != self.scroll_offset.y:
+                self.scroll_to(y=top, animate=False, force=True)
+
+    def _place(self) -> int | None:
+        if self.cursor is None:
+            return None
+        if self._places is None:
+            self._places = {self._key(row): place for place, row in enumerate(self.shown)}
+        return self._places.get(self.cursor)
+
+    # ---- keys and mouse ---------------------------------------------------------------------------------------------
+
+    def action_cursor(self, step: int) -> None:
+        """Move by rows."""
+        place = self._place()
+        self._move(self.scroll_offset.y if place is None else place + step)
+
+    def action_page(self, step: int) -> None:
+        """Move by pages."""
+        self._move((self._place() or 0) + step * max(1, self.size.height - 2))
+
+    def action_edge(self, step: int) -> None:
+        """Move to an end."""
+        self._move(0 if step < 0 else len(self.shown) - 1)
+
+    def _move(self, place: int) -> None:
+        if not self.shown:
+            return
+        place = self._last = min(max(place, 0), len(self.shown) - 1)
+        self.cursor = self._key(self.shown[place])
+        top, height = self.scroll_offset.y, max(1, self.size.height - 1)
+        if not top <= place < top + height:
+            self.scroll_to(y=place if place < top else place - height + 1, animate=False, force=True)
+        self.redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        """The header sorts; a row is chosen, and opened by a second click."""
+        event.prevent_default()
+        at = event.get_content_offset(self)
+        if at is None:
+            return
+        if at.y == 0:
+            self._click_header(at.x - 1)
+        elif at.y - 1 + self.scroll_offset.y < len(self.shown):
+            self._move(at.y - 1 + self.scroll_offset.y)
+            if event.chain == 2:
+                self.post_message(self.Chosen())
+
+    def _click_header(self, x: int) -> None:
+        for column, width in choose(self.columns, self.size.width - 1):
+            if 0 <= x <= width:
+                self.sort_by(column, not self.reverse if column is self.sort_column else None)
+                return
+            x -= width + 1
+
+    # ---- drawing ----------------------------------------------------------------------------------------------------
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are visible now."""
+        super().watch_scroll_y(old_value, new_value)
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """The header and the visible rows."""
+        chosen = choose(self.columns, width - 1)
+        strips = [self._header(chosen, width)]
+        top = self.scroll_offset.y
+        visible = self.shown[top : top + height - 1]
+        if not visible and self._empty:
+            strips += [self.line([], width), self.line([("  " + fit(self._empty, width - 2), "label")], width)]
+        for row in visible:
+            here = self._key(row) == self.cursor and self.cursor is not None
+            parts: Parts = [("▌", "busy") if here else (" ", "text")]
+            for column, cells in chosen:
+                parts += column.draw(row, self._now, cells)
+                parts.append((" ", "text"))
+            strips.append(self.line(parts, width, "table--cursor" if here else ""))
+        return strips
+
+    def _header(self, chosen: list[tuple[Column[R], int]], width: int) -> Strip:
+        parts: Parts = [(" ", "text")]
+        for column, cells in chosen:
+            if column is not self.sort_column:
+                parts.append((fit(column.title, cells, column.right) + " ", "label"))
+            elif column.right:
+                parts.append((fit(column.title, cells, True) + self.arrow, "accent bold"))
+            else:
+                parts.append((fit(column.title + self.arrow, cells) + " ", "accent bold"))
+        return self.line(parts, width)
+
+    @property
+    def arrow(self) -> str:
+        """The direction of the order."""
+        return "▾" if self.reverse else "▴"

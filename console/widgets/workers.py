@@ -1,0 +1,176 @@
+"""The worker table: one row a worker, as the broker sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+
+from console import units
+from console.bridge import Picture
+from console.rows import RowFilter, Shown
+from console.text import clean, fit, fit_tail
+from console.widgets.ink import Panel, Parts
+from console.widgets.table import Column, Table
+from engine.core import NEVER
+from engine.parts.view import State
+
+STATES: dict[State, tuple[str, str]] = {
+    "ready": ("●", "good"),
+    "busy": ("●", "busy"),
+    "late": ("◐", "warn"),
+    "silent": ("◌", "label"),
+    "lost": ("○", "bad"),
+    "drain": ("◇", "drain"),
+}
+"""Glyph and ink. The word always stands beside it, so the state can be told without colours."""
+
+_ORDER = {state: place for place, state in enumerate(("lost", "late", "silent", "drain", "busy", "ready"))}
+Drawn = Callable[[Shown, float, int], Parts]
+
+_GAUGE = 6  # cells of the heartbeat line
+
+
+def squares(taken: int, total: int, cells: int) -> Parts:
+    """``taken`` of ``total`` as discrete squares, scaled where there are more than fit."""
+    if total <= 0:
+        return [(" " * cells, "text")]
+    boxes = min(total, cells)
+    full = min(boxes, -(-taken * boxes // total)) if taken > 0 else 0
+    return [("■" * full, "busy"), ("□" * (boxes - full), "faint"), (" " * (cells - boxes), "text")]
+
+
+def gauge(left: float, cells: int, ink: str) -> Parts:
+    """A line of which the part ``left`` (0..1) has not drained yet."""
+    halves = round(min(1.0, max(0.0, left)) * cells * 2)
+    full, half = divmod(halves, 2)
+    return [("━" * full + "╸" * half, ink), ("─" * (cells - full - half), "faint")]
+
+
+def _heartbeat(row: Shown, now: float, cells: int) -> Parts:
+    """How much of its silence a worker has left, and how old its last message is."""
+    worker = row.worker
+    age = (" " + fit(units.age(now - worker.heard), 4, right=True), "label")
+    if worker.state == "lost":
+        return [("─" * (cells - 5), "bad"), (age[0], "bad")]
+    if worker.lost_at == NEVER or worker.lost_at <= worker.heard:
+        return [(fit("·", cells - 5), "faint"), age]
+    ink = "warn" if worker.state == "late" else "good"
+    left = (worker.lost_at - now) / (worker.lost_at - worker.heard)
+    return [*gauge(left, cells - 5, ink), (age[0], "warn" if worker.state == "late" else "label")]
+
+
+def _name(row: Shown, now: float, cells: int) -> Parts:
+    ink = {"lost": "bad", "late": "warn"}.get(row.worker.state, "text bold")
+    return [(fit_tail(row.label, cells), ink)]
+
+
+def _slots(row: Shown, now: float, cells: int) -> Parts:
+    worker = row.worker
+    bar = squares(worker.slots - worker.free, worker.slots, cells - 6)
+    free = fit(f"{worker.free}", 3, right=True)
+    return [*bar, (free, "text"), (fit(f"/{worker.slots}", 3), "label")]
+
+
+def _number(ink: str, value: int, cells: int) -> Parts:
+    text = units.count(value)
+    return [(fit(text if len(text) <= cells else units.short(value), cells, right=True), ink)]
+
+
+def _alive(row: Shown) -> str:
+    return "label" if row.worker.state == "lost" else "text"
+
+
+def _failed(row: Shown, now: float, cells: int) -> Parts:
+    failed = row.worker.failed
+    if not failed:
+        return [(fit("·", cells, right=True), "faint")]
+    return _number("bad bold" if failed > 9 else "warn", failed, cells)
+
+
+def _wrong(row: Shown, now: float, cells: int) -> Parts:
+    if not row.worker.violations:
+        return [(fit("·", cells, right=True), "faint")]
+    return _number("bad bold", row.worker.violations, cells)
+
+
+def _rtt(row: Shown, now: float, cells: int) -> Parts:
+    rtt = row.worker.rtt
+    if rtt is None or row.worker.state == "lost":
+        return [(fit("–", cells, right=True), "faint")]
+    return [(fit(units.duration(rtt * 1e6), cells, right=True), "text")]
+
+
+def _state(row: Shown, now: float, cells: int) -> Parts:
+    glyph, ink = STATES[row.worker.state]
+    return [(glyph, ink), (fit(f" {row.worker.state}", cells - 1), ink)]
+
+
+def _rate(row: Shown, now: float, cells: int) -> Parts:
+    return _number("text" if row.rate else "label", round(row.rate), cells)
+
+
+def _in_flight(row: Shown, now: float, cells: int) -> Parts:
+    return _number(_alive(row), row.worker.in_flight, cells)
+
+
+def _done(row: Shown, now: float, cells: int) -> Parts:
+    return _number(_alive(row), row.worker.done, cells)
+
+
+def _figure(
+    name: str, title: str, width: int, need: int, value: Callable[[Shown], float], draw: Drawn
+) -> Column[Shown]:
+    """Numbers stand at the right, and the largest are what one looks for."""
+    return Column(name, title, width, value, draw, need=need, right=True, falling=True)
+
+
+COLUMNS: tuple[Column[Shown], ...] = (
+    Column("worker", "worker", 10, lambda row: row.label, _name, need=9, stretch=24),
+    Column("slots", "slots free", 14, lambda row: row.worker.free, _slots, need=5, falling=True),
+    _figure("in-flight", "infl", 4, 6, lambda row: row.worker.in_flight, _in_flight),
+    _figure("done", "done", 9, 4, lambda row: row.worker.done, _done),
+    _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
+    _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
+    _figure("violations", "viol", 4, 0, lambda row: row.worker.violations, _wrong),
+    Column("heartbeat", "heartbeat", _GAUGE + 5, lambda row: row.worker.heard, _heartbeat, need=2, stretch=17),
+    _figure("rtt", "rtt", 5, 1, lambda row: row.worker.rtt or 0.0, _rtt),
+    Column("state", "state", 8, lambda row: _ORDER[row.worker.state], _state, need=10),
+)
+
+
+class Workers(Table[Shown], Panel):
+    """The broker's workers, sorted and filtered."""
+
+    BORDER_TITLE = "workers"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(COLUMNS, lambda row: row.worker.key, empty="no workers · + starts one", id=id)
+        self.sort_column = COLUMNS[0]
+        self.filter: RowFilter | None = None
+        self._picture: Picture | None = None
+        self._subtitle = ""
+
+    def show(self, picture: Picture) -> None:
+        """Show the workers of a picture."""
+        self._picture = picture
+        rows = picture.rows if self.filter is None else [row for row in picture.rows if self.filter(row)]
+        self.set_rows(rows, picture.at)
+
+    def set_filter(self, wanted: RowFilter | None) -> None:
+        """Show only the rows that match; the workers themselves do not change."""
+        self.filter = wanted
+        if self._picture is not None:
+            self.show(self._picture)
+        self.on_table_sorted()
+
+    def on_table_sorted(self) -> None:
+        """Say how many rows are shown in which order."""
+        total = len(self._picture.rows) if self._picture else 0
+        number = units.count(total) if self.filter is None else f"{len(self.shown):,} of {total:,}"
+        order = f"by {self.sort_column.id} {self.arrow}" if self.sort_column else ""
+        wanted = f" · /{clean(self.filter.text)}" if self.filter else ""
+        subtitle = f"{number} · {order}{wanted}"
+        if subtitle != self._subtitle:
+            self._subtitle = subtitle
+            self.border_subtitle = Content(f" {subtitle} ")

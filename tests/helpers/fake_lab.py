@@ -1,0 +1,268 @@
+"""A lab without an engine: the same pictures every time, as many workers as wanted, time that a test moves."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.core import NEVER, Level, Note, System
+from engine.feed import Feed
+from engine.lab import Refused
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.histogram import Histogram
+from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
+
+ANIMALS = (
+    "tern", "kestrel", "otter", "badger", "mink", "wren", "marten", "heron", "lynx", "raven", "lion", "stoat",
+    "shrike", "ibex", "vole", "osprey",
+)  # fmt: skip
+EPOCH = 1_750_000_000.0  # wall clock of the first fact
+
+
+class FakeHealth(NamedTuple):
+    """How the engine is."""
+
+    dead: tuple[str, ...] = ()
+    loop_lag: float = 0.0003
+
+
+@dataclass
+class FakeRun:
+    """``engine.settings.Run``."""
+
+    count: int = 100
+    in_flight: int = 10
+    timeout: float = 5.0
+    bytes: int = 1024
+
+
+@dataclass
+class FakeSettings:
+    """What the console asks of settings."""
+
+    folder: Path
+    theme: str = "midnight"
+    keymap: dict[str, str] = field(default_factory=dict)
+    run: FakeRun = field(default_factory=FakeRun)
+
+    @property
+    def config_folder(self) -> Path:
+        return self.folder / "config"
+
+    @property
+    def state_folder(self) -> Path:
+        return self.folder / "state"
+
+
+def kept_run(n: int = 2000, kind: str = "data", failed: int = 0, rate: float = 8980.0) -> dict[str, Any]:
+    """A run file."""
+    figures = {"min": 120.0, "mean": 700.0, "p50": 653.0, "p90": 1200.0, "p95": 1800.0, "p99": 5000.0}
+    return {
+        "schema": "roundhouse.run/1", "kind": kind, "system": "roundrobin", "transport": "inproc", "requested": n,
+        "sent": n, "succeeded": n - failed, "failed": {"timeout": failed} if failed else {}, "elapsed_s": n / rate,
+        "rate_per_s": rate, "bytes": n * 1024, "in_flight": 10,
+        "service_us": {**figures, "p999": 9000.0, "max": 11000.0}, "planned_us": None,
+        "ledger": {"sent": n, "succeeded": n - failed, "balanced": True},
+        "verdict": "fail" if failed else "pass", "started_at": "2026-05-04T22:59:20+02:00",
+        "versions": {"roundhouse": "0.1.0"},
+    }  # fmt: skip
+
+
+def _system() -> System:
+    def nobody(*_: object) -> Any:
+        raise AssertionError("the fake makes no cores")
+
+    return System("roundrobin", "000", "Round robin", "tcp://127.0.0.1:6714", object, nobody, nobody, nobody)
+
+
+class FakeLab:
+    """Obeys ``console.bridge.Lab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
+
+    def __init__(self, workers: int = 16, *, busy: bool = True, readonly: bool = False, seed: int = 7) -> None:
+        self.system = _system()
+        self.endpoints: tuple[str, ...] = ("tcp://127.0.0.1:6714",)
+        self.feed = Feed()
+        self.readonly = readonly
+        self.orders: list[tuple[Any, ...]] = []
+        self.refusal = ""
+        self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
+        self.state = FakeHealth()
+        self.at = 1000.0  # monotonic seconds
+        self.started = self.at - (864.0 if busy else 3.0)
+        self._random = random.Random(seed)
+        self._busy = busy
+        self._inspected: bytes | None = None
+        self._done = 40_000 if busy else 0
+        self._spec = BulkSpec("ping", 100_000, 0, 256)
+        self._histogram = Histogram()
+        self._backlog = 0
+        self.workers: list[WorkerRow] = [self._worker(i, workers) for i in range(workers)]
+        self._seed_facts()
+        self.advance(0.25)
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass and publish the pictures of then."""
+        self.at += seconds
+        if self._busy:
+            self._work(seconds)
+        self.publish()
+
+    def publish(self) -> None:
+        """The pictures of now."""
+        workers = tuple(self.workers)
+        in_flight = sum(worker.in_flight for worker in workers)
+        failed = (("lost worker", 8), ("timeout", 53)) if self._busy else ()
+        sent = self._done + 61 * self._busy + in_flight + self._backlog
+        ledger = LedgerView(sent, self._done, failed, in_flight, self._backlog, 0)
+        self.feed.show(
+            "broker",
+            BrokerView(self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()),
+        )
+        self.feed.show("client", ClientView(self.at, True, self._run() if self._busy else None, 0))
+
+    def fact(self, text: str, level: Level = "info", subject: bytes = b"") -> None:
+        """Something has happened."""
+        self.feed.fact(Note(level, text, subject), "broker", EPOCH + self.at)
+
+    def replace(self, place: int, **changes: Any) -> None:
+        """Change one worker's row."""
+        self.workers[place] = self.workers[place]._replace(**changes)
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def _order(self, *order: Any) -> None:
+        if self.refusal:
+            raise Refused(self.refusal)
+        self.orders.append(order)
+
+    def health(self) -> FakeHealth:
+        return self.state
+
+    def run(self, spec: BulkSpec) -> None:
+        self._order("run", spec)
+
+    def ping(self, tracked: bool = True) -> None:
+        self._order("ping", tracked)
+
+    def stop_run(self) -> None:
+        self._order("stop_run")
+
+    def add_workers(self, n: int) -> None:
+        self._order("add_workers", n)
+
+    def remove_workers(self, n: int) -> None:
+        self._order("remove_workers", n)
+
+    def stop_worker(self, key: bytes) -> None:
+        self._order("stop_worker", key)
+
+    def inspect(self, key: bytes | None) -> None:
+        self._order("inspect", key)
+        self._inspected = key
+        self.publish()
+
+    def bulk(self) -> None:
+        self._order("bulk")
+
+    def endbulk(self) -> None:
+        self._order("endbulk")
+
+    def register(self) -> None:
+        self._order("register")
+
+    def deregister(self) -> None:
+        self._order("deregister")
+
+    def runs(self) -> list[dict[str, Any]]:
+        return list(self.kept)
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _worker(self, i: int, of: int) -> WorkerRow:
+        name = f"{ANIMALS[i % len(ANIMALS)]}-{i // len(ANIMALS) + 1:0{len(str(of // 16 + 1)) + 1}}"
+        slots = (8, 8, 16, 4)[i % 4]
+        state: State = "ready"
+        heard, rtt = self.at - self._random.random(), 0.0002 + self._random.random() * 0.0012
+        if self._busy and i % 64 == 13:
+            state, heard = "late", self.at - 2.6
+        elif self._busy and i % 64 == 15:
+            state, heard = "lost", self.at - 11.2
+        elif self._busy and i % 64 == 14:
+            state = "drain"
+        done = self._random.randrange(20_000, 190_000) if self._busy else 0
+        failed = {13: 12, 15: 41, 2: 3, 3: 1, 8: 1}.get(i % 64, 0) if self._busy else 0
+        return WorkerRow(
+            name.encode(), name, state, slots, slots, 0, done, failed, 3 if failed > 9 else 0, self.at - 800, heard,
+            heard + 3.0 if state != "lost" else NEVER, rtt,
+        )  # fmt: skip
+
+    def _work(self, seconds: float) -> None:
+        moves = self._random.random
+        for i, worker in enumerate(self.workers):
+            if worker.state in ("lost", "late"):
+                continue
+            taken = int(moves() * worker.slots) if worker.state != "drain" else 3
+            done = int((150 + (i * 131) % 1000) * (0.8 + 0.4 * moves()) * seconds)
+            self._done += done
+            heard = self.at - moves() * 0.2 if moves() < seconds * 1.2 else worker.heard
+            state = worker.state if worker.state == "drain" else "busy" if taken > worker.slots * 0.6 else "ready"
+            self.workers[i] = worker._replace(
+                state=state,
+                free=worker.slots - taken,
+                in_flight=taken,
+                done=worker.done + done,
+                heard=heard,
+                lost_at=heard + 3.0,
+            )
+            if i < 400:
+                for _ in range(max(1, done // 8)):
+                    self._histogram.record(math.exp(self._random.gauss(-7.4, 0.35)) * (4 if moves() > 0.96 else 1))
+        wave = 700 + 600 * math.sin(self.at / 9) + 250 * math.sin(self.at / 2.3)
+        self._backlog = max(0, int(wave))
+
+    def _run(self) -> BulkView:
+        done = min(self._done - 1000, self._spec.n)
+        ended = done >= self._spec.n
+        out = 0 if ended else 256
+        ledger = LedgerView(done + out, done - 3, (("timeout", 3),), out, 0, 0)
+        return BulkView(
+            self._spec, "ended" if ended else "running", False, done + out, ledger, self.at - 1000 + 4.5,
+            self._histogram.summary(), None, tuple(self._histogram.buckets()), 0,
+        )  # fmt: skip
+
+    def _detail(self) -> Detail | None:
+        worker = next((worker for worker in self.workers if worker.key == self._inspected), None)
+        if worker is None:
+            return None
+        client = b"tcp://127.0.0.1:6714:503206"
+        tasks = tuple(
+            TaskRow(client, (7000 + i).to_bytes(8, "little"), "ping", self.at - 0.4 * i, 2 if i == 2 else 1)
+            for i in range(worker.in_flight)
+        )
+        incidents = (
+            Incident(self.at - 95, worker.key, "slots out of range", 1),
+            Incident(self.at - 12, worker.key, "increment without a task", 4),
+        )
+        return Detail(worker.key, tasks, incidents, (("heartbeats", 812), ("late replies", 2)))
+
+    def _seed_facts(self) -> None:
+        if not self._busy:
+            self.fact("broker listens on tcp://127.0.0.1:6714")
+            return
+        lines: tuple[tuple[Level, str], ...] = (
+            ("good", "worker otter-01 joined · 8 slots"),
+            ("good", "worker wren-01 joined · 16 slots"),
+            ("info", "bulkping started · 100,000 pings · window 256"),
+            ("warn", "backlog above 1,000 for 5 s"),
+            ("info", "backlog back to 412"),
+            ("warn", "worker ibex-01 missed 2 heartbeats"),
+            ("bad", "worker osprey-01 lost · 8 tasks given to others"),
+            ("info", "worker vole-01 draining · 3 in flight"),
+        )
+        for place, (level, text) in enumerate(lines):
+            self.feed.fact(Note(level, text), "broker", EPOCH + 7 * place)
