@@ -185,7 +185,7 @@ def summary(run: RunRecord) -> str:
         rows.append(f"planned   {_percentiles(run['planned_us'])}")
     if run["legs_us"] is not None:
         legs = cast(dict[str, Durations], run["legs_us"])
-        rows.append("legs p50  " + "  ".join(f"{name} {_duration(of['p50'])}" for name, of in legs.items()))
+        rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
     if run["failed"]:
         rows.append("failed    " + ", ".join(f"{kind} {n}" for kind, n in run["failed"].items()))
     rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]
@@ -209,10 +209,11 @@ def _books(of: LedgerView) -> Books:
 
 
 def _percentiles(of: Durations) -> str:
-    return f"p50 {_duration(of['p50'])}  p95 {_duration(of['p95'])}  p99 {_duration(of['p99'])}"
+    return f"p50 {duration(of['p50'])}  p95 {duration(of['p95'])}  p99 {duration(of['p99'])}"
 
 
-def _duration(us: float) -> str:
+def duration(us: float) -> str:
+    """Microseconds for people."""
     if us < 1000:
         return f"{us:.0f} µs"
     return f"{us / 1e3:.2f} ms" if us < 1e6 else f"{us / 1e6:.2f} s"

@@ -1,0 +1,81 @@
+"""The command line. Textual is only imported when a screen is asked for.
+
+Exit status: 0 everything asked for succeeded; 1 some of it failed; 2 wrong usage or configuration; 128 + n ended by
+signal n. Results go to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from console.cli.arguments import Asked, read_arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no "µ" is no reason to fail
+    try:
+        status = carry_out(read_arguments(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return status
+
+
+def carry_out(asked: Asked) -> int:
+    """Hand over to the command's own module, which is imported only now."""
+    if asked.command == "paths":
+        from console.cli.kept import paths
+
+        return paths()
+    if asked.command == "runs":
+        from console.cli.kept import runs
+
+        return runs(asked.options)
+
+    from engine.lab import Refused
+    from engine.settings import Wrong
+
+    try:
+        return start(asked)
+    except Wrong as wrong:
+        problems = [str(problem) for problem in wrong.problems]
+    except Refused as refusal:
+        problems = [str(refusal)]
+    for problem in problems:
+        sys.stderr.write(f"roundhouse: {problem}\n")
+    return 2
+
+
+def start(asked: Asked) -> int:
+    """The commands that run something."""
+    match asked.command:
+        case "console":
+            from console.cli.screen import console
+
+            return console(asked.flags)
+        case "broker":
+            from console.cli.roles import broker
+
+            return broker(asked.options, asked.flags)
+        case "worker":
+            from console.cli.roles import worker
+
+            return worker(asked.options, asked.flags)
+        case _:
+            from console.cli.runs import run
+
+            return run(asked.command, asked.options, asked.flags)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""One message or a bulk run without a screen, against a broker elsewhere or one of our own that ends with the run."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from console.cli.arguments import STDOUT
+from console.cli.common import lab_of, settings_of
+from console.cli.signals import Signals
+from console.cli.streams import Alarms, Progress, result, tell
+from engine.history import write_whole
+from engine.lab import Lab, Refused
+from engine.load import RunRecord, duration, summary, to_json
+from engine.parts.bulk import BulkSpec
+from engine.settings import Flag, Settings
+
+STEP = 0.05  # seconds between two looks at a run
+REDRAW = 5  # steps
+GRACE = 10  # steps that what is in flight may take after a signal
+PATIENCE = 10.0  # seconds, at least, in which something must succeed
+JOIN = 5.0  # seconds that our own workers may take to join
+
+
+def run(command: str, options: Namespace, flags: list[Flag]) -> int:
+    """Carry out ``ping``, ``pingt``, ``data``, ``bulkping`` or ``bulkdata``; print and keep its record.
+
+    0 where everything succeeded, 1 where it did not, 128 + n after signal n. Raises ``engine.lab.Refused`` where
+    nothing can be started.
+    """
+    settings = settings_of(flags)
+    spec = spec_of(command, settings, getattr(options, "rate", None))
+    workers = 0 if options.connect else settings.pool.workers
+    lab = lab_of(settings, connect=options.connect, workers=workers, broker=options.connect is None)
+    alarms = Alarms(lab.feed)
+    with Signals() as signals:
+        with lab:
+            alarms.tell()
+            ready = meet(lab, signals, workers, spec.timeout, options.connect)
+            try:
+                lab.run(spec)
+                if not ready:
+                    lab.stop_run()
+                follow(lab, signals, Progress(command))
+                record = lab.report()
+            except Refused as refusal:
+                tell(str(refusal))
+                return signals.status(1)
+        alarms.tell()
+        printed = show(command, record, options.json)
+    return signals.status(0 if record["verdict"] == "pass" and printed else 1)
+
+
+def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:
+    """What a command asks of the client."""
+    asked = settings.run
+    bulk = command.startswith("bulk")
+    data = command.endswith("data")
+    return BulkSpec(
+        kind="data" if data else "ping",
+        n=asked.count if bulk else 1,
+        size=asked.bytes if data else 0,
+        in_flight=asked.in_flight,
+        rate=rate,
+        timeout=asked.timeout,
+        tracked=command != "ping",
+    )
+
+
+def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str | None) -> bool:
+    """Wait for a broker, and where they are ours for all workers; whether a run makes sense."""
+    for _ in range(max(1, round(timeout / STEP))):
+        if lab.wait_linked(STEP) or signals.caught is not None:
+            break
+    else:
+        tell(f"no broker answers at {connect or lab.endpoints[0]}")
+        return False
+    if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
+        tell(f"only {lab.registered()} of {workers} workers have joined")
+    return signals.caught is None
+
+
+def follow(lab: Lab, signals: Signals, progress: Progress) -> None:
+    """Until the run has ended, or a signal came, or nothing has succeeded for so long that nothing will."""
+    succeeded, since, steps, grace = 0, 0.0, 0, GRACE
+    while (view := lab.run_view()) is None or view.state != "ended":
+        steps += 1
+        if view is None:
+            signals.wait(STEP)
+            continue
+        if signals.caught is not None:
+            if view.state == "running":
+                lab.stop_run()
+            grace -= 1
+            if grace < 0:
+                break
+        if view.ledger.succeeded != succeeded:
+            succeeded, since = view.ledger.succeeded, view.elapsed
+        elif view.state == "running" and view.elapsed - since > patience(view.spec):
+            tell(f"nothing has succeeded for {view.elapsed - since:.0f} s: the run is stopped")
+            lab.stop_run()
+        if steps % REDRAW == 0:
+            progress.show(view)
+        pause(lab, signals)
+    progress.clear()
+
+
+def patience(spec: BulkSpec) -> float:
+    """Seconds without a success after which a run is given up: some timeouts long, and some tasks at a slow rate."""
+    return max(PATIENCE, 3 * spec.timeout, 3 / spec.rate if spec.rate else 0.0)
+
+
+def pause(lab: Lab, signals: Signals) -> None:
+    """One step, shorter where the run ends in it; after a signal there is nothing more to wait for but the run."""
+    if signals.caught is None:
+        signals.wait(STEP)
+    else:
+        lab.wait_run(STEP)
+
+
+def show(command: str, record: RunRecord, json: Path | None) -> bool:
+    """Print a run as it was asked for; False where a file could not be written."""
+    if json == STDOUT:
+        result(to_json(record))
+        return True
+    result(summary(record) if command.startswith("bulk") else one_line(command, record))
+    if json is None:
+        return True
+    try:
+        if json.exists() and not json.is_file():
+            json.write_text(to_json(record), encoding="utf-8")  # a pipe or a device must stay what it is
+        else:
+            write_whole(json, to_json(record))
+    except OSError as error:
+        tell(f"--json {json}: {error.strerror or error}")
+        return False
+    return True
+
+
+def one_line(command: str, record: RunRecord) -> str:
+    """One message's outcome."""
+    if record["verdict"] == "pass" and command == "ping":
+        return "ping: sent, no reply is asked for\n"
+    if record["verdict"] == "pass":
+        size = f"{record['bytes']} bytes, " if command == "data" else ""
+        return f"{command}: {size}{duration(record['service_us']['max'])}\n"
+    return f"{command}: failed, {', '.join(record['failed']) or 'not sent'}\n"

@@ -1,0 +1,76 @@
+"""What a command without a screen prints: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from console.text import clean
+from engine.feed import Feed
+from engine.parts.bulk import BulkView
+
+
+def result(text: str) -> None:
+    """Print and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own lines."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """One message for whoever watches."""
+    sys.stderr.write(f"roundhouse: {text}\n")
+    sys.stderr.flush()
+
+
+class Alarms:
+    """What a feed has to say that nobody should miss, each fact once."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._seen = 0
+
+    def tell(self) -> None:
+        """Tell what is new."""
+        facts, _ = self._feed.since(self._seen)
+        for fact in facts:
+            self._seen = fact.number
+            if fact.level in ("warn", "bad"):
+                tell(clean(f"{fact.source}: {fact.text}"))
+
+
+class Progress:
+    """One line on a terminal that is written over and over; nothing at all where stderr is none."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._shown = 0  # characters on the line
+        self._wanted = sys.stderr.isatty()
+
+    def show(self, run: BulkView) -> None:
+        """Where the run stands."""
+        if self._wanted:
+            self._write(progress(self._name, run)[: shutil.get_terminal_size().columns - 1])
+
+    def clear(self) -> None:
+        """Leave an empty line, cursor at its start."""
+        if self._shown:
+            self._write("")
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r{text.ljust(self._shown)}")
+        sys.stderr.flush()
+        self._shown = len(text)
+
+
+def progress(name: str, run: BulkView) -> str:
+    """How far, how fast, how long still."""
+    failed = sum(n for _, n in run.ledger.failed)
+    done = run.ledger.succeeded + failed
+    parts = [f"{name} {done:,}/{run.spec.n:,}"]
+    if run.elapsed > 0 and done:
+        rate = done / run.elapsed
+        parts += [f"{rate:,.0f} /s", f"eta {(run.spec.n - done) / rate:,.0f} s"]
+    if failed:
+        parts.append(f"{failed:,} failed")
+    return "  ".join(parts)
