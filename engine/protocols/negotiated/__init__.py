@@ -1,0 +1,103 @@
+"""Seed 004: the broker that negotiates its peers' configuration, and a fallback that takes over from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.core import Seat, Socket, System
+from engine.protocols.negotiated import endpoints as ends
+from engine.protocols.negotiated.broker import Broker, HandBack, Publish
+from engine.protocols.negotiated.client import Client
+from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.link import SAVED
+from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
+from engine.protocols.negotiated.service import FRONTEND
+from engine.protocols.negotiated.worker import Worker
+
+__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "backup", "primary"]
+
+ENDPOINT = "tcp://127.0.0.1:6717"
+NOWHERE = Address("", "")  # of a broker that is bound to wildcards only
+
+
+def broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
+    """A broker of its own; with ``fallback`` set the primary of a pair, or the fallback where that is to be bound."""
+    if options.fallback:
+        make = backup if set(bind) & set(ends.listed(options.fallback)) else primary
+        return make(options, bind, wall_offset=wall_offset)
+    ours = ends.addresses(bind, options, own=True)
+    core = Broker(options, _config(options, ours), _first(ours), wall_offset=wall_offset)
+    return Seat(core, _sockets(options, bind))
+
+
+def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
+    """The broker that usually serves, of a pair whose fallback is at ``options.fallback``."""
+    ours = ends.addresses(bind, options, own=True)
+    theirs = ends.addresses(ends.listed(options.fallback), options)
+    pair = Pair("primary", options.heartbeat, _first(theirs))
+    core = Broker(options, _config(options, ours + theirs), _first(ours), pair=pair, wall_offset=wall_offset)
+    link = (options.peer,) if options.peer else tuple(map(ends.peer_of, bind))
+    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER)))
+
+
+def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
+    """The fallback of the broker at ``options.primary``; ``bind`` is as a rule ``options.fallback``."""
+    first = ends.listed(options.primary) or (ENDPOINT,)
+    ours = ends.addresses(bind, options, own=True)
+    theirs = ends.addresses(first, options)
+    pair = Pair("backup", options.heartbeat, _first(theirs))
+    core = Broker(options, _config(options, theirs + ours), _first(ours), pair=pair, wall_offset=wall_offset)
+    peer = Socket("dealer", connect=(options.peer or ends.peer_of(first[0]),), routing_id=FALLBACK_ID, name=PEER)
+    return Seat(core, (*_sockets(options, bind), peer))
+
+
+def worker(
+    options: Options,
+    endpoint: str,
+    nonce: int,
+    slots: int,
+    *,
+    wall_offset: float = 0.0,
+    saved: bytes | None = None,
+) -> Seat:
+    """A worker that is told of the broker at ``endpoint``. Raises ValueError where its services have no names."""
+    identity = f"worker-{nonce}"
+    core = Worker(options, endpoint, identity, slots, wall_offset=wall_offset, saved=saved)
+    return Seat(core, (Socket("dealer", connect=(endpoint,), routing_id=identity.encode()),))
+
+
+def client(
+    options: Options, endpoint: str, nonce: int, *, wall_offset: float = 0.0, saved: bytes | None = None
+) -> Seat:
+    """A client of the broker whose workers connect to ``endpoint``; it connects to the frontend beside it."""
+    identity = f"client-{nonce}"
+    frontend = options.frontend or ends.clients_of(endpoint)
+    core = Client(options, frontend, identity, wall_offset=wall_offset, saved=saved)
+    return Seat(core, (Socket("dealer", connect=(frontend,), routing_id=identity.encode()),))
+
+
+def _sockets(options: Options, bind: Sequence[str]) -> tuple[Socket, ...]:
+    frontend = (options.frontend,) if options.frontend else tuple(map(ends.clients_of, bind))
+    return Socket("router", bind=tuple(bind)), Socket("router", bind=frontend, name=FRONTEND)
+
+
+def _config(options: Options, brokers: tuple[Address, ...]) -> Config:
+    group = (*brokers, *ends.addresses(ends.listed(options.group), options))
+    return Config(options.config_version, options.heartbeat, options.skew, tuple(dict.fromkeys(group)))
+
+
+def _first(addresses: tuple[Address, ...]) -> Address:
+    return addresses[0] if addresses else NOWHERE
+
+
+SYSTEM = System(
+    name="negotiated",
+    seed="004",
+    title="Negotiated broker",
+    endpoint=ENDPOINT,
+    options=Options,
+    broker=broker,
+    worker=worker,
+    client=client,
+)

@@ -1,0 +1,235 @@
+"""The broker of seed 004 as a core: what comes to it, and which of a pair it is.
+
+The rules of this file:
+
+- ``service`` says what a message means. It is asked only while this broker serves, which a broker without a fallback
+  always does.
+- A broker of a pair that does not serve changes nothing for a worker or client. It says where the other one is (301),
+  keeps CHECKCONFIG and NEEDBROKER waiting while it finds out its own rank, and answers anything else FORCENEGOTIATE.
+- Its desk is then the copy of the other one's. When it begins to serve, it adopts what is on it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.core import (
+    MAIN,
+    ClockSet,
+    Command,
+    Drain,
+    Event,
+    Frames,
+    Inspect,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Started,
+    Unsent,
+)
+from engine.parts.view import BrokerView
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names, picture
+from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
+from engine.protocols.negotiated.service import FRONTEND, Service
+
+MAX_WAITING = 1024  # peers that are kept waiting
+
+
+class Publish(NamedTuple):
+    """Broker: serve the configuration under this version from now on; peers that run another one are told (426)."""
+
+    version: int
+
+
+class HandBack(NamedTuple):
+    """Fallback: give the service back to the primary, which is there and waits."""
+
+
+class Broker:
+    """``here``: where our own peers connect; ``wall_offset``: wall time less ``now``, seconds."""
+
+    def __init__(
+        self, options: Options, config: Config, here: Address, *, pair: Pair | None = None, wall_offset: float = 0.0
+    ) -> None:
+        self.service = Service(options, config, here, wall_offset)
+        self.pair = pair
+        self.serving = pair is None
+        self.inspected: bytes | None = None
+        self._waiting: dict[tuple[str, bytes], Frames] = {}  # who is kept waiting, and its last message
+        self._rank: str | None = None  # that was noted last
+
+    # ---- the contract -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Takes the orders Inspect, Drain, ClockSet, Publish and HandBack."""
+        service = self.service
+        out: list[Command] = []
+        service.out = out
+        if self.pair is not None and not isinstance(event, Started):
+            self.pair.standby.tick(now)  # whoever was not run for long finds out before it serves
+            self._settle(now)
+        match event:
+            case Received(messages, "main"):
+                self._heard_someone(now)
+                for frames in messages:
+                    self._receive(MAIN, frames, wire.FROM_WORKERS, now)
+            case Received(messages, "frontend"):
+                self._heard_someone(now)
+                for frames in messages:
+                    self._receive(FRONTEND, frames, wire.FROM_CLIENTS, now)
+            case Received(messages, _):
+                for frames in messages:
+                    self._from_broker(frames, now)
+            case Unsent(frames, _, socket):
+                if socket == PEER and self.pair is not None:
+                    self.pair.unsent(service.desk)
+                else:
+                    service.unsent(frames, socket, now)
+            case Ordered(order):
+                self._ordered(order, now)
+            case Started() if self.pair is not None:
+                self.pair.start(now, now + service.wall_offset)
+            case Paused(seconds):
+                out.append(Note("warn", f"the broker was paused for {seconds:.0f} s"))
+                service.grace(seconds)
+                if self.pair is not None:
+                    self.pair.standby.pause(now)
+        if service.workers.wake_at() <= now or service.clients.wake_at() <= now:
+            service.expire(now)
+        if self.pair is not None:
+            self._settle(now)
+            out += self.pair.flush(service.desk, service.config, now)
+        return out
+
+    def wake_at(self) -> float:
+        """When a peer may expire, or the other broker is to be told something."""
+        at = min(self.service.workers.wake_at(), self.service.clients.wake_at())
+        return at if self.pair is None else min(at, self.pair.standby.wake_at())
+
+    def check(self) -> None:
+        """Desk, books, liveness and rank agree."""
+        self.service.check(self.serving)
+        assert self.pair is None or self.serving == self.pair.standby.active
+
+    def snapshot(self, now: float) -> BrokerView:
+        """What an operator sees."""
+        return picture.broker(self.service, self.pair, self.inspected, now)
+
+    # ---- messages and orders ------------------------------------------------------------------------------------
+
+    def _receive(self, socket: str, frames: Frames, known: dict[bytes, wire.Fields], now: float) -> None:
+        peer = frames[0]
+        message = wire.parse(frames, 1, known)
+        if isinstance(message, str):
+            self.service.refuse(socket, peer, message, now)
+        elif self.serving or self._admit(socket, frames, message[0], now):
+            if socket == MAIN:
+                self.service.from_worker(peer, message, now)
+            else:
+                self.service.from_client(peer, message, now)
+
+    def _ordered(self, order: object, now: float) -> None:
+        service = self.service
+        match order:
+            case Inspect(worker):
+                self.inspected = worker
+            case Drain(worker):
+                service.drain(worker, now)
+            case ClockSet(offset):
+                service.wall_offset = offset
+            case Publish(version):
+                self._publish(version)
+            case HandBack():
+                if self.pair is None or not self.pair.standby.hand_back(now):
+                    service.out.append(Note("warn", "nothing to hand back: no primary is there and waits"))
+            case _:
+                raise TypeError(f"a negotiated broker takes no order {order!r}")
+
+    def _publish(self, version: int) -> None:
+        service = self.service
+        if wire.version(version) is None:
+            raise ValueError(f"{version!r} is no config_version")
+        if not self.serving:
+            service.out.append(Note("warn", "the configuration comes from the broker that serves"))
+            return
+        service.config = service.config.at(version)
+        for member in service.desk.members.values():
+            member.row = None
+        if self.pair is not None:
+            self.pair.publish(service.desk, service.config)
+        service.out.append(Note("info", f"configuration {version} is served from now on"))
+
+    # ---- the pair -----------------------------------------------------------------------------------------------
+
+    def _heard_someone(self, now: float) -> None:
+        if self.serving and self.pair is not None:
+            self.pair.standby.request(now)
+
+    def _admit(self, socket: str, frames: Frames, command: bytes, now: float) -> bool:
+        """A worker or client asks a broker that does not serve: whether it does from now on."""
+        pair, service, peer = self.pair, self.service, frames[0]
+        assert pair is not None, "a broker without a fallback always serves"
+        doubtful = pair.standby.doubtful(now)
+        pair.standby.request(now)
+        self._settle(now)
+        if self.serving:
+            return True
+        asks = command in (names.CHECKCONFIG, names.NEEDBROKER)
+        if pair.standby.state == "passive" and not doubtful:
+            theirs = pair.theirs.workers if socket == MAIN else pair.theirs.clients
+            if command == names.NEEDBROKER:
+                service.tell(socket, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": theirs})
+            else:
+                service.move(socket, peer, theirs)
+        elif not asks:
+            service.negotiate(socket, peer)
+        elif len(self._waiting) < MAX_WAITING or (socket, peer) in self._waiting:
+            self._waiting[socket, peer] = frames
+        else:
+            service.count("unanswered: too many wait")
+        return False
+
+    def _from_broker(self, frames: Frames, now: float) -> None:
+        pair, service = self.pair, self.service
+        start = 1 if pair is not None and pair.role == "primary" else 0
+        peer = frames[0] if start else b""
+        message = wire.parse(frames, start, wire.BETWEEN_BROKERS)
+        if pair is None or isinstance(message, str) or (start and peer != FALLBACK_ID):
+            reason = message if isinstance(message, str) else "not the fallback"
+            service.out += service.violations.add(peer, f"between brokers: {reason}", now)
+            return
+        command, header, body = message
+        if command == names.BROKERSTATE:
+            pair.state(header, service.desk, now)
+            return
+        changed = pair.change(header["sequence"], body, service.desk, now)
+        if changed is None:
+            service.count("replicas of no use")
+            return
+        service.desk, config = changed
+        service.config = config or service.config
+
+    def _settle(self, now: float) -> None:
+        """Begin or cease to serve, as the rank of this broker says."""
+        pair, service = self.pair, self.service
+        assert pair is not None
+        state = pair.standby.state
+        if state == self._rank:
+            return
+        if self._rank is not None:
+            service.out.append(pair.note())
+        self._rank = state
+        if pair.standby.active:
+            self.serving = True
+            service.adopt(now)
+        elif self.serving:
+            self.serving = False
+            service.retire(pair.theirs if pair.standby.yielded else None)
+            pair.forget(now)
+        waiting, self._waiting = self._waiting, {}
+        for (socket, _), frames in waiting.items():
+            self._receive(socket, frames, wire.FROM_WORKERS if socket == MAIN else wire.FROM_CLIENTS, now)

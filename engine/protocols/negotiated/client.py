@@ -1,0 +1,181 @@
+"""The client of seed 004: sends tasks to services of the broker, and repeats them where they may have been lost.
+
+The rules of this file:
+
+- Tasks are sent while the link is up. Whenever it comes up anew (another broker, a restarted one), every task that is
+  out is sent again under its id: a broker that still knows it ignores the repetition.
+- An id is a little-endian counter that goes on from run to run, so a late reply never counts for another run.
+- A ``ping`` task goes to the service ``ping`` without a body, ``data`` to the service ``data`` with the size as its
+  body; a reply of another size is wrong.
+"""
+
+from __future__ import annotations
+
+from engine.core import (
+    ClockSet,
+    Command,
+    Event,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.legs import ClientLegs, sampled
+from engine.parts.limits import MAX_FRAME
+from engine.parts.view import ClientView
+from engine.parts.violations import Violations
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
+from engine.protocols.negotiated.link import Link
+from engine.protocols.negotiated.options import Options
+
+BROKER = b"broker"  # under which its violations are counted
+ID_BYTES = 8
+
+
+class Client:
+    """``endpoint``: the broker's frontend; ``identity``: our routing id as text; the others as in ``Link``."""
+
+    def __init__(
+        self, options: Options, endpoint: str, identity: str, *, wall_offset: float = 0.0, saved: bytes | None = None
+    ) -> None:
+        self.link = Link(options, endpoint, identity, None, wall_offset=wall_offset, saved=saved)
+        self.run: Bulk | None = None
+        self.violations = Violations()
+        self.undelivered = 0
+        self.repeated = 0
+        self._base = 0  # id of the run's first task
+        self._late = 0  # of earlier runs, and of no run
+        self._legs = ClientLegs()
+        self._sent: dict[int, float] = {}  # task → when it was sent, of those whose legs are noted
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Takes the orders BulkSpec, StopRun and ClockSet."""
+        out: list[Command] = []
+        links = self.link.links
+        match event:
+            case Received(messages, _):
+                self.link.heard = now
+                for frames in messages:
+                    self._receive(frames, out, now)
+            case Started():
+                out += self.link.start(now)
+            case Woken():
+                pass
+            case Ordered(BulkSpec() as spec):
+                self._begin(spec, out, now)
+            case Ordered(StopRun()):
+                if self.run is not None:
+                    self.run.stop(now)
+            case Ordered(ClockSet(offset)):
+                self.link.wall_offset = offset
+            case Ordered(order):
+                raise TypeError(f"a negotiated client takes no order {order!r}")
+            case Paused(seconds):
+                self.link.grace(seconds)
+                out.append(Note("warn", f"the client was paused for {seconds:.0f} s"))
+            case Unsent():
+                self.undelivered += 1  # what it was is sent again when the link comes up anew, or times out
+        out += self.link.tick(now)
+        if self.run is not None:
+            self._drive(self.run, self.link.links != links, out, now)
+        return out
+
+    def wake_at(self) -> float:
+        """When the link or the run has something to do; a run waits for the link."""
+        at = self.link.wake_at()
+        if self.run is not None and (self.link.linked or self.link.state == "ended"):
+            at = min(at, self.run.wake_at())
+        return at
+
+    def check(self) -> None:
+        """The books of the run balance."""
+        if self.run is not None:
+            self.run.check()
+
+    def snapshot(self, now: float) -> ClientView:
+        """What an operator sees."""
+        link, run = self.link, self.run
+        terms = [("broker", link.endpoint), ("link", link.state)]
+        terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
+        terms.append(("skew", f"{link.skew:+.2f} s"))
+        terms.append(("repeated", str(self.repeated)))
+        if link.told is not None:
+            terms.append(("told", str(link.told)))
+        late = self._late + (run.late if run is not None else 0)
+        view = run.view(now) if run is not None else None
+        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms))
+
+    # ---- runs -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, spec: BulkSpec, out: list[Command], now: float) -> None:
+        if self.run is not None and self.run.ended is None:
+            out.append(Note("warn", "a run is under way: stop it first"))
+            return
+        if spec.kind == "data" and not 0 <= spec.size <= MAX_FRAME:
+            out.append(Note("warn", f"data tasks carry 0 to {MAX_FRAME} bytes"))
+            return
+        if self.run is not None:
+            self._base += self.run.spec.n
+            self._late += self.run.late
+        self._sent.clear()
+        self.run = Bulk(spec, now)
+
+    def _drive(self, run: Bulk, anew: bool, out: list[Command], now: float) -> None:
+        run.expire(now)
+        if not self.link.linked:
+            return
+        if anew and run.ended is None:
+            for task in filter(run.out, range(run.ledger.sent)):
+                self.repeated += 1
+                out.append(self._request(run.spec, task))
+        while (due := run.due(now)) is not None:
+            if sampled(self._id(due)):
+                self._sent[due] = now
+            out.append(self._request(run.spec, due))
+
+    def _request(self, spec: BulkSpec, task: int) -> Send:
+        body = b"%d" % spec.size if spec.kind == "data" else b""
+        header = {names.IDENTIFIER: self._id(task), "service": spec.kind}
+        return Send(wire.build(names.WORKREQUEST, header, body))
+
+    def _id(self, task: int) -> bytes:
+        return (self._base + task).to_bytes(ID_BYTES, "little")
+
+    # ---- replies --------------------------------------------------------------------------------------------------
+
+    def _receive(self, frames: Frames, out: list[Command], now: float) -> None:
+        message = wire.parse(frames, 0, wire.TO_CLIENTS)
+        if isinstance(message, str):
+            out += self.violations.add(BROKER, message, now)
+            return
+        command, header, body = message
+        if command == names.WORKREPLY:
+            self._replied(header[names.IDENTIFIER], body, now)
+        elif command == names.DISCONNECTERROR and names.IDENTIFIER in header:
+            self._failed(header[names.IDENTIFIER], header["code"], now)
+        else:
+            out += self.link.received(message, now)
+
+    def _replied(self, identifier: bytes, body: bytes, now: float) -> None:
+        run, task = self.run, int.from_bytes(identifier, "little") - self._base
+        if run is None or task < 0:
+            self._late += 1
+        elif not run.spec.tracked:
+            pass  # nobody asked for it
+        elif len(body) != (run.spec.size if run.spec.kind == "data" else 0):
+            run.failed(task, "wrong data", now)
+        elif run.replied(task, now, len(body)) and task in self._sent:
+            self._legs.note(identifier, self._sent.pop(task), now)
+
+    def _failed(self, identifier: bytes, code: int, now: float) -> None:
+        run, task = self.run, int.from_bytes(identifier, "little") - self._base
+        if run is None or not run.failed(task, "refused" if code == names.TOO_MANY else "undeliverable", now):
+            self._late += 1

@@ -1,0 +1,246 @@
+"""A worker's or client's end of its link to a broker, and which broker of the group that is.
+
+- A link begins with CHECKCONFIG. A client is linked by CONFIG; a worker goes on to READY and is linked by READYOK.
+- One handshake message is out at a time, repeated every interval. Unanswered for ``silence`` intervals, the peer turns
+  to the next broker of the group with NEEDBROKER; CHANGEBROKER names the one that becomes its preferred broker.
+- A peer that was never linked gives up when it has tried every broker that it knows: at start-up a broker that is down
+  is an error. One that was linked keeps trying for as long as it takes.
+- The configuration is kept (``Save``) whenever it is another one, and tells an unanswered peer of the group next time.
+- A peer stays on one transport: endpoints of another one are for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
+from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
+from engine.protocols.negotiated.config import Config
+from engine.protocols.negotiated.options import Options
+
+State = Literal["new", "checking", "asking", "joining", "linked", "out", "ended"]
+"""checking: CHECKCONFIG is out · asking: NEEDBROKER · joining: READY · out: put out, for a while."""
+
+SAVED = "negotiated"
+"""The name under which the configuration is kept."""
+
+MAX_REDIRECTS = 4  # to other brokers in a row, before a pause
+
+
+class Link:
+    """``identity``: as it is told to brokers; ``ready``: what a worker says in its READY, None for a client.
+
+    ``saved``: a configuration that was kept; one that can not be read counts as none.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        endpoint: str,
+        identity: str,
+        ready: Callable[[], wire.Header] | None,
+        *,
+        wall_offset: float = 0.0,
+        saved: bytes | None = None,
+    ) -> None:
+        self.options, self.wall_offset = options, wall_offset
+        self.state: State = "new"
+        self.endpoint = self.preferred = endpoint
+        self.config: Config | None = configs.decode(saved, "json") if saved is not None else None
+        self.interval = options.heartbeat
+        self.heard = 0.0
+        self.rtt: float | None = None  # seconds, of the last PING
+        self.skew = 0.0  # seconds by which the broker's wall clock is ahead of ours
+        self.told: int | None = None  # the last code of a DISCONNECTERROR
+        self.links = 0  # how often it was linked
+        self._identity, self._ready = identity, ready
+        self._next = NEVER  # when something is due
+        self._since = 0.0  # when the present state began
+        self._tried: set[str] = set()  # brokers that did not answer since the last link
+        self._redirects = 0
+
+    @property
+    def linked(self) -> bool:
+        """Whether work may go over it."""
+        return self.state == "linked"
+
+    def start(self, now: float) -> list[Command]:
+        """Begin."""
+        return self._check(now)
+
+    def wake_at(self) -> float:
+        """When ``tick`` has something to do."""
+        return self._next
+
+    # ---- what comes ---------------------------------------------------------------------------------------------
+
+    def received(self, message: wire.Message, now: float) -> list[Command]:
+        """A message of the broker other than work. One that is not expected (it comes late) changes nothing."""
+        command, header, body = message
+        match command, self.state:
+            case names.CONFIG, "checking":
+                return self._configured(header, body, now)
+            case names.READYOK, "joining":
+                self.interval = max(self.options.heartbeat, header["heartbeat_interval"])
+                return self._up(now)
+            case names.PONG, "linked":
+                self.rtt = now + self.wall_offset - header["echo"]
+                self.skew = header["time"] - header["echo"] - self.rtt / 2
+            case names.FORCENEGOTIATE, "linked":
+                return [Note("warn", "the broker wants to negotiate anew"), *self._check(now)]
+            case names.CHANGEBROKER, "asking" | "checking":
+                return self._change(header["endpoint"], now)
+            case names.DISCONNECTERROR, _:
+                return self._disconnected(header, now)
+        return []
+
+    def _configured(self, header: wire.Header, body: bytes, now: float) -> list[Command]:
+        known = self.config
+        kept = not body and known is not None and known.version == header["config_version"]
+        config = known if kept else configs.decode(body, self.options.config_type)
+        fits = header["config_type"] == self.options.config_type and config is not None
+        if not fits or config is None or config.hash != header["config_hash"]:
+            self.config = None  # next time it comes as a whole
+            self._next = now + self.interval
+            return [Note("bad", "the configuration does not fit to its hash: asking again")]
+        self.config = config
+        out: list[Command] = [] if kept else [Save(SAVED, configs.encode(config, "json"))]
+        return out + (self._up(now) if self._ready is None else self._step("joining", now))
+
+    def _disconnected(self, header: wire.Header, now: float) -> list[Command]:
+        code = self.told = header["code"]
+        words = f"the broker says {code}: {header['message']}"
+        if code == names.MOVED and "endpoint" in header:
+            return self._change(header["endpoint"], now)
+        if code in (names.CONFIG_TYPE, names.NO_BROKER) or (code == names.REFUSED and not self.links):
+            return self._end(words, failed=True)
+        if code == names.REFUSED:
+            return self._end(words, failed=False)
+        if code in (names.CLOCK, names.TOO_MANY):
+            self._enter("out", now)
+            self._next = now + self.options.silence * self.interval
+        return [Note("bad", words)]
+
+    # ---- what is due --------------------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> list[Command]:
+        """Repeat, PING, or turn to another broker."""
+        if now < self._next:
+            return []
+        patience = self.options.silence * self.interval
+        if self.state == "out":
+            return self._check(now)
+        if self.state == "linked":
+            return self._lost(now) if now >= self.heard + patience else [self._ping(now)]
+        if self.state in ("new", "ended"):
+            return []
+        return self._lost(now) if now >= self._since + patience else [self._say(now)]
+
+    def grace(self, seconds: float) -> None:
+        """Silence of so many seconds was our own."""
+        self.heard += seconds
+        self._since += seconds
+
+    def _lost(self, now: float) -> list[Command]:
+        """Nothing from this broker: the next one."""
+        self._tried.add(self.endpoint)
+        group = self._group()
+        others = [endpoint for endpoint in group if endpoint not in self._tried]
+        out: list[Command] = [Note("bad", f"no answer from {self.endpoint}")]
+        if not others and not self.links:
+            return self._end(self._failure(), failed=True)
+        if not others:
+            self._tried.clear()
+            others = [group[(group.index(self.endpoint) + 1) % len(group)]]
+        self.endpoint = others[0]
+        out.append(Reopen(endpoint=self.endpoint))
+        return out + (self._check(now) if self.endpoint == self.preferred else self._step("asking", now))
+
+    def _failure(self) -> str:
+        if len(self._tried) > 1:
+            return f"no broker of the group answers: tried {', '.join(sorted(self._tried))}"
+        known = "the saved configuration names no other" if self.config is not None else "no configuration is saved"
+        return f"{self.endpoint} does not answer CHECKCONFIG, and {known}; start the broker first, or name another one"
+
+    def _group(self) -> list[str]:
+        """Every broker that is known and can be reached from here, the preferred one first."""
+        brokers = () if self.config is None else self.config.brokers
+        found = [self.preferred, self.endpoint]
+        found += [broker.clients if self._ready is None else broker.workers for broker in brokers]
+        scheme = self.endpoint.partition(":")[0]
+        return [endpoint for endpoint in dict.fromkeys(found) if endpoint.partition(":")[0] == scheme]
+
+    def _change(self, endpoint: str, now: float) -> list[Command]:
+        """A broker sent us to another one, or to itself; nowhere, or another transport, means itself."""
+        here = not endpoint or endpoint.partition(":")[0] != self.endpoint.partition(":")[0]
+        self._redirects += 1
+        if self._redirects > MAX_REDIRECTS:
+            self._redirects = 0
+            self._enter("out", now)
+            self._next = now + self.interval
+            return [Note("warn", "the brokers send us from one to the other: waiting")]
+        if here or endpoint == self.endpoint:
+            self.preferred = self.endpoint
+            return self._check(now)
+        self.endpoint = self.preferred = endpoint
+        return [Note("info", f"moving to {endpoint}"), Reopen(endpoint=endpoint), *self._check(now)]
+
+    # ---- steps --------------------------------------------------------------------------------------------------
+
+    def _check(self, now: float) -> list[Command]:
+        return self._step("checking", now)
+
+    def _step(self, state: State, now: float) -> list[Command]:
+        self._enter(state, now)
+        return [self._say(now)]
+
+    def _enter(self, state: State, now: float) -> None:
+        self.state, self._since = state, now
+
+    def _up(self, now: float) -> list[Command]:
+        self._enter("linked", now)
+        self.heard = now
+        self.links += 1
+        self.told = None
+        self._tried.clear()
+        self._redirects = 0
+        self._next = now + self.interval
+        return [Note("good", f"linked to {self.endpoint}")]
+
+    def _end(self, reason: str, *, failed: bool) -> list[Command]:
+        self.state, self._next = "ended", NEVER
+        return [Exit(reason, failed)]
+
+    def rejoin(self, now: float) -> list[Command]:
+        """A worker offers something else from now on."""
+        return self._step("joining", now) if self.state in ("linked", "joining") else []
+
+    def _say(self, now: float) -> Send:
+        """The handshake message of the present state."""
+        self._next = now + self.interval
+        match self.state:
+            case "checking":
+                header: wire.Header = {"config_type": self.options.config_type}
+                if self.config is not None:
+                    header["config_version"] = self.config.version
+                return Send(wire.build(names.CHECKCONFIG, header))
+            case "asking":
+                header = {"identity": self._identity, "services": []}
+                if self._ready is not None:
+                    header["services"] = self._ready()["services"]
+                return Send(wire.build(names.NEEDBROKER, header))
+            case _:
+                assert self.state == "joining" and self._ready is not None, f"nothing to say while {self.state}"
+                times = {"heartbeat_interval": self.options.heartbeat, "time": now + self.wall_offset}
+                header = {**self._ready(), **times, "config_version": self.config.version if self.config else 0}
+                return Send(wire.build(names.READY, header))
+
+    def _ping(self, now: float) -> Send:
+        self._next = min(now + self.interval, self.heard + self.options.silence * self.interval)
+        if self._next <= now:
+            self._next = now + self.interval
+        version = self.config.version if self.config is not None else 0
+        return Send(wire.build(names.PING, {"time": now + self.wall_offset, "config_version": version}))

@@ -1,0 +1,49 @@
+"""What can be set for negotiated; the configuration file's table ``[negotiated]`` is checked against these fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of all roles. Brokers of one group should agree on all of them, so one file serves them all."""
+
+    heartbeat: float = 1.0
+    """Seconds between two PINGs: the broker's shortest interval, and what workers and clients ask for."""
+
+    silence: int = 3
+    """Intervals without a message after which a peer counts as gone, a worker for its broker and a broker for it."""
+
+    skew: float = 30.0
+    """Seconds by which a peer's wall clock may differ from the broker's before it is put out with 408."""
+
+    deliveries: int = 3
+    """How often a task is handed to a worker at most; then its client is told 503."""
+
+    backlog: int = 100_000
+    """Tasks that wait for a worker, of all services together; beyond it the client is told 429."""
+
+    services: str = "ping,data"
+    """What a worker offers, separated by commas. ``ping`` and ``data`` are answered by the worker itself."""
+
+    config_type: str = "json"
+    """The form in which a worker or client asks for its configuration: json, xml or zfl."""
+
+    config_version: int = 1
+    """The version of the configuration that a broker serves at first."""
+
+    frontend: str = ""
+    """Where the broker's clients connect; empty: the workers' endpoint, tcp port + 100 or name + ``-frontend``."""
+
+    peer: str = ""
+    """Where the fallback connects to its primary; empty: the primary's endpoint, port + 200 or name + ``-peer``."""
+
+    primary: str = ""
+    """The primary's own endpoints as its fallback knows them, separated by commas; empty: the usual ones."""
+
+    fallback: str = ""
+    """The fallback's own endpoints, separated by commas; empty: there is no fallback."""
+
+    group: str = ""
+    """The workers' endpoints of further brokers that peers may try, separated by commas."""

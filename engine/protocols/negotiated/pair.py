@@ -1,0 +1,141 @@
+"""A broker's link to the other one of its pair: beats both ways, and changes from the one that serves to the other.
+
+- Every BROKERSTATE says where the changes are: the last that was sent, or the last that was followed, -1 for none.
+- Who serves starts with the whole desk when the other says -1, and from then on sends what changes, in order. Who follows says -1 as soon as a number is missing, a change does not fit, or a beat names another one.
+- Changes count only from a peer that is known to serve, and only while we do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from engine.core import Frames, Note, Send
+from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names, replica
+from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.standby import Standby
+
+PEER = "peer"
+"""The socket between the brokers: a ROUTER at the primary, a DEALER at its fallback."""
+
+FALLBACK_ID = b"fallback"
+"""The fallback's routing id there."""
+
+
+ROLES = {"primary": "primary", "backup": "fallback"}
+"""A broker's role in the seed's word; what a beat says is Binary Star's."""
+
+
+class Pair:
+    """``theirs``: where the peers of the other broker connect."""
+
+    def __init__(self, role: Literal["primary", "backup"], interval: float, theirs: Address) -> None:
+        self.role: Literal["primary", "backup"] = role
+        self.theirs = theirs
+        self.standby = Standby(role, interval, 0, 0.0)
+        self.followed = -1  # number of the last change that we followed
+        self._interval = interval
+        self._sent = 0
+        self._whole = False  # the peer wants everything
+
+    def start(self, now: float, wall: float) -> None:
+        """Begin. ``wall``: seconds since the epoch, so that our numbers are none of an earlier life's."""
+        self._sent = max(0, int(wall * 1000))
+        self.standby = Standby(self.role, self._interval, self._sent, now)
+
+    def state(self, header: wire.Header, desk: Desk, now: float) -> None:
+        """A BROKERSTATE came."""
+        standby = self.standby
+        news = standby.heard(header["state"], header["sequence"], header["echo"], now)
+        if standby.active:
+            self._whole = self._whole or (header["replica"] == -1) or desk.log is None
+        elif news and header["state"] == "active" and header["replica"] != self.followed:
+            self.forget(now)
+
+    def change(self, sequence: int, body: bytes, desk: Desk, now: float) -> tuple[Desk, Config | None] | None:
+        """A REPLICA came: the desk as it is now, and the configuration if that came too; None where it is of no use."""
+        if self.standby.active or self.standby.peer_state != "active":
+            return None
+        ops = replica.decode(body)
+        if ops is None or not (ops[0][0] == "x" or (self.followed >= 0 and sequence == self.followed + 1)):
+            self.forget(now)
+            return None
+        config: Config | None = None
+        for op in ops:
+            if op[0] in ("x", "c"):
+                config = configs.decode(op[1], "json")
+                desk = Desk() if op[0] == "x" else desk
+                fits = config is not None
+            else:
+                fits = replica.follow(desk, op, now)
+            if not fits:
+                self.forget(now)
+                return desk, config
+        self.followed = sequence
+        return desk, config
+
+    def forget(self, now: float) -> None:
+        """What we have is not what the other one has: ask for everything."""
+        self.followed = -1
+        self.standby.beat_at = now
+
+    def publish(self, desk: Desk, config: Config) -> None:
+        """The configuration is another one."""
+        if desk.log is not None:
+            desk.log.append(["c", configs.encode(config, "json")])
+
+    def copy(self, desk: Desk) -> str:
+        """How the fallback's copy is, in an operator's words."""
+        if self.standby.active:
+            return "kept up to date" if desk.log is not None else "none: the other broker is not there"
+        return f"{len(desk.members)} workers, {len(desk.tasks)} tasks" if self.followed >= 0 else "none yet"
+
+    def unsent(self, desk: Desk) -> None:
+        """The fallback is not there: nothing is noted until it is."""
+        desk.log = None
+
+    def flush(self, desk: Desk, config: Config, now: float) -> list[Send]:
+        """What is to be said to the other broker now."""
+        out: list[Send] = []
+        if now >= self.standby.beat_at:  # before any changes: they count only from a peer that said that it serves
+            header = {
+                "state": self.standby.state,
+                "sequence": self.standby.beat(now),
+                "echo": self.standby.peer_sequence,
+                "replica": self._sent if self.standby.active else self.followed,
+            }
+            out.append(self._send(wire.build(names.BROKERSTATE, header)))
+        if not self.standby.active:
+            desk.log = None
+        elif self._whole:
+            self._whole, desk.log = False, []
+            out += self._changes(replica.encode(replica.whole(desk, config)))
+        elif desk.log:
+            ops, desk.log = desk.log, []
+            out += self._changes(replica.encode(ops))
+        return out
+
+    def note(self) -> Note:
+        """The broker's rank in an operator's words."""
+        words = {
+            "primary": "asks whether the fallback serves before it does",
+            "backup": "waits to hear the primary",
+            "active": "serves",
+            "passive": "stands by",
+        }
+        state = self.standby.state
+        usual = (state == "active") == (self.role == "primary")
+        return Note("good" if usual else "warn", f"the {ROLES[self.role]} {words[state]}")
+
+    def _changes(self, bodies: Iterator[bytes]) -> list[Send]:
+        out = []
+        for body in bodies:
+            self._sent += 1
+            out.append(self._send(wire.build(names.REPLICA, {"sequence": self._sent}, body)))
+        return out
+
+    def _send(self, frames: Frames) -> Send:
+        return Send([FALLBACK_ID, *frames] if self.role == "primary" else frames, PEER)

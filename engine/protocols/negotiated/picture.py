@@ -1,0 +1,98 @@
+"""What an operator sees of a broker of seed 004. Rows of workers that did not change are kept."""
+
+from __future__ import annotations
+
+from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
+from engine.protocols.negotiated.desk import Member
+from engine.protocols.negotiated.pair import ROLES, Pair
+from engine.protocols.negotiated.service import Service
+
+LATE = 2  # intervals of silence after which a worker is shown as late
+SHOWN_SERVICES = 16  # whose queues are shown
+
+
+def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: float) -> BrokerView:
+    """The picture of a broker, serving or not. Workers and tasks of one that does not are in its terms only."""
+    desk = service.desk
+    serving = pair is None or pair.standby.active
+    in_flight, queued = (desk.in_flight.count, desk.queued) if serving else (0, 0)
+    rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
+    return BrokerView(
+        at=now,
+        workers=rows,
+        backlog=queued,
+        in_flight=in_flight,
+        ledger=service.ledger.view(in_flight, queued),
+        counters=(("violations", service.violations.total), *sorted(service.counters.items())),
+        incidents=service.violations.newest(),
+        detail=_detail(service, inspected) if inspected is not None else None,
+        legs=service.legs.view(),
+        terms=_terms(service, pair),
+    )
+
+
+def _terms(service: Service, pair: Pair | None) -> tuple[tuple[str, str], ...]:
+    desk = service.desk
+    terms = [("config_version", str(service.config.version))]
+    if pair is not None:
+        terms += [
+            ("role", ROLES[pair.role]),
+            ("state", pair.standby.state),
+            ("peer", pair.standby.peer_state or "not heard"),
+        ]
+        terms.append(("replica", pair.copy(desk)))
+    drifted = sum(member.version != service.config.version for member in desk.members.values())
+    if drifted:
+        terms.append(("drifted workers", str(drifted)))
+    for name in list(desk.queues)[:SHOWN_SERVICES]:
+        queue = desk.queues[name]
+        words = f"{len(queue.ready)} ready, {len(queue.backlog)} queued, {queue.held} waited for"
+        terms.append((f"service {name}", words))
+    return tuple(terms)
+
+
+def _row(service: Service, member: Member, now: float) -> WorkerRow:
+    interval = service.options.heartbeat + member.extra / service.options.silence
+    state: State
+    if member.draining:
+        state = "drain"
+    elif now - member.heard >= LATE * interval or member.away:
+        state = "late"
+    else:
+        state = "ready" if member.free else "busy"
+    row = member.row
+    if row is None or row.state != state or row.heard != member.heard:
+        row = member.row = _fresh(service, member, state)
+    return row
+
+
+def _fresh(service: Service, member: Member, state: State) -> WorkerRow:
+    current = service.config.version
+    drift = "" if member.version == current else f" (served: {current})"
+    return WorkerRow(
+        key=member.key,
+        name=member.name,
+        state=state,
+        slots=member.slots,
+        free=member.free,
+        in_flight=member.slots - member.free,
+        done=member.done,
+        failed=member.failed,
+        violations=service.violations.count(member.key),
+        joined=member.joined,
+        heard=member.heard,
+        lost_at=member.heard + service.expiry + member.extra,
+        rtt=None,  # only the worker knows: it asks, the broker answers
+        terms=(
+            ("services", ", ".join(member.services) or "none: leaving"),
+            ("config_version", f"{member.version}{drift}"),
+            ("skew", f"{member.skew:+.2f} s"),
+            ("link", "known from the other broker, not heard yet" if member.away else "joined"),
+        ),
+    )
+
+
+def _detail(service: Service, key: bytes) -> Detail:
+    tasks = service.desk.in_flight.of(key)
+    rows = tuple(TaskRow(task.key[0], task.key[1], task.kind, task.given, task.attempt) for task in tasks)
+    return Detail(key, rows, service.violations.of(key), (("violations", service.violations.count(key)),))

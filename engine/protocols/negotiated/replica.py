@@ -1,0 +1,123 @@
+"""How a fallback is kept up to date: the changes of one desk as bytes, and a desk that follows them.
+
+A change is a list: a letter and plain arguments. ``x`` begins anew with the configuration, ``c`` is a configuration,
+``o`` puts a worker at the end of one LRU queue; the others are the calls of ``engine.protocols.negotiated.desk``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgpack
+
+from engine.parts.inflight import Task
+from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated.config import Config
+from engine.protocols.negotiated.desk import Desk, Op
+
+CHUNK = 512  # changes in one message at most
+CHUNK_BYTES = 1024 * 1024  # of task bodies in one message, unless a single one is larger
+
+_SHAPES: dict[str, tuple[type, ...]] = {
+    "x": (bytes,),  # configuration as json
+    "c": (bytes,),
+    "j": (bytes, list, int),  # worker, services, slots
+    "l": (bytes,),  # worker
+    "a": (bytes, bytes, str, bytes, int),  # client, id, service, body, deliveries so far
+    "g": (bytes, bytes, bytes),  # client, id, worker
+    "r": (bytes, bytes),  # client, id
+    "e": (bytes, bytes),
+    "o": (str, bytes),  # service, worker
+}
+
+
+def whole(desk: Desk, config: Config) -> Iterator[Op]:
+    """The changes that make an empty desk this one."""
+    yield ["x", configs.encode(config, "json")]
+    for member in desk.members.values():
+        yield ["j", member.key, list(member.services), member.slots]
+    for task in desk.in_flight.all():
+        yield ["a", *task.key, task.kind, task.message[0], task.attempt - 1]
+        yield ["g", *task.key, task.worker]
+    for name, queue in desk.queues.items():
+        for task in queue.backlog:
+            yield ["a", *task.key, name, task.message[0], task.attempt]
+        for key in queue.ready:
+            yield ["o", name, key]
+
+
+def encode(ops: Iterable[Op]) -> Iterator[bytes]:
+    """Bodies of REPLICA messages, each within bounds."""
+    chunk: list[Op] = []
+    size = 0
+    for op in ops:
+        weight = len(op[4]) if op[0] == "a" else 0
+        if chunk and (len(chunk) >= CHUNK or size + weight > CHUNK_BYTES):
+            yield msgpack.packb(chunk)
+            chunk, size = [], 0
+        chunk.append(op)
+        size += weight
+    if chunk:
+        yield msgpack.packb(chunk)
+
+
+def decode(body: bytes) -> list[Op] | None:
+    """The changes in a body; None where there is anything else in it."""
+    try:
+        ops = wire.unpack(body)
+    except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+        return None
+    return ops if type(ops) is list and ops and all(_fits(op) for op in ops) else None
+
+
+def _fits(op: Any) -> bool:
+    if type(op) is not list or not op or type(op[0]) is not str:
+        return False
+    shape = _SHAPES.get(op[0])
+    return shape is not None and tuple(map(type, op[1:])) == shape
+
+
+def follow(desk: Desk, op: Op, now: float) -> bool:
+    """Make one change (not ``x`` or ``c``); False where the desk does not fit to it any more."""
+    match op:
+        case ["j", key, names, slots]:
+            services = wire.services(names)
+            if services is None or wire.slots(slots) is None or slots < desk.in_flight.held(key):
+                return False
+            if not all(desk.service(name) for name in services):
+                return False
+            desk.join(key, services, slots)
+        case ["l", key] if key in desk.members:
+            for task in reversed(desk.leave(key)):
+                desk.requeue(task)
+        case ["a", client, task_id, service, body, attempt]:
+            fits = (client, task_id) not in desk.tasks and wire.service(service) is not None and attempt >= 0
+            if not fits or desk.service(service) is None:
+                return False
+            task = Task((client, task_id), service, [body], now)
+            task.attempt = attempt
+            desk.accept(task)
+        case ["g", client, task_id, key]:
+            found = desk.tasks.get((client, task_id))
+            member = desk.members.get(key)
+            if found is None or member is None or member.free < 1:
+                return False
+            desk.pull(found)
+            desk.hand(found, key, now)
+        case ["r" | "e" as letter, client, task_id] if (client, task_id) in desk.tasks:
+            task = desk.tasks[client, task_id]
+            desk.pull(task)
+            if letter == "r":
+                desk.requeue(task)
+            else:
+                desk.end(task)
+        case ["o", service, key] if key in desk.members:
+            member = desk.members[key]
+            if service not in member.services or member.free < 1:
+                return False
+            desk.queues[service].ready.put(key)
+        case _:
+            return False
+    return True

@@ -1,0 +1,149 @@
+"""Which of two brokers serves: Binary Star, with the seed's own terms. Pure: states, events, times.
+
+- The fallback takes over on the peer's silence **and** a request, never on one of them. The request makes it ask the
+  peer once more; only what stays unanswered then counts (``ASK``).
+- A primary that returns asks first. It waits while its fallback is active, until an operator hands back.
+- A broker that serves and hears nobody at all (no peer, worker or client) goes back to asking: it may be the one that
+  is cut off. It does so (``LONE``) well before the other one may take over (``SILENCE``).
+- What the peer says counts only if it answers something that we said a moment ago: beats that lay in a queue while we
+  were away are no news. Loneliness is counted from when we *said* it.
+
+Two brokers that are cut off from each other only, each with requests of its own, would both serve: no pair can tell
+that from the other's death. When they meet again the primary yields.
+
+| state   | peer primary | peer backup | peer active      | peer passive    | silence + request | alone           |
+|---------|--------------|-------------|------------------|-----------------|-------------------|-----------------|
+| primary |              | active      | passive          | active          | active            |                 |
+| backup  |              |             | passive          |                 |                   |                 |
+| active  |              |             | passive, primary |                 |                   | primary/passive |
+| passive |              | active      |                  | active, primary | active            |                 |
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal
+
+from engine.core import NEVER
+
+State = Literal["primary", "backup", "active", "passive"]
+"""primary, backup: has not made up its mind; active: serves; passive: knows that the other one serves."""
+
+BEAT = 0.5  # intervals between two of our messages to the peer
+LONE = 1.5  # intervals of hearing nobody after which an active broker asks again
+SILENCE = 2.5  # intervals of the peer's silence after which a request makes a broker active
+ASK = 0.5  # intervals that the peer has to answer, once a request makes us ask
+KEPT = 16  # beats whose echo still counts
+
+
+class Standby:
+    """One broker of a pair. ``interval``: seconds; ``sequence``: one that no earlier life came near."""
+
+    def __init__(self, role: Literal["primary", "backup"], interval: float, sequence: int, now: float) -> None:
+        self.role: Literal["primary", "backup"] = role
+        self.state: State = role
+        self.sequence = sequence  # of our newest beat
+        self.peer_sequence = -1  # of the peer's beat that was heard last
+        self.peer_state: State | None = None  # as far as it is news
+        self.beat_at = now
+        self.yielded = False  # we stand by because the other one serves, or is told to
+        self._interval = interval
+        self._said: deque[tuple[int, float]] = deque(maxlen=KEPT)
+        self._peer_at = self._anyone_at = now
+        self._asked_at = NEVER  # when the first request came since the peer was heard
+
+    # ---- what happens -------------------------------------------------------------------------------------------
+
+    def beat(self, now: float) -> int:
+        """We say something now; its sequence number."""
+        self.sequence += 1
+        self._said.append((self.sequence, now))
+        self.beat_at = now + BEAT * self._interval
+        return self.sequence
+
+    def heard(self, state: State, sequence: int, echo: int, now: float) -> bool:
+        """The peer said its state, having heard our beat ``echo`` last; False where that is no news."""
+        self.peer_sequence = sequence
+        self._peer_at, self._asked_at = now, NEVER
+        said = next((at for number, at in self._said if number == echo), None)
+        if said is None or said + LONE * self._interval < now:
+            self.beat_at = now  # tell it at once where we are
+            return False
+        self._anyone_at = max(self._anyone_at, said)
+        self.peer_state = state
+        match self.state, state:
+            case "primary", "backup" | "passive":
+                self._become("active", now)
+            case "primary", "active":
+                self._become("passive", now)
+            case "backup", "active":
+                self._become("passive", now)
+            case "active", "active" if self.role == "primary":
+                self._become("passive", now)
+                self.yielded = True
+            case "passive", "backup":
+                self._become("active", now)
+            case "passive", "passive" if self.role == "primary":
+                self._become("active", now)
+        return True
+
+    def request(self, now: float) -> None:
+        """A worker or a client asked for something."""
+        self._anyone_at = now
+        if self.state != "active" and self._asked_at == NEVER:
+            self._asked_at = self.beat_at = now
+        self.tick(now)
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+        match self.state:
+            case "active" if now >= self._anyone_at + LONE * self._interval:
+                self._become("primary" if self.role == "primary" else "passive", now)
+                self._said.clear()  # what we said before is no question
+            case "primary" | "passive" if now >= self._takeover():
+                self._become("active", now)
+
+    def hand_back(self, now: float) -> bool:
+        """An operator ends the fallback's service; False unless the primary is there and waits."""
+        if self.role == "primary" or self.state != "active" or self.peer_state != "passive" or self.doubtful(now):
+            return False
+        self._become("passive", now)
+        self._peer_at = now
+        self.yielded = True
+        return True
+
+    def pause(self, now: float) -> None:
+        """We were not run for a while: nobody's silence meanwhile counts, and our own rank is not certain."""
+        if self.state == "active":
+            self._become("primary" if self.role == "primary" else "passive", now)
+        self._peer_at, self._asked_at = now, NEVER
+        self._said.clear()
+
+    # ---- what is known ------------------------------------------------------------------------------------------
+
+    @property
+    def active(self) -> bool:
+        """Whether this broker serves."""
+        return self.state == "active"
+
+    def doubtful(self, now: float) -> bool:
+        """Whether the peer was not heard for so long that it may be gone."""
+        return now >= self._peer_at + LONE * self._interval
+
+    def wake_at(self) -> float:
+        """When ``beat`` or ``tick`` is due."""
+        turn = NEVER
+        if self.state == "active":
+            turn = self._anyone_at + LONE * self._interval
+        elif self.state != "backup":
+            turn = self._takeover()
+        return min(self.beat_at, turn)
+
+    def _takeover(self) -> float:
+        return max(self._peer_at + SILENCE * self._interval, self._asked_at + ASK * self._interval)
+
+    def _become(self, state: State, now: float) -> None:
+        self.state = state
+        self.yielded = False
+        self._anyone_at, self._asked_at = now, NEVER
+        self.beat_at = now  # the peer hears it at once

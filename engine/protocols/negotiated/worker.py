@@ -1,0 +1,190 @@
+"""The worker of seed 004: offers services, does what it is asked, says what it holds.
+
+The rules of this file:
+
+- ``ping`` gives its body back and ``data`` gives as many bytes as its body says in decimal; both are answered at once.
+  Any other service is a task body that is run elsewhere (``Start``); what it ends with is the reply, for the broker
+  does not care about errors in a reply.
+- Work is taken in whatever state the link is, for a negotiation does not end it; but never more than ``slots`` at a
+  time, and none after the worker has said goodbye.
+- A worker that leaves offers nothing any more (a READY without services), finishes what it holds, says so again with
+  nothing held, and is gone with the READYOK, or when there is none for an interval.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.core import (
+    NEVER,
+    ClockSet,
+    Command,
+    Event,
+    Exit,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Send,
+    Start,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.limits import MAX_FRAME, decimal
+from engine.parts.view import WorkerView
+from engine.parts.violations import Violations
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
+from engine.protocols.negotiated.link import Link
+from engine.protocols.negotiated.options import Options
+
+BROKER = b"broker"  # under which its violations are counted
+
+
+class Work(NamedTuple):
+    """The body of a task that the worker does not answer itself."""
+
+    service: str
+    body: bytes
+
+
+class Worker:
+    """``identity``: its routing id as text; ``slots``: 1..1000; ``wall_offset`` and ``saved`` as in ``Link``."""
+
+    def __init__(
+        self,
+        options: Options,
+        endpoint: str,
+        identity: str,
+        slots: int,
+        *,
+        wall_offset: float = 0.0,
+        saved: bytes | None = None,
+    ) -> None:
+        offered = [name.strip() for name in options.services.split(",") if name.strip()]
+        if not offered or wire.services(offered) is None:
+            raise ValueError(f"negotiated.services = {options.services!r}: names of services, separated by commas")
+        self.link = Link(options, endpoint, identity, self._offer, wall_offset=wall_offset, saved=saved)
+        self.slots = min(slots, wire.MAX_SLOTS)
+        self.services = list(dict.fromkeys(offered))
+        self.holding: dict[bytes, str] = {}  # identifier → service
+        self.done = 0
+        self.violations = Violations()
+        self.refused = 0  # requests beyond the slots, repeated ones, and those that came after the goodbye
+        self._leaving = False
+        self._gone_at = NEVER
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Takes the orders Leave and ClockSet."""
+        out: list[Command] = []
+        match event:
+            case Received(messages, _):
+                self.link.heard = now
+                for frames in messages:
+                    self._receive(frames, out, now)
+            case Finished(key, _, result) if isinstance(key, bytes) and key in self.holding:
+                self._answer(key, result, out)
+                self._farewell(out, now)
+            case Started():
+                out += self.link.start(now)
+            case Woken():
+                pass
+            case Ordered(Leave()):
+                self._leave(out, now)
+            case Ordered(ClockSet(offset)):
+                self.link.wall_offset = offset
+            case Ordered(order):
+                raise TypeError(f"a negotiated worker takes no order {order!r}")
+            case Paused(seconds):
+                self.link.grace(seconds)
+                out.append(Note("warn", f"the worker was paused for {seconds:.0f} s"))
+            case Unsent():
+                self.refused += 1
+        if now >= self._gone_at:
+            out.append(Exit("left; the broker did not say READYOK"))
+            self._gone_at = NEVER
+        elif self.link.state != "ended":
+            out += self.link.tick(now)
+        return out
+
+    def wake_at(self) -> float:
+        """When the link has something to do, or the worker leaves without an answer."""
+        return min(self.link.wake_at(), self._gone_at)
+
+    def check(self) -> None:
+        """Never more held than offered."""
+        assert len(self.holding) <= self.slots
+
+    def snapshot(self, now: float) -> WorkerView:
+        """What an operator sees."""
+        link = self.link
+        terms = [("broker", link.endpoint), ("services", ", ".join(self.services))]
+        terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
+        terms.append(("skew", f"{link.skew:+.2f} s"))
+        if link.rtt is not None:
+            terms.append(("rtt", f"{link.rtt * 1000:.1f} ms"))
+        if link.told is not None:
+            terms.append(("told", str(link.told)))
+        state = "leaving" if self._leaving else link.state
+        return WorkerView(now, state, self.slots, len(self.holding), self.done, link.heard, tuple(terms))
+
+    # ---- work -----------------------------------------------------------------------------------------------------
+
+    def _receive(self, frames: Frames, out: list[Command], now: float) -> None:
+        message = wire.parse(frames, 0, wire.TO_WORKERS)
+        if isinstance(message, str):
+            out += self.violations.add(BROKER, message, now)
+            return
+        command, header, body = message
+        if command == names.WORKREQUEST:
+            self._work(header[names.IDENTIFIER], header["service"], body, out)
+        elif command == names.READYOK and self._leaving and not self.holding:
+            self.link.state = "ended"
+            self._gone_at = NEVER
+            out.append(Exit("left"))
+        else:
+            out += self.link.received(message, now)
+
+    def _work(self, identifier: bytes, service: str, body: bytes, out: list[Command]) -> None:
+        if self._leaving or len(self.holding) >= self.slots or identifier in self.holding:
+            self.refused += 1
+            return
+        self.holding[identifier] = service
+        if service == "ping":
+            self._answer(identifier, body, out)
+        elif service == "data":
+            self._answer(identifier, b"\0" * (decimal(body, 0, MAX_FRAME) or 0), out)
+        else:
+            out.append(Start(identifier, Work(service, body)))
+
+    def _answer(self, identifier: bytes, body: bytes, out: list[Command]) -> None:
+        del self.holding[identifier]
+        self.done += 1
+        out.append(Send(wire.build(names.WORKREPLY, {names.IDENTIFIER: identifier}, body[:MAX_FRAME])))
+
+    # ---- leaving --------------------------------------------------------------------------------------------------
+
+    def _offer(self) -> wire.Header:
+        services = [] if self._leaving else self.services
+        return {"services": services, "slots": self.slots, "holding": list(self.holding)}
+
+    def _leave(self, out: list[Command], now: float) -> None:
+        if self._leaving:
+            return
+        self._leaving = True
+        if self.link.links == 0 and not self.holding:
+            self.link.state = "ended"
+            out.append(Exit("left before it had joined"))
+            return
+        self._farewell(out, now)
+        if self.holding:
+            out += self.link.rejoin(now)
+
+    def _farewell(self, out: list[Command], now: float) -> None:
+        if self._leaving and not self.holding:
+            self._gone_at = now + self.link.interval
+            out += self.link.rejoin(now)
