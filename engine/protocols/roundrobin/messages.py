@@ -72,7 +72,9 @@ def at_broker(frames: Frames) -> Is | str:
     n = len(frames)
     if not 6 <= n <= MAX_FRAMES:
         return "wrong number of frames"
-    if frames[-1] or not frames[0]:
+    if not frames[0]:
+        return "no routing id"
+    if frames[-1]:
         return "no empty frame at the end"
     if frames[1]:
         return _reply_at_broker(frames, n)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from engine.core import NEVER, Command, Note, Reopen, Send
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.link import Link
+
+ONE, TWO, THREE = (number.to_bytes(8, "little") for number in (1, 2, 3))
+
+
+def ping(ident: bytes) -> list[Command]:
+    return [Send(wire.link_ping(ident))]
+
+
+def test_a_link_is_up_with_the_pong_of_its_ping() -> None:
+    link = Link(2.0, 6.0)
+    assert link.wake_at() == NEVER
+    assert link.open(10.0) == ping(ONE) and (link.up, link.waits) == (False, True)
+    assert not link.ponged(TWO, 10.5) and (link.up, link.waits) == (False, True)
+    assert link.ponged(ONE, 10.5) and (link.up, link.waits) == (True, False)
+    assert (link.number, link.heard, link.rtt, link.wake_at()) == (1, 10.5, 0.5, 12.0)
+    assert not link.ponged(ONE, 10.6), "nobody asked any more"
+
+
+def test_an_open_link_is_pinged_every_heartbeat() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    link.ponged(ONE, 10.0)
+    assert link.tick(11.9) == [] and link.tick(12.0) == ping(TWO)
+    link.ponged(TWO, 12.1)
+    assert link.tick(12.1) == [] and link.tick(14.0) == ping(THREE)
+
+
+def test_one_question_is_open_at_a_time_and_outlasts_a_heartbeat() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    assert link.tick(12.0) == ping(ONE) and link.tick(14.0) == ping(ONE)
+    assert link.ponged(ONE, 15.0) and link.rtt == 5.0 and link.up
+
+
+def test_silence_opens_the_link_anew_for_as_long_as_it_takes() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    link.ponged(ONE, 10.0)
+    assert link.tick(12.0) == ping(TWO) and link.tick(14.0) == ping(TWO)
+    assert link.tick(16.0) == [Note("bad", "no PONG from the broker: linking anew"), Reopen(), *ping(THREE)]
+    assert not link.up and not link.ponged(TWO, 16.1), "a PONG of the link before"
+    assert link.wake_at() == 18.0
+    assert link.tick(22.0) == [Reopen(), *ping((4).to_bytes(8, "little"))], "said once"
+    assert link.ponged((4).to_bytes(8, "little"), 22.1) and (link.up, link.number) == (True, 2)
+
+
+def test_a_fresh_question_replaces_an_open_one() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    link.ponged(ONE, 10.0)
+    link.tick(12.0)
+    assert [link.ask(12.5, fresh=True)] == ping(THREE)
+    assert not link.ponged(TWO, 12.6) and link.ponged(THREE, 12.7) and link.rtt == 12.7 - 12.5
