@@ -1,0 +1,283 @@
+"""The worker's states, each with everything that can arrive; then what it answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core import Exit, Finished, Frames, Leave, Note, Ordered, Paused, Received, Reopen, Slow, Started, Unsent
+from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.worker import State, Worker
+from tests.helpers.roundrobin import Desk, ident
+
+V = wire.VERSION
+PING1, PING2, PING3 = (wire.link_ping(ident(n)) for n in (1, 2, 3))
+PONG1, PONG2, PONG3 = (wire.link_pong(ident(n)) for n in (1, 2, 3))
+REG1, REG2 = (n.to_bytes(4, "little") for n in (1, 2))
+REFUSED = "more tasks than any worker may hold"
+
+
+def increment(number: int) -> Frames:
+    return wire.increment(number.to_bytes(4, "little"))
+
+
+def task(number: int, tracked: bool = True, client: bytes = b"c") -> Frames:
+    return wire.delivery([client, *wire.ping(ident(number), tracked)])
+
+
+def stream(number: int, size: bytes = b"1024", tracked: bool = True) -> Frames:
+    asked = wire.stream(ident(number), 1, tracked)
+    return wire.delivery([b"c", *asked[:6], size, b""])
+
+
+def answer(number: int) -> Frames:
+    return [b"c", b"", V, wire.RESPONSE, ident(number), b""]
+
+
+class Bench(Desk):
+    """A worker on the desk, brought to a state."""
+
+    def __init__(self, state: State = State.WORKING, **options: float) -> None:
+        self.worker = Worker(Options(**options), slots=10, seed=1)  # type: ignore[arg-type]
+        super().__init__(self.worker)
+        assert self.do(Started()) == [PING1]
+        if state is not State.LINKING:
+            assert self.told(PONG1) == [wire.register(REG1, 10)]
+        if state in (State.WORKING, State.LEAVING):
+            assert self.told(wire.registered(REG1)) == []
+            assert self.notes == [Note("good", "registered with 10 slots")]
+        if state is State.LEAVING:
+            assert self.ordered(Leave()) == [wire.deregister(), PING2]
+        self.notes.clear()
+
+    @property
+    def state(self) -> State:
+        return self.worker.state
+
+
+# ---- the table: state, what arrives, what is sent, next state -------------------------------------------------------
+
+L, R, W, B = State.LINKING, State.REGISTERING, State.WORKING, State.LEAVING
+DONE = [answer(7), increment(1)]
+TABLE = [
+    (L, PONG1, [wire.register(REG1, 10)], R),
+    (L, PONG2, [], L),
+    (L, wire.registered(REG1), [], L),
+    (L, wire.link_ping(b"x"), [wire.link_pong(b"x")], L),
+    (L, task(7), DONE, L),
+    (R, PONG1, [], R),
+    (R, wire.registered(REG1), [], W),
+    (R, wire.registered(REG2), [], R),
+    (R, wire.link_ping(b"x"), [wire.link_pong(b"x")], R),
+    (R, task(7), DONE, R),
+    (W, PONG1, [], W),
+    (W, wire.registered(REG1), [], W),
+    (W, wire.link_ping(b"x"), [wire.link_pong(b"x")], W),
+    (W, task(7), DONE, W),
+    (B, PONG1, [], B),
+    (B, wire.registered(REG1), [], B),
+    (B, wire.link_ping(b"x"), [wire.link_pong(b"x")], B),
+    (B, task(7), DONE, B),
+]
+
+
+@pytest.mark.parametrize(("state", "frames", "sent", "then"), TABLE)
+def test_every_state_with_everything_that_a_broker_sends(
+    state: State, frames: Frames, sent: list[Frames], then: State
+) -> None:
+    bench = Bench(state)
+    assert bench.told(frames) == sent and bench.state is then
+    assert bench.others == [] and bench.worker.violations.total == 0
+
+
+def test_leaving_ends_with_the_pong_of_the_goodbye() -> None:
+    bench = Bench(State.LEAVING)
+    assert bench.told(PONG2) == [] and bench.others == [Exit("left the broker")]
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_mistakes_are_counted_in_every_state(state: State) -> None:
+    bench = Bench(state)
+    reply = [b"", V, wire.RESPONSE, ident(1), b"", b"w"]
+    assert bench.told(reply, [b"junk"], []) == [] and bench.state is state
+    assert bench.worker.violations.total == 3 and bench.others == []
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------
+
+
+def test_ping_and_register_are_repeated_every_heartbeat_until_answered() -> None:
+    bench = Bench(State.LINKING)
+    assert bench.core.wake_at() == 102.0 and bench.at(102.0) == [PING1] and bench.at(103.0) == []
+    assert bench.told(PONG1) == [wire.register(REG1, 10)]
+    assert bench.at(105.0) == [PING2, wire.register(REG1, 10)]
+    assert bench.told(wire.registered(REG1)) == [] and bench.state is State.WORKING
+    assert bench.at(106.0) == [] and bench.others == []
+
+
+def test_r4_when_pongs_stop_it_opens_a_new_socket_and_registers_again() -> None:
+    bench = Bench()
+    assert bench.at(102.0) == [PING2] and bench.at(104.0) == [PING2]
+    assert (bench.at(106.0), bench.state, bench.others) == ([PING3], State.LINKING, [Reopen()])
+    assert bench.notes == [Note("bad", "no PONG from the broker: linking anew")]
+    assert bench.told(PONG2) == [], "of the old link"
+    assert bench.told(PONG3) == [wire.register(REG2, 10)]
+    assert bench.told(wire.registered(REG2)) == [] and bench.state is State.WORKING
+    assert bench.others == [Reopen()]
+
+
+def test_r4_an_unanswered_registration_falls_with_its_link() -> None:
+    bench = Bench(State.REGISTERING)
+    for now in (102.0, 104.0):
+        assert bench.at(now) == [PING2, wire.register(REG1, 10)]
+    assert bench.at(106.0) == [PING3] and bench.state is State.LINKING and bench.others == [Reopen()]
+
+
+@pytest.mark.parametrize("state", [State.LINKING, State.REGISTERING, State.WORKING])
+def test_after_a_long_pause_it_registers_again(state: State) -> None:
+    bench = Bench(state)
+    assert bench.do(Paused(5.9)) == [] and bench.state is state and bench.others == []
+    sent = bench.do(Paused(6.0))
+    assert [frames[2] for frames in sent] == [wire.PING] and bench.state is State.LINKING
+    assert bench.others == [Reopen()] and [note.level for note in bench.notes] == ["warn"]
+
+
+def test_a_link_that_never_opens_is_tried_for_ever() -> None:
+    bench = Bench(State.LINKING)
+    for _ in range(50):
+        sent = bench.at(bench.core.wake_at())
+        assert [frames[2] for frames in sent] == [wire.PING] and bench.state is State.LINKING
+    assert bench.notes == [] and len(bench.others) == 16
+
+
+# ---- tasks ----------------------------------------------------------------------------------------------------------
+
+
+def test_tracked_or_not_an_increment_follows_every_task() -> None:
+    bench = Bench()
+    assert bench.told(task(1), task(2, tracked=False)) == [answer(1), increment(1), increment(2)]
+    assert bench.worker.done == 2
+
+
+def test_a_stream_is_right_to_the_last_byte() -> None:
+    bench = Bench()
+    for number, size in enumerate((1, 1024, 100_000)):
+        (reply, inc) = bench.told(stream(number, b"%d" % size))
+        assert reply[:5] == answer(number)[:5] and reply[6:] == [b""] and inc == increment(number + 1)
+        assert data.wrong(reply[5], size) is None
+        assert reply[5][3:11] == (number + 1).to_bytes(8, "little"), "R11: the handle is a counter"
+    assert bench.told(stream(9, tracked=False)) == [increment(4)]
+
+
+@pytest.mark.parametrize("size", [b"0", b"x", b"-1", b"1048577", b"99999999999999999999999", b""])
+def test_r11_more_than_the_bound_or_nonsense_is_an_aborted_stream(size: bytes) -> None:
+    bench = Bench()
+    reply, inc = bench.told(stream(1, size))
+    assert reply[5] == data.abort(1) and inc == increment(1)
+
+
+def test_r5_an_unknown_command_is_counted_and_gives_its_slot_back() -> None:
+    bench = Bench()
+    assert bench.told([b"", V, wire.TRACKEXEC, ident(1), b"\x55", b"", b"c"]) == [increment(1)]
+    assert bench.worker.unknown == 1 and bench.worker.done == 0
+
+
+def test_slow_answers_later_and_in_order() -> None:
+    bench = Bench()
+    assert bench.ordered(Slow(1.5)) == [] and bench.told(task(1)) == []
+    bench.now = 101.0
+    assert bench.told(task(2)) == [] and bench.core.wake_at() == 101.5
+    assert bench.core.snapshot(101.0).running == 2
+    assert bench.at(101.5) == [answer(1), increment(1)]
+    assert bench.core.wake_at() == 102.0, "the heartbeat"
+    assert bench.ordered(Slow(0.0)) == [answer(2), increment(2)]
+    assert bench.told(task(3)) == [answer(3), increment(3)]
+    assert bench.ordered(Slow(-1.0)) == [] and bench.worker.delay == 0.0
+
+
+def test_r4_a_task_of_an_old_link_is_answered_without_its_slot() -> None:
+    bench = Bench()
+    bench.ordered(Slow(10.0))
+    bench.told(task(1))
+    assert bench.at(106.0) == [PING2] and bench.told(PONG2) == [wire.register(REG2, 10)]
+    assert bench.told(task(2)) == []
+    assert bench.ordered(Slow(0.0)) == [answer(1), answer(2), increment(1)]
+
+
+def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.protocols.roundrobin.worker.MAX_SLOTS", 2)
+    bench = Bench()
+    bench.ordered(Slow(10.0))
+    assert bench.told(task(1), task(2), task(3)) == []
+    assert [one.reason for one in bench.worker.violations.newest()] == [REFUSED]
+    assert bench.ordered(Slow(0.0)) == [answer(1), increment(1), answer(2), increment(2)]
+
+
+# ---- leaving --------------------------------------------------------------------------------------------------------
+
+
+def test_r10_it_finishes_what_it_holds_and_what_was_on_its_way() -> None:
+    bench = Bench()
+    bench.ordered(Slow(1.0))
+    bench.told(task(1))
+    assert bench.ordered(Leave()) == [wire.deregister(), PING2] and bench.ordered(Leave()) == []
+    assert bench.told(task(2), PONG2) == [] and bench.others == []
+    assert bench.at(101.0) == [answer(1), increment(1), answer(2), increment(2)]
+    assert bench.others == [Exit("left the broker")]
+
+
+def test_r10_a_broker_that_is_gone_holds_nobody() -> None:
+    bench = Bench(State.LEAVING)
+    assert bench.at(105.9) == [PING2] and bench.others == []
+    assert bench.core.wake_at() == 106.0
+    bench.at(106.0)
+    assert bench.others[-1] == Exit("left the broker")
+
+
+def test_r10_what_is_held_outlasts_a_broker_that_is_gone() -> None:
+    bench = Bench()
+    bench.ordered(Slow(20.0))
+    bench.told(task(1))
+    bench.ordered(Leave())
+    while bench.core.wake_at() < 120.0:
+        assert bench.core.wake_at() > bench.now
+        assert all(frames[2] == wire.PING for frames in bench.at(bench.core.wake_at()))
+    assert Exit("left the broker") not in bench.others
+    assert answer(1) in bench.at(120.0) and bench.others[-1] == Exit("left the broker")
+
+
+def test_who_never_registered_just_goes() -> None:
+    bench = Bench(State.LINKING)
+    assert bench.ordered(Leave()) == [] and bench.others == [Exit("left the broker")]
+
+
+# ---- the contract ---------------------------------------------------------------------------------------------------
+
+
+def test_a_workers_picture_of_itself() -> None:
+    bench = Bench()
+    bench.told(task(1))
+    bench.do(Unsent(PING1, "full"))
+    view = bench.core.snapshot(101.0)
+    assert view[:6] == (101.0, "working", 10, 0, 1, 100.0)
+    assert dict(view.terms) == {"links": "1", "delay": "0 s", "unknown tasks": "0", "violations": "0", "unsent": "1"}
+
+
+def test_an_event_that_is_our_own_mistake_raises() -> None:
+    for event in (Finished("key", True, b""), Ordered("nonsense")):
+        with pytest.raises(TypeError, match="takes no"):
+            Bench().do(event)
+
+
+frame = st.one_of(
+    st.sampled_from([b"", V, ident(1), b"STREAM_ID", b"10", *(bytes([n]) for n in range(12))]), st.binary(max_size=9)
+)
+
+
+@given(st.lists(st.lists(frame, max_size=9), min_size=1, max_size=5), st.sampled_from(list(State)))
+def test_any_frames_are_taken(messages: list[Frames], state: State) -> None:
+    bench = Bench(state)
+    bench.do(Received(messages))
