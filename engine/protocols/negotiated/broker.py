@@ -98,7 +98,7 @@ class Broker:
                 service.grace(seconds)
                 if self.pair is not None:
                     self.pair.standby.pause(now)
-        if service.workers.wake_at() <= now or service.clients.wake_at() <= now:
+        if service.wake_at() <= now:
             service.expire(now)
         if self.pair is not None:
             self._settle(now)
@@ -107,7 +107,7 @@ class Broker:
 
     def wake_at(self) -> float:
         """When a peer may expire, or the other broker is to be told something."""
-        at = min(self.service.workers.wake_at(), self.service.clients.wake_at())
+        at = self.service.wake_at()
         return at if self.pair is None else min(at, self.pair.standby.wake_at())
 
     def check(self) -> None:

@@ -24,11 +24,12 @@ MAX_QUEUES = 1024  # services at one broker
 class Member:
     """A worker. ``away``: known from the other broker only, and not yet heard here. Times: monotonic seconds.
 
-    ``extra``: seconds of silence that it may have beyond the usual, for it asked for a longer interval.
-    ``row``: its picture, None when that is out of date.
+    ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
+    for it asked for a longer interval. ``row``: its picture, None when that is out of date.
     """
 
     __slots__ = (
+        "asked",
         "away",
         "done",
         "draining",
@@ -52,7 +53,7 @@ class Member:
         self.free = slots
         self.away = self.draining = False
         self.version = 0
-        self.extra = self.skew = self.joined = self.heard = 0.0
+        self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
         self.done = self.failed = 0
         self.row: WorkerRow | None = None
 

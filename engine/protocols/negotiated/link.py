@@ -119,6 +119,8 @@ class Link:
             return self._end(words, failed=True)
         if code == names.REFUSED:
             return self._end(words, failed=False)
+        if code == names.CONFIG_VERSION and self.state == "joining":
+            return [Note("warn", words), *self._check(now)]
         if code in (names.CLOCK, names.TOO_MANY):
             self._enter("out", now)
             self._next = now + self.options.silence * self.interval

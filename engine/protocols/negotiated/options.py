@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from engine.parts.limits import MAX_BACKLOG
+from engine.schema import Range
+
+Seconds = Annotated[float, Range(0.01, 3600.0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of all roles. Brokers of one group should agree on all of them, so one file serves them all."""
 
-    heartbeat: float = 1.0
+    heartbeat: Seconds = 1.0
     """Seconds between two PINGs: the broker's shortest interval, and what workers and clients ask for."""
 
-    silence: int = 3
+    silence: Annotated[int, Range(2, 1000)] = 3
     """Intervals without a message after which a peer counts as gone, a worker for its broker and a broker for it."""
 
-    skew: float = 30.0
+    skew: Seconds = 30.0
     """Seconds by which a peer's wall clock may differ from the broker's before it is put out with 408."""
 
-    deliveries: int = 3
+    doubt: Seconds = 10.0
+    """Seconds that a task may be with a worker before that has to say, in a new negotiation, whether it holds it."""
+
+    max_deliveries: Annotated[int, Range(1, 1000)] = 3
     """How often a task is handed to a worker at most; then its client is told 503."""
 
-    backlog: int = 100_000
+    max_backlog: Annotated[int, Range(0, MAX_BACKLOG)] = 100_000
     """Tasks that wait for a worker, of all services together; beyond it the client is told 429."""
 
     services: str = "ping,data"
     """What a worker offers, separated by commas. ``ping`` and ``data`` are answered by the worker itself."""
 
-    config_type: str = "json"
-    """The form in which a worker or client asks for its configuration: json, xml or zfl."""
+    config_type: Literal["json", "xml", "zfl"] = "json"
+    """The form in which a worker or client asks for its configuration."""
 
-    config_version: int = 1
+    config_version: Annotated[int, Range(0, 2**31 - 1)] = 1
     """The version of the configuration that a broker serves at first."""
 
     frontend: str = ""

@@ -1,7 +1,8 @@
 """A broker's link to the other one of its pair: beats both ways, and changes from the one that serves to the other.
 
 - Every BROKERSTATE says where the changes are: the last that was sent, or the last that was followed, -1 for none.
-- Who serves starts with the whole desk when the other says -1, and from then on sends what changes, in order. Who follows says -1 as soon as a number is missing, a change does not fit, or a beat names another one.
+- Who serves sends the whole desk when the other says -1, and from then on what changes, in order. Who follows says -1
+  as soon as a number is missing, a change does not fit, or a beat names another one.
 - Changes count only from a peer that is known to serve, and only while we do not.
 """
 

@@ -27,22 +27,19 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         incidents=service.violations.newest(),
         detail=_detail(service, inspected) if inspected is not None else None,
         legs=service.legs.view(),
-        terms=_terms(service, pair),
+        terms=_terms(service, pair, now),
     )
 
 
-def _terms(service: Service, pair: Pair | None) -> tuple[tuple[str, str], ...]:
+def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, str], ...]:
     desk = service.desk
     terms = [("config_version", str(service.config.version))]
     if pair is not None:
-        terms += [
-            ("role", ROLES[pair.role]),
-            ("state", pair.standby.state),
-            ("peer", pair.standby.peer_state or "not heard"),
-        ]
+        peer = "silent" if pair.standby.doubtful(now) else pair.standby.peer_state or "not heard"
+        terms += [("role", ROLES[pair.role]), ("state", pair.standby.state), ("peer", peer)]
         terms.append(("replica", pair.copy(desk)))
-    drifted = sum(member.version != service.config.version for member in desk.members.values())
-    if drifted:
+    if pair is None or pair.standby.active:
+        drifted = sum(member.version != service.config.version for member in desk.members.values())
         terms.append(("drifted workers", str(drifted)))
     for name in list(desk.queues)[:SHOWN_SERVICES]:
         queue = desk.queues[name]

@@ -13,7 +13,7 @@ The rules of this file:
 
 from __future__ import annotations
 
-from engine.core import MAIN, Command, Frames, Note, Send
+from engine.core import MAIN, NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
@@ -48,6 +48,11 @@ class Service:
         self.workers = Liveness(self.expiry)
         self.clients = Liveness(self.expiry)
         self._joined = 0
+        self._doubt_at = NEVER  # when tasks are looked through for old ones
+
+    def wake_at(self) -> float:
+        """When somebody may have been silent, or with a task, for too long."""
+        return min(self.workers.wake_at(), self.clients.wake_at(), self._doubt_at)
 
     # ---- workers ------------------------------------------------------------------------------------------------
 
@@ -160,7 +165,7 @@ class Service:
             self.count("repeated requests")
             return
         queue = self.desk.service(service)
-        full = self.desk.queued >= self.options.backlog and (queue is None or not queue.ready)
+        full = self.desk.queued >= self.options.max_backlog and (queue is None or not queue.ready)
         if queue is None or full:
             self.count("refused requests")
             self._fail(key, names.TOO_MANY, "too many services" if queue is None else "the backlog is full")
@@ -181,6 +186,8 @@ class Service:
                 self._pump(queue, now)
 
     def _pump(self, queue: Queue, now: float) -> None:
+        if self._doubt_at == NEVER:
+            self._doubt_at = now + self.options.doubt / 2
         while (task := self.desk.give(queue, now)) is not None:
             header = {
                 "time": now + self.wall_offset,
@@ -193,7 +200,7 @@ class Service:
     def _put_back(self, tasks: list[Task], now: float) -> None:
         """Tasks that are in no place: first in their backlogs again, unless they were delivered too often."""
         for task in reversed(tasks):
-            if task.attempt < self.options.deliveries:
+            if task.attempt < self.options.max_deliveries:
                 self.count("deliveries again")
                 self.desk.requeue(task)
                 continue
@@ -216,7 +223,9 @@ class Service:
     # ---- life and death -----------------------------------------------------------------------------------------
 
     def expire(self, now: float) -> None:
-        """Whoever was silent for too long is gone."""
+        """Whoever was silent for too long is gone; whoever has a task for too long is asked whether it holds it."""
+        if now >= self._doubt_at:
+            self._doubt(now)
         for key in self.workers.expired(now):
             member = self.desk.members[key]
             held = self.desk.in_flight.held(key)
@@ -225,6 +234,16 @@ class Service:
             self._forget(member, now)
         for _ in self.clients.expired(now):
             self.count("clients expired")
+
+    def _doubt(self, now: float) -> None:
+        """A request or its reply may have been lost on the way; the worker's next READY tells."""
+        doubt = self.options.doubt
+        self._doubt_at = now + doubt / 2 if self.desk.in_flight.count else NEVER
+        for member in self.desk.members.values():
+            oldest = next(iter(self.desk.in_flight.of(member.key)), None)
+            if oldest is not None and max(oldest.given, member.asked) + doubt <= now and not member.away:
+                member.asked = now
+                self.negotiate(MAIN, member.key)
 
     def unsent(self, frames: Frames, socket: str, now: float) -> None:
         """A message that did not go. A worker that can not be given a task is gone."""
@@ -258,6 +277,8 @@ class Service:
             member.heard, member.extra = now, 0.0
             self._name(member, now)
             self.workers.heard(member.key, now)
+        if self.desk.in_flight.count:
+            self._doubt_at = now + self.options.doubt / 2
 
     def retire(self, elsewhere: Address | None) -> None:
         """This broker serves no longer; its peers are told where the other one is, if it is known to serve."""
@@ -270,6 +291,7 @@ class Service:
         self.ledger.sent -= len(self.desk.tasks)
         self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.desk.tasks)
         self.workers, self.clients = Liveness(self.expiry), Liveness(self.expiry)
+        self._doubt_at = NEVER
 
     def check(self, serving: bool) -> None:
         """Desk, books and liveness agree."""

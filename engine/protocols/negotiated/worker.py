@@ -5,6 +5,7 @@ The rules of this file:
 - ``ping`` gives its body back and ``data`` gives as many bytes as its body says in decimal; both are answered at once.
   Any other service is a task body that is run elsewhere (``Start``); what it ends with is the reply, for the broker
   does not care about errors in a reply.
+- ``Slow`` makes it answer each task so many seconds after it came.
 - Work is taken in whatever state the link is, for a negotiation does not end it; but never more than ``slots`` at a
   time, and none after the worker has said goodbye.
 - A worker that leaves offers nothing any more (a READY without services), finishes what it holds, says so again with
@@ -13,6 +14,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 from engine.core import (
@@ -29,6 +31,7 @@ from engine.core import (
     Paused,
     Received,
     Send,
+    Slow,
     Start,
     Started,
     Unsent,
@@ -75,11 +78,13 @@ class Worker:
         self.done = 0
         self.violations = Violations()
         self.refused = 0  # requests beyond the slots, repeated ones, and those that came after the goodbye
+        self._delay = 0.0
+        self._slow: deque[tuple[float, bytes, bytes]] = deque()  # when it came, identifier, reply
         self._leaving = False
         self._gone_at = NEVER
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Leave and ClockSet."""
+        """Takes the orders Leave, Slow and ClockSet."""
         out: list[Command] = []
         match event:
             case Received(messages, _):
@@ -95,6 +100,8 @@ class Worker:
                 pass
             case Ordered(Leave()):
                 self._leave(out, now)
+            case Ordered(Slow(seconds)):
+                self._delay = max(0.0, seconds)
             case Ordered(ClockSet(offset)):
                 self.link.wall_offset = offset
             case Ordered(order):
@@ -104,6 +111,7 @@ class Worker:
                 out.append(Note("warn", f"the worker was paused for {seconds:.0f} s"))
             case Unsent():
                 self.refused += 1
+        self._answer_slow(out, now)
         if now >= self._gone_at:
             out.append(Exit("left; the broker did not say READYOK"))
             self._gone_at = NEVER
@@ -113,7 +121,8 @@ class Worker:
 
     def wake_at(self) -> float:
         """When the link has something to do, or the worker leaves without an answer."""
-        return min(self.link.wake_at(), self._gone_at)
+        slow = self._slow[0][0] + self._delay if self._slow else NEVER
+        return min(self.link.wake_at(), self._gone_at, slow)
 
     def check(self) -> None:
         """Never more held than offered."""
@@ -130,7 +139,8 @@ class Worker:
         if link.told is not None:
             terms.append(("told", str(link.told)))
         state = "leaving" if self._leaving else link.state
-        return WorkerView(now, state, self.slots, len(self.holding), self.done, link.heard, tuple(terms))
+        held = len(self.holding)
+        return WorkerView(now, state, self.slots, held, self.done, link.heard, tuple(terms), link.linked)
 
     # ---- work -----------------------------------------------------------------------------------------------------
 
@@ -141,7 +151,7 @@ class Worker:
             return
         command, header, body = message
         if command == names.WORKREQUEST:
-            self._work(header[names.IDENTIFIER], header["service"], body, out)
+            self._work(header[names.IDENTIFIER], header["service"], body, out, now)
         elif command == names.READYOK and self._leaving and not self.holding:
             self.link.state = "ended"
             self._gone_at = NEVER
@@ -149,17 +159,25 @@ class Worker:
         else:
             out += self.link.received(message, now)
 
-    def _work(self, identifier: bytes, service: str, body: bytes, out: list[Command]) -> None:
+    def _work(self, identifier: bytes, service: str, body: bytes, out: list[Command], now: float) -> None:
         if self._leaving or len(self.holding) >= self.slots or identifier in self.holding:
             self.refused += 1
             return
         self.holding[identifier] = service
-        if service == "ping":
-            self._answer(identifier, body, out)
-        elif service == "data":
-            self._answer(identifier, b"\0" * (decimal(body, 0, MAX_FRAME) or 0), out)
-        else:
+        if service not in ("ping", "data"):
             out.append(Start(identifier, Work(service, body)))
+            return
+        reply = body if service == "ping" else b"\0" * (decimal(body, 0, MAX_FRAME) or 0)
+        if self._delay or self._slow:
+            self._slow.append((now, identifier, reply))
+        else:
+            self._answer(identifier, reply, out)
+
+    def _answer_slow(self, out: list[Command], now: float) -> None:
+        while self._slow and self._slow[0][0] + self._delay <= now:
+            _, identifier, reply = self._slow.popleft()
+            self._answer(identifier, reply, out)
+            self._farewell(out, now)
 
     def _answer(self, identifier: bytes, body: bytes, out: list[Command]) -> None:
         del self.holding[identifier]
