@@ -1,0 +1,241 @@
+"""What a driver does with a document: run a command, call a Python function, or one of the built-ins.
+
+The rules of this file:
+
+- A document is processed on the driver's main thread, one at a time, so that a signal can end it (``Cancelled``).
+- A failure is a value. If the disk is in trouble at that moment (no space, no permission, the folder gone) it is
+  ``blocked``, for it says nothing about the document.
+- A command dies with its driver where the kernel offers that (Linux), and holds the driver's locks as long as it
+  lives; so nobody recovers a document that something still writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import importlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+
+from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.operations import Process, Processed
+
+Work = Callable[[Process], None]
+"""Makes ``output`` out of ``input``; raises where it fails."""
+
+TAIL = 2000  # bytes of a command's output that are shown
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_BLOCK = 4096  # bytes: less free space than that is none
+_PLACE = re.compile(r"[\w=./:,@+-]*\{(input|output)\}[\w.]*")
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+
+
+class Cancelled(BaseException):
+    """Raised by a signal handler while a document is processed: end it now."""
+
+
+class Failed(Exception):
+    """The document could not be processed, in words for people."""
+
+
+def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
+    """What the text asks for; raises ``Refused`` where that cannot be done.
+
+    A command template has ``{input}`` and ``{output}`` and runs without a shell; ``module:function`` is called with
+    the two paths; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail marked``
+    (fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks`` are descriptors that a
+    command inherits.
+    """
+    words = text.split()
+    match words:
+        case ["copy"]:
+            return _copy
+        case ["upper"]:
+            return _upper
+        case ["fail"]:
+            return _fail
+        case ["fail", "marked"]:
+            return _fail_marked
+        case ["sleep", seconds] if re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,6})?", seconds):
+            return _sleep(float(seconds))
+        case _ if "{input}" in text and "{output}" in text:
+            return _command(text, tuple(locks))
+        case [name] if _FUNCTION.match(name):
+            return _function(name)
+        case _:
+            raise Refused(
+                f"work {text!r}: neither copy, upper, sleep SECONDS, fail, fail marked, nor module:function, "
+                "nor a command with {input} and {output}"
+            )
+
+
+def process(work: Work, task: Process) -> Processed:
+    """Do it; only ``Cancelled`` passes as an exception into a value as well."""
+    try:
+        work(task)
+    except Cancelled:
+        return Processed("cancelled")
+    except OSError as error:
+        if error.errno in _FULL:
+            return Processed("blocked", f"{error.strerror}: {error.filename or task.output}")
+        return _failure(task, str(error))
+    except Failed as error:
+        return _failure(task, str(error))
+    except Exception as error:
+        traceback.print_exc()
+        return _failure(task, f"{type(error).__name__}: {error}")
+    except SystemExit as error:
+        return _failure(task, f"it exited: {error.code}")
+    if not os.path.isfile(task.output):
+        return _failure(task, "wrote no output")
+    return Processed("done")
+
+
+def _failure(task: Process, text: str) -> Processed:
+    """Failed or blocked: look at the disk to tell."""
+    trouble = _trouble(os.path.dirname(task.output))
+    return Processed("blocked", trouble) if trouble else Processed("failed", text)
+
+
+def _trouble(folder: str) -> str:
+    """Why nobody could write in this folder now, or the empty string."""
+    try:
+        room = os.statvfs(folder)
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"{folder}: no permission to write"
+    if room.f_bavail * room.f_frsize < _BLOCK or (room.f_files and not room.f_favail):
+        return f"{folder}: no space left"
+    return ""
+
+
+# ---- built-ins ----------------------------------------------------------------------------------------------------
+
+
+def _copy(task: Process) -> None:
+    shutil.copyfile(task.input, task.output)
+
+
+def _upper(task: Process) -> None:
+    with (
+        open(task.input, encoding="utf-8", errors="surrogateescape") as source,
+        open(task.output, "w", encoding="utf-8", errors="surrogateescape") as out,
+    ):
+        for line in source:
+            out.write(line.upper())
+
+
+def _sleep(seconds: float) -> Work:
+    def work(task: Process) -> None:
+        time.sleep(seconds)
+        _copy(task)
+
+    return work
+
+
+def _fail(task: Process) -> None:
+    raise Failed("told to fail")
+
+
+def _fail_marked(task: Process) -> None:
+    with open(task.input, "rb") as source:
+        first = source.readline(80).strip()
+    if first == b"fail twice" or (first == b"fail once" and task.attempt == 1):
+        raise Failed(f"the document says {first.decode()!r}")
+    _copy(task)
+
+
+# ---- functions and commands ----------------------------------------------------------------------------------------
+
+
+def _function(name: str) -> Work:
+    module, _, path = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a function beside the operator, as with python -m
+    try:
+        found: object = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise Refused(f"work {name}: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise Refused(f"work {name}: is not callable")
+    function: Callable[[str, str], object] = found
+
+    def work(task: Process) -> None:
+        function(task.input, task.output)
+
+    return work
+
+
+def _command(template: str, locks: tuple[int, ...]) -> Work:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise Refused(f"work {template!r}: {error}") from error
+    for word in words:
+        if ("{input}" in word or "{output}" in word) and not _PLACE.fullmatch(word):
+            # A document's id comes from outside; in a script it would be code.
+            raise Refused(
+                f"work {template!r}: {word!r} must be a word of its own: sh -c 'f < \"$1\"' sh {{input}} {{output}}"
+            )
+    if shutil.which(words[0]) is None:
+        raise Refused(f"work {template!r}: there is no command {words[0]!r}")
+
+    def work(task: Process) -> None:
+        def fill(word: str) -> str:
+            return re.sub(r"\{(input|output)\}", lambda found: getattr(task, found[1]), word)
+
+        with tempfile.TemporaryFile() as said:
+            code = _run([fill(word) for word in words], said.fileno(), locks)
+            said.seek(max(0, said.seek(0, os.SEEK_END) - TAIL))
+            tail = said.read().decode("utf-8", "replace").strip()
+        if tail:
+            with contextlib.suppress(OSError):  # nobody's output may fail a document
+                sys.stderr.write(f"{tail}\n")
+                sys.stderr.flush()
+        if code:
+            raise Failed(f"exit status {code}: {tail[-300:]}" if code > 0 else f"killed by signal {-code}")
+        if trouble := _trouble(os.path.dirname(task.output)):
+            # A command may have overlooked that its last writes failed.
+            raise OSError(errno.ENOSPC, trouble, task.output)
+
+    return work
+
+
+def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
+    child = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=locks,
+        process_group=0,
+        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+    )
+    try:
+        return child.wait()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+
+
+_PR_SET_PDEATHSIG = 1
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)
+
+
+def _die_with_parent() -> None:
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

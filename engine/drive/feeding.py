@@ -1,0 +1,70 @@
+"""Puts documents into the first queue of a pipeline: copied under a name that nobody takes, then renamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from engine.drive import disk
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.operations import Rename, Touch
+from engine.protocols.diskqueue.pipeline import START, queue_folder
+
+
+class Fed(NamedTuple):
+    """One file: fed, or the reason why it was not."""
+
+    path: str
+    id: str
+    reason: str = ""
+
+
+def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
+    """Feed files into ``queue-start`` under ``root`` (created); their names are the ids, ``done``: no more will come.
+
+    A file that cannot be fed does not hold up the others, but ``done`` is then left out: look at the reasons. Raises
+    ``Refused`` where the queue itself cannot be used.
+    """
+    queue = os.path.abspath(queue_folder(root, START))
+    try:
+        os.makedirs(queue, exist_ok=True)
+        present = {item.id for item in map(names.parse, os.listdir(queue)) if isinstance(item, names.Item)}
+    except OSError as error:
+        raise Refused(f"cannot feed {queue}: {error.strerror}") from error
+    if os.path.lexists(f"{queue}/{names.DONE}"):
+        raise Refused(f"{queue} is done: nothing more can be fed into it")
+    fed: list[Fed] = []
+    for path in files:
+        id = os.path.basename(path)
+        reason = names.why_not(id) or ("an item of this id is in the queue" if id in present else "")
+        reason = reason or _feed_one(queue, path, id)
+        if not reason:
+            present.add(id)
+        fed.append(Fed(path, id, reason))
+    if done and not any(one.reason for one in fed):
+        answer = disk.perform(Touch(queue, names.DONE))
+        if answer.error:
+            raise Refused(f"cannot write {queue}/{names.DONE}: {answer.text}")
+    return fed
+
+
+def _feed_one(queue: str, path: str, id: str) -> str:
+    """Copy, put on the disk, rename; the reason why not, or the empty string."""
+    temporary = f"{id}.{os.getpid()}.tmp"
+    try:
+        shutil.copyfile(path, f"{queue}/{temporary}")
+        descriptor = os.open(f"{queue}/{temporary}", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        answer = disk.perform(Rename(queue, temporary, names.ready(id)))
+        return f"{names.ready(id)}: {answer.text}" if answer.error else ""
+    except (OSError, shutil.SameFileError) as error:
+        return str(error)
+    finally:
+        if os.path.lexists(f"{queue}/{temporary}"):
+            os.unlink(f"{queue}/{temporary}")

@@ -1,0 +1,336 @@
+"""A pipeline's processes: starts drivers, watches over them, shows them, stops them.
+
+The watchdog's decisions are a pure core (``engine.protocols.diskqueue.watchdog``); this runs it, on any thread. Another
+process finds a running watchdog by its lock and speaks to it through two files in the root, ``quit`` and ``kill``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from types import FrameType
+
+from engine.core import Exit, Leave, Note, Ordered, Started, Woken
+from engine.drive import disk
+from engine.drive.disk import Lock, Trouble
+from engine.drive.pipelineview import Sight
+from engine.drive.queueprocesses import DriverProcesses
+from engine.drive.queuesight import tail_of
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import (
+    PipelineView,
+    Stage,
+    WatchState,
+    check_stages,
+    queue_folder,
+    source,
+    worker_folder,
+)
+from engine.protocols.diskqueue.transitions import recover, retry
+from engine.protocols.diskqueue.watchdog import (
+    Abort,
+    Command,
+    Event,
+    Kill,
+    Look,
+    Looked,
+    Quit,
+    Recover,
+    Recovered,
+    Spawn,
+    Watchdog,
+)
+
+TICK = 0.05  # seconds between two looks at whether drivers have ended
+_LOCK = ".watchdog.lock"
+
+
+class Pipeline:
+    """A pipeline under one root folder. ``root`` is created by ``run`` and ``start``."""
+
+    def __init__(
+        self,
+        root: str,
+        stages: Sequence[Stage],
+        options: Options | None = None,
+        say: Callable[[Note], None] = lambda note: None,
+    ) -> None:
+        """``say`` gets every note of the watchdog; raises ValueError for stages that make no pipeline."""
+        self.root = os.path.abspath(root)
+        self.stages = check_stages(stages)
+        self.options = options or Options()
+        self._say = say
+        self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._sight = Sight(self.root, self.stages)
+        self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight)
+        self._view = self._sight.picture("absent")
+        self._core: Watchdog | None = None
+        self._signal = 0
+
+    @classmethod
+    def open(cls, root: str, say: Callable[[Note], None] = lambda note: None) -> Pipeline:
+        """The pipeline that was last run under ``root``; raises ``Refused`` where there is none."""
+        path = f"{root}/pipeline.json"
+        try:
+            with open(path, encoding="utf-8") as file:
+                known = json.load(file)
+            return cls(root, [Stage(*stage) for stage in known["stages"]], Options(**known["options"]), say)
+        except FileNotFoundError as error:
+            raise Refused(f"there is no pipeline in {root}") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Refused(f"{path}: {error}") from error
+
+    # ---- what an operator does ---------------------------------------------------------------------------------------
+
+    def run(self, signals: bool = True, fail_fast: bool = True) -> int:
+        """Watch over the pipeline until it is done; the exit status.
+
+        0: done · 1: a stage was stopped because its drivers cannot start · 2: another watchdog runs, or the root cannot
+        be used · 128+n: ended by signal n. Two signals make the drivers give their documents back. On a thread of a
+        larger program use ``signals=False`` and ``order``; there ``fail_fast=False`` lets the other stages go on.
+        """
+        lock = Lock(self.root, _LOCK)
+        try:
+            self._prepare()
+            if not lock.acquire():
+                raise Refused(f"another watchdog runs in {self.root}")
+        except (OSError, Refused) as error:
+            self._say(Note("bad", str(error)))
+            return 2
+        try:
+            with self._signals() if signals else contextlib.nullcontext():
+                failed = self._watch(fail_fast)
+            return 1 if failed else 128 + self._signal if self._signal else 0
+        finally:
+            lock.release()
+
+    def start(self) -> list[str]:
+        """Start the missing drivers and leave them to themselves; the numbers of all. Raises ``Refused``."""
+        try:
+            self._prepare()
+            lock = Lock(self.root, _LOCK)
+            if not lock.acquire():
+                raise Refused(f"a watchdog runs in {self.root} and sees to that")
+        except OSError as error:
+            raise Refused(f"cannot use {self.root}: {error.strerror}") from error
+        try:
+            core = self._core = Watchdog(self.stages, self.options, self._first_number())
+            events: deque[Event] = deque([*self._processes.adopt(), Started()])
+            while events:
+                for command in core.handle(events.popleft(), time.monotonic()):
+                    events.extend(self._do(command))
+            return sorted(self._processes.running(), key=int)
+        finally:
+            lock.release()
+
+    def stop(self, timeout: float = 60.0) -> bool:
+        """Let every driver finish its document and leave; False where some are left after ``timeout`` seconds."""
+        if self.watched():
+            self._touch("quit")
+        else:
+            for number in self._processes.living():
+                self._processes.quit(number)
+        return self._await_end(timeout)
+
+    def kill(self, timeout: float = 10.0) -> bool:
+        """Kill every driver now and settle what they held; False where some are left after ``timeout`` seconds."""
+        if self.watched():
+            self._touch("kill")
+            return self._await_end(timeout)
+        for number in self._processes.living():
+            self._processes.kill(number)
+        ended = self._await_end(timeout)
+        for stage, number in self._look(fresh=True).holders:
+            self._recover(stage, number)
+        return ended
+
+    def show(self) -> PipelineView:
+        """A picture made now, whoever watches over the pipeline."""
+        if self._core is None:
+            return self._sight.picture("running" if self.watched() else "absent", fresh=True)
+        return self._view
+
+    def picture(self) -> PipelineView:
+        """The newest picture of the running watchdog; costs nothing."""
+        return self._view
+
+    def order(self, order: object) -> None:
+        """Give the running watchdog an order (``watchdog.SetWorkers`` …, ``core.Leave``); from any thread."""
+        self._orders.put(order)
+
+    def retry(self, queue: str, id: str) -> str:
+        """Give a document that failed twice two fresh attempts; the reason why not, or the empty string."""
+        try:
+            return disk.run(retry(queue_folder(self.root, queue), id))
+        except Trouble as error:
+            return str(error)
+
+    def output(self, number: str, size: int = 4096) -> str:
+        """The end of what a driver has printed, at most ``size`` bytes; it may hold anything, so sanitise it."""
+        return tail_of(f"{worker_folder(self.root, number)}/out.txt", size)
+
+    def watched(self) -> bool:
+        """Whether a watchdog runs here, in this process or another."""
+        lock = Lock(self.root, _LOCK)
+        if not os.path.lexists(lock.path):
+            return False
+        if lock.acquire(create=False):
+            lock.release()
+            return False
+        return os.path.lexists(lock.path)
+
+    # ---- the watchdog ------------------------------------------------------------------------------------------------
+
+    def _watch(self, fail_fast: bool) -> bool:
+        """Run the core to its end; whether it ended in failure."""
+        core = self._core = Watchdog(self.stages, self.options, self._first_number(), fail_fast)
+        events: deque[Event] = deque([*self._processes.adopt(), Started()])
+        try:
+            while True:
+                while events:
+                    for command in core.handle(events.popleft(), time.monotonic()):
+                        if isinstance(command, Exit):
+                            self._say(Note("bad" if command.failed else "good", command.reason))
+                            return command.failed
+                        events.extend(self._do(command))
+                with contextlib.suppress(queue.Empty):
+                    events.append(Ordered(self._orders.get(timeout=TICK)))
+                events.extend(self._processes.ends())
+                if time.monotonic() >= core.wake_at():
+                    events.extend(self._asked_from_outside())
+                    events.append(Woken())
+        finally:
+            self._core = None
+            self._view = self._sight.picture("ended", core, {}, fresh=True)
+            for name in ("quit", "kill"):
+                self._remove(f"{self.root}/{name}")
+
+    def _do(self, command: Command) -> Sequence[Event]:
+        match command:
+            case Spawn(stage, number):
+                return self._processes.spawn(stage, number)
+            case Quit(number):
+                self._processes.quit(number)
+            case Kill(number):
+                self._processes.kill(number)
+            case Recover(stage, number):
+                return [self._recover(stage, number)]
+            case Look():
+                looked = self._look()
+                state: WatchState = "stopping" if self._core is not None and self._core.ending else "running"
+                self._view = self._sight.picture(state, self._core, self._processes.running())
+                return [looked]
+            case Note():
+                self._say(command)
+        return []
+
+    def _look(self, fresh: bool = False) -> Looked:
+        surveys = self._sight.surveys(fresh)
+        done: set[str] = set()
+        holders: set[tuple[str, str]] = set()
+        for index, stage in enumerate(self.stages):
+            before, after = surveys[source(self.stages, index)], surveys[stage.name]
+            if before.counts.done and not before.counts.live and after.counts.done:
+                done.add(stage.name)
+            holders |= {(stage.name, held.number) for held in before.held if held.state == "working"}
+            holders |= {(stage.name, held.number) for held in after.held if held.state == "writing"}
+            holders |= {(stage.name, number) for number in before.locks}
+        return Looked(frozenset(done), tuple(sorted(holders)))
+
+    def _recover(self, stage: str, number: str) -> Recovered:
+        """Settle what a driver left, once its locks show that neither it nor its commands live."""
+        index = [known.name for known in self.stages].index(stage)
+        src, dst = queue_folder(self.root, source(self.stages, index)), queue_folder(self.root, stage)
+        locks = Lock(src, names.working_lock(number)), Lock(dst, names.writing_lock(number))
+        if not os.path.lexists(locks[0].path):
+            foreign = (stage, number) in self._look().holders
+            return Recovered(stage, number, 0, "another program holds them" if foreign else "")
+        settled = False
+        try:
+            if not locks[0].acquire(create=False) or not locks[1].acquire():
+                return Recovered(stage, number, 0, "a process that holds its lock still lives")
+            found = disk.run(recover(src, dst, number, self.options.keep_input, time.time()))
+            settled = True
+            for id, outcome in found:
+                self._say(
+                    Note("warn", f"of driver {number}, which died: {outcome}", id.encode("utf-8", "surrogateescape"))
+                )
+            return Recovered(stage, number, len(found))
+        except (Trouble, OSError) as error:
+            return Recovered(stage, number, 0, str(error))
+        finally:
+            for lock in locks:
+                lock.release(remove=settled)
+
+    # ---- the root folder ---------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        for index, stage in enumerate(self.stages):
+            os.makedirs(queue_folder(self.root, source(self.stages, index)), exist_ok=True)
+            os.makedirs(queue_folder(self.root, stage.name), exist_ok=True)
+        known = {"stages": [list(stage) for stage in self.stages], "options": asdict(self.options)}
+        with open(f"{self.root}/pipeline.json.tmp", "w", encoding="utf-8") as out:
+            json.dump(known, out, indent=1)
+        os.replace(f"{self.root}/pipeline.json.tmp", f"{self.root}/pipeline.json")
+
+    def _first_number(self) -> int:
+        """One more than the highest ever used; folders of the long dead go, but never the highest."""
+        numbers = self._sight.numbers()
+        living = set(self._processes.living())
+        for number in numbers[: -self.options.worker_folders]:
+            if number not in living:
+                shutil.rmtree(worker_folder(self.root, number), ignore_errors=True)
+        return int(numbers[-1]) + 1 if numbers else 1
+
+    def _asked_from_outside(self) -> list[Event]:
+        """What another process wants of this watchdog; also keeps drivers' outputs within bounds."""
+        found: list[Event] = []
+        for name, order in (("quit", Leave()), ("kill", Abort())):
+            if os.path.lexists(f"{self.root}/{name}"):
+                self._remove(f"{self.root}/{name}")
+                found.append(Ordered(order))
+        self._processes.trim()
+        return found
+
+    def _await_end(self, timeout: float) -> bool:
+        limit = time.monotonic() + timeout
+        while self.watched() or self._processes.living():
+            for _ in self._processes.ends():
+                pass  # reaped
+            if time.monotonic() > limit:
+                return False
+            time.sleep(TICK)
+        return True
+
+    def _touch(self, name: str) -> None:
+        open(f"{self.root}/{name}", "ab").close()
+
+    @staticmethod
+    def _remove(path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        def on_signal(number: int, _frame: FrameType | None) -> None:
+            self._signal = number
+            self._orders.put(Leave())
+
+        handlers = {
+            number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)

@@ -1,0 +1,208 @@
+"""Makes pictures of a pipeline (``PipelineView``) out of what its folders and processes show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from typing import NamedTuple
+
+from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, driver_process, tail_of, times_of
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
+from engine.protocols.diskqueue.pipeline import (
+    START,
+    DocumentRow,
+    DriverRow,
+    PipelineView,
+    QueueRow,
+    Stage,
+    StageRow,
+    Survey,
+    WatchState,
+    queue_folder,
+    source,
+    worker_folder,
+    worker_number,
+)
+from engine.protocols.diskqueue.transitions import Line, read_record
+from engine.protocols.diskqueue.watchdog import StageView, Watchdog
+
+WINDOW = 30.0  # seconds over which a rate is taken
+_NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
+
+
+class Sight:
+    """Looks at one pipeline, again and again; a look costs what has changed since the last."""
+
+    def __init__(self, root: str, stages: tuple[Stage, ...]) -> None:
+        self._root = root
+        self._stages = stages
+        self._queues = {name: QueueSight(queue_folder(root, name)) for name in (START, *(s.name for s in stages))}
+        self._logs = LogSight()
+        self._processes = ProcessSight()
+        self._buried: dict[str, Times] = {}  # by stage: what its ended drivers had done
+        self._samples: dict[str, deque[tuple[float, int]]] = {stage.name: deque() for stage in stages}
+
+    def surveys(self, fresh: bool = False) -> dict[str, Survey]:
+        """A survey of each queue by its name."""
+        return {name: sight.look(fresh) for name, sight in self._queues.items()}
+
+    def picture(
+        self,
+        state: WatchState,
+        core: Watchdog | None = None,
+        drivers: dict[str, tuple[str, int]] | None = None,
+        fresh: bool = False,
+    ) -> PipelineView:
+        """A picture; ``drivers`` are number → (stage, pid), looked up where None."""
+        surveys = self.surveys(fresh)
+        if drivers is None:
+            drivers = {n: (self.stage_of(n), pid) for n in self.numbers() if (pid := driver_process(self._root, n))}
+        documents = {
+            held.number: held.id for survey in surveys.values() for held in survey.held if held.state == "working"
+        }
+        rows = tuple(
+            self._driver(number, stage, pid, documents.get(number, ""), core is not None and core.leaving(number))
+            for number, (stage, pid) in sorted(drivers.items(), key=lambda item: int(item[0]))
+        )
+        views = {view.name: view for view in core.snapshot(time.monotonic())} if core is not None else {}
+        for row in rows:
+            self._logs.look(self._root, row.stage, row.number)
+        return PipelineView(
+            time.time(),
+            self._root,
+            state,
+            tuple(QueueRow(name, sight.folder, surveys[name].counts) for name, sight in self._queues.items()),
+            tuple(self._stage(i, surveys, rows, views.get(stage.name)) for i, stage in enumerate(self._stages)),
+            rows,
+            tuple(self._logs.documents),
+        )
+
+    def bury(self, stage: str, number: str, times: Times | None) -> None:
+        """A driver has ended: keep what it did."""
+        self._logs.look(self._root, stage, number)
+        self._logs.forget(self._root, number)
+        if times is not None:
+            self._buried[stage] = _sum(self._buried.get(stage, _NONE), times)
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _driver(self, number: str, stage: str, pid: int, document: str, leaving: bool) -> DriverRow:
+        use = self._processes.look(pid)
+        since = 0.0
+        with contextlib.suppress(OSError):
+            since = os.stat(f"{worker_folder(self._root, number)}/pid").st_mtime
+        times = times_of(self._root, number) or _NONE
+        return DriverRow(number, stage, pid, since, use.memory, use.cpu, document, times, leaving)
+
+    def _stage(
+        self, index: int, surveys: dict[str, Survey], rows: tuple[DriverRow, ...], view: StageView | None
+    ) -> StageRow:
+        stage = self._stages[index]
+        own = [row for row in rows if row.stage == stage.name]
+        times = self._buried.get(stage.name, _NONE)
+        for row in own:
+            times = _sum(times, row.times)
+        before, after = surveys[source(self._stages, index)].counts, surveys[stage.name].counts
+        done = before.done and not before.live and after.done
+        return StageRow(
+            stage.name,
+            view.state if view else "done" if done else "running",
+            view.reason if view else "",
+            view.wanted if view else stage.workers,
+            len(own),
+            view.restarts if view else 0,
+            times.docs,
+            self._rate(stage.name, times.docs),
+            times,
+        )
+
+    def _rate(self, stage: str, docs: int) -> float:
+        samples, now = self._samples[stage], time.monotonic()
+        samples.append((now, docs))
+        while now - samples[0][0] > WINDOW and len(samples) > 2:
+            samples.popleft()
+        (first, before), span = samples[0], now - samples[0][0]
+        return max(0.0, (docs - before) / span) if span > 0 and first < now else 0.0
+
+    # ---- folders -----------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[str]:
+        """The numbers of all worker folders, ascending."""
+        with contextlib.suppress(FileNotFoundError):
+            return sorted((n for n in map(worker_number, os.listdir(self._root)) if n is not None), key=int)
+        return []
+
+    def stage_of(self, number: str) -> str:
+        """The stage that a driver works for, by its parameter file; the empty string for none of these."""
+        path = f"{worker_folder(self._root, number)}/worker.par"
+        try:
+            dst = read_parameters(path, lambda name: tail_of(name, 65536)).values.get("disk_queue_dst", "")
+        except ParameterError:
+            return ""
+        for stage in self._stages:
+            if dst == queue_folder(self._root, stage.name):
+                return stage.name
+        return ""
+
+
+# ---- drilling down -------------------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """Where a document is found."""
+
+    queue: str
+    state: names.State
+    number: str  # of the driver that holds it
+
+
+class DocumentView(NamedTuple):
+    """All that is known of one document."""
+
+    id: str
+    places: tuple[Place, ...]
+    attempts: tuple[tuple[str, Line], ...]  # (queue, line of its record), oldest first
+    history: tuple[DocumentRow, ...]  # of the rows that were given, oldest first
+
+
+def document(view: PipelineView, id: str) -> DocumentView:
+    """Look one document up in every queue. It reads the record of attempts and lists the queues: for a drill-down."""
+    places: list[Place] = []
+    attempts: list[tuple[str, Line]] = []
+    for queue in view.queues:
+        attempts += ((queue.name, line) for line in read_record(tail_of(f"{queue.folder}/{names.attempts(id)}", 65536)))
+        with contextlib.suppress(FileNotFoundError), os.scandir(queue.folder) as found:
+            for entry in found:
+                if entry.name.startswith(id):
+                    item = names.parse(entry.name)
+                    if isinstance(item, names.Item) and item.id == id:
+                        places.append(Place(queue.name, item.state, item.number))
+    history = tuple(sorted(row for row in view.documents if row.id == id))
+    return DocumentView(id, tuple(places), tuple(attempts), history)
+
+
+def documents(folder: str, state: names.State, limit: int = 200) -> tuple[str, ...]:
+    """Ids of documents in one state, at most ``limit``, by name; of more, whichever the folder gives."""
+    ids: list[str] = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
+        for entry in found:
+            item = names.parse(entry.name)
+            if isinstance(item, names.Item) and item.state == state:
+                ids.append(item.id)
+                if len(ids) == limit:
+                    break
+    return tuple(sorted(ids))
+
+
+def _sum(one: Times, other: Times) -> Times:
+    return Times(
+        one.work + other.work,
+        one.wait + other.wait,
+        one.block + other.block,
+        one.overhead + other.overhead,
+        one.docs + other.docs,
+    )

@@ -1,0 +1,186 @@
+"""One driver of disk queues as a process: ``python -m engine.drive.queuedriver worker.par``.
+
+It runs the core (``engine.protocols.diskqueue.driver``) on its main thread: performs what the core asks of the disk,
+processes documents in between, sleeps until the core's next deadline or a signal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from types import FrameType
+
+from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
+from engine.drive import disk, documents
+from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
+from engine.protocols.diskqueue.driver import Command, Driver, Event
+from engine.protocols.diskqueue.operations import Process, Processed
+from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
+
+USAGE = 2  # exit status: wrong configuration
+
+
+def run_driver(config: DriverConfig) -> int:
+    """Drive until the source is done, the quit file appears or a signal comes.
+
+    Returns the exit status: 0 for done and quit, 128+n after signal n, 1 where a disk in trouble made it give up, 2
+    where it could not start, with the reason on stderr. Call it on the main thread of a process of its own.
+    """
+    config = replace(config, src=os.path.abspath(config.src), dst=os.path.abspath(config.dst))
+    try:
+        disk.check_queues(config.src, config.dst, config.number)
+        with disk.number_locks(config.src, config.dst, config.number) as locks:
+            work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks))
+            runner = _Runner(config, work)
+            with runner.signals():
+                code = runner.run()
+            if runner.holds:
+                for lock in locks:
+                    lock.release(remove=False)  # what it holds is to be recovered under its number
+            return code
+    except Refused as error:
+        _say(sys.stderr.fileno(), f"roundhouse drive: {error}")
+        return USAGE
+
+
+def load_config(path: str, work: str = "copy", log_file: str = "", keep_input: bool = True) -> DriverConfig:
+    """A driver's configuration from a parameter file of the original's kind; raises ``Refused``."""
+
+    def load(name: str) -> str:
+        with open(name, encoding="utf-8") as file:
+            return file.read()
+
+    try:
+        found = read_parameters(os.path.abspath(path), load)
+    except ParameterError as error:
+        raise Refused(str(error)) from error
+    for warning in found.warnings:
+        _say(sys.stderr.fileno(), f"roundhouse drive: {warning}")
+    return replace(driver_config(found.values, work, log_file), keep_input=keep_input)
+
+
+class _Runner:
+    def __init__(self, config: DriverConfig, work: documents.Work) -> None:
+        self._core = Driver(config, time.time() - time.monotonic())
+        self._work = work
+        self._signal = 0  # the newest
+        self._orders = 0  # signals that the core has not been told of
+        self._processing = False
+        self._told = 0
+        self._bell, self._rope = os.pipe()
+        self.holds = False  # ended with a document in its hands
+
+    @contextlib.contextmanager
+    def signals(self) -> Iterator[None]:
+        """Take SIGTERM and SIGINT as orders to leave, for as long as this lasts."""
+        os.set_blocking(self._rope, False)
+        former = signal.set_wakeup_fd(self._rope, warn_on_full_buffer=False)
+        handlers = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(former)
+            os.close(self._bell)
+            os.close(self._rope)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._signal = number
+        self._orders += 1
+        if self._processing and self._told + self._orders > 1:
+            self._processing = False
+            raise documents.Cancelled
+
+    def run(self) -> int:
+        """From the first event to the exit status."""
+        core = self._core
+        commands = core.handle(Started(), time.monotonic())
+        while True:
+            event: Event | None = None
+            for command in commands:
+                match command:
+                    case Exit(_, failed):
+                        self.holds = bool(core.snapshot(time.monotonic()).document)
+                        return 1 if failed else 128 + self._signal if self._signal else 0
+                    case Note(level, text, subject):
+                        self._tell(level, text, subject)
+                    case _:
+                        event = self._do(command) or event
+            commands = []
+            while self._orders:
+                self._orders -= 1
+                self._told += 1
+                commands += core.handle(Ordered(Leave()), time.monotonic())
+            commands += core.handle(event or self._sleep(), time.monotonic())
+
+    def _do(self, command: Command) -> Event | None:
+        match command:
+            case Start(_, body):
+                assert isinstance(body, Process)
+                return self._process(body)
+            case Cancel():
+                return None  # the signal that led to it has ended the document already
+            case Exit() | Note():
+                raise AssertionError(command)
+            case _:
+                return disk.perform(command)
+
+    def _process(self, body: Process) -> Processed:
+        try:
+            self._processing = True
+            result = Processed("cancelled")
+            if self._told + self._orders < 2:
+                result = documents.process(self._work, body)
+            self._processing = False
+        except documents.Cancelled:
+            result = Processed("cancelled")
+        return result
+
+    def _sleep(self) -> Woken:
+        """Until the core's next deadline, or a signal."""
+        seconds = min(max(0.0, self._core.wake_at() - time.monotonic()), 60.0)
+        if not self._orders:
+            ready, _, _ = select.select([self._bell], [], [], seconds)
+            if ready:
+                os.read(self._bell, 1024)
+        return Woken()
+
+    @staticmethod
+    def _tell(level: str, text: str, subject: bytes) -> None:
+        about = f"{subject.decode('utf-8', 'backslashreplace')}: " if subject else ""
+        _say(sys.stdout.fileno(), f"{time.strftime('%H:%M:%S')} {level} {about}{text}")
+
+
+def _say(descriptor: int, text: str) -> None:
+    """One line; a full disk under a log, or a closed terminal, must not stop a driver."""
+    shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    with contextlib.suppress(OSError):
+        os.write(descriptor, f"{shown}\n".encode("utf-8", "backslashreplace"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """What a watchdog starts."""
+    parser = argparse.ArgumentParser("queuedriver", description="One driver of disk queues.")
+    parser.add_argument("parameters", help="parameter file")
+    parser.add_argument("--work", default="copy", help="what to do with a document")
+    parser.add_argument("--log", default="", help="file that gets one line a document")
+    parser.add_argument("--discard", action="store_true", help="delete the input of a document that failed twice")
+    given = parser.parse_args(arguments)
+    try:
+        config = load_config(given.parameters, given.work, given.log, not given.discard)
+    except Refused as error:
+        _say(sys.stderr.fileno(), f"roundhouse drive: {error}")
+        return USAGE
+    return run_driver(config)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""The driver processes of a pipeline: started, adopted, told, counted out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import engine
+from engine.drive.pipelineview import Sight
+from engine.drive.queuesight import driver_process, tail_of, times_of
+from engine.protocols.diskqueue.config import DriverConfig, parameter_file
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import Stage, queue_folder, source, worker_folder
+from engine.protocols.diskqueue.watchdog import Ended, Found
+
+OUTPUT_MOST = 1024 * 1024  # bytes of a driver's out.txt; then it starts anew beside its old end
+
+
+class DriverProcesses:
+    """Those that this watchdog started, and those that it found alive."""
+
+    def __init__(self, root: str, stages: tuple[Stage, ...], options: Options, sight: Sight) -> None:
+        self._root = root
+        self._stages = stages
+        self._options = options
+        self._sight = sight
+        self._children: dict[str, subprocess.Popen[bytes] | None] = {}  # None: not started by this process
+        self._stage_of: dict[str, str] = {}
+
+    def spawn(self, stage: str, number: str) -> list[Ended]:
+        """Start one; an ``Ended`` at once where the system refuses."""
+        index = [known.name for known in self._stages].index(stage)
+        folder = worker_folder(self._root, number)
+        words = [sys.executable, "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
+        words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
+        words += [] if self._options.keep_input else ["--discard"]
+        home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
+        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH", ""))))
+        try:
+            os.mkdir(folder)
+            with open(f"{folder}/worker.par", "w", encoding="utf-8") as out:
+                out.write(parameter_file(self._config(index, number)))
+            with open(f"{folder}/out.txt", "ab") as output:
+                child = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # a ^C in the terminal is the watchdog's business
+                    env={**os.environ, "PYTHONPATH": path},
+                )
+            self._children[number], self._stage_of[number] = child, stage
+            with open(f"{folder}/pid", "w", encoding="ascii") as out:
+                out.write(f"{child.pid}\n")
+        except OSError as error:
+            if number not in self._children:
+                return [Ended(number, 1, False, 0, str(error))]
+            self.kill(number)  # without its pid on disk no later watchdog would find it
+        return []
+
+    def _config(self, index: int, number: str) -> DriverConfig:
+        folder = worker_folder(self._root, number)
+        last = index == len(self._stages) - 1  # nobody empties the last queue, so it has no limit
+        return DriverConfig(
+            queue_folder(self._root, source(self._stages, index)),
+            queue_folder(self._root, self._stages[index].name),
+            number,
+            max_files=0 if last else self._options.max_files,
+            max_bytes=0 if last else self._options.max_bytes,
+            timer_file=f"{folder}/times",
+            quit_file=f"{folder}/quit",
+        )
+
+    def adopt(self) -> list[Found]:
+        """Drivers that an earlier watchdog started and that still live."""
+        found: list[Found] = []
+        for number in self.living():
+            stage = self._sight.stage_of(number)
+            if stage and number not in self._children:
+                self._children[number], self._stage_of[number] = None, stage
+            found.append(Found(number, stage))
+        return found
+
+    def ends(self) -> Iterator[Ended]:
+        """Those that have ended since the last time."""
+        for number, child in list(self._children.items()):
+            code = child.poll() if child is not None else None
+            if code is None and (child is not None or driver_process(self._root, number)):
+                continue
+            del self._children[number]
+            times = times_of(self._root, number)
+            lines = tail_of(f"{worker_folder(self._root, number)}/out.txt", 1000).strip().splitlines()
+            self._sight.bury(self._stage_of.pop(number), number, times)
+            yield Ended(number, code, times is not None, times.docs if times else 0, lines[-1][:300] if lines else "")
+
+    def running(self) -> dict[str, tuple[str, int]]:
+        """Number → stage and pid, of those that are started or adopted and have not been seen to end."""
+        return {
+            number: (self._stage_of[number], child.pid if child is not None else driver_process(self._root, number))
+            for number, child in self._children.items()
+        }
+
+    def living(self) -> list[str]:
+        """The numbers of all drivers under the root that live, whoever started them."""
+        return [number for number in self._sight.numbers() if driver_process(self._root, number)]
+
+    def quit(self, number: str) -> None:
+        """The quit file, which any driver obeys, and the signal, which wakes ours."""
+        with contextlib.suppress(OSError):
+            open(f"{worker_folder(self._root, number)}/quit", "ab").close()
+        self._send(number, signal.SIGTERM)
+
+    def kill(self, number: str) -> None:
+        """SIGKILL."""
+        self._send(number, signal.SIGKILL)
+
+    def trim(self) -> None:
+        """Keep what drivers print within bounds."""
+        for number in self._children:
+            path = f"{worker_folder(self._root, number)}/out.txt"
+            with contextlib.suppress(OSError):
+                if os.stat(path).st_size > OUTPUT_MOST:
+                    shutil.copyfile(path, f"{path}.old")
+                    os.truncate(path, 0)
+
+    def _send(self, number: str, what: signal.Signals) -> None:
+        child = self._children.get(number)
+        if child is not None:
+            child.send_signal(what)
+        elif pid := driver_process(self._root, number):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, what)

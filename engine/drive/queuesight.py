@@ -1,0 +1,155 @@
+"""What can be seen of a pipeline from outside its drivers: folders, logs, timer files, processes.
+
+The rules of this file:
+
+- A look costs little however much there is: a folder that has not changed is not read again, one that takes long is
+  read less often, a log is read from where the last look ended, and no file of a queue is opened.
+- It reads only; so a screen, ``show`` and the watchdog may look at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from typing import NamedTuple
+
+import psutil
+
+from engine.drive.disk import STILL_NS
+from engine.protocols.diskqueue.config import Times, read_times
+from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, Survey, log_line, survey, worker_folder
+
+SHARE = 0.1  # of the time may be spent with reading one folder
+DOCUMENTS = 500  # newest that are kept in sight
+READ_MOST = 256 * 1024  # bytes of one log in one look
+
+
+class QueueSight:
+    """Counts the items of one queue by state."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._seen = Survey(Counts(), (), ())
+        self._settled = -1  # the folder's time of change that ``_seen`` shows for certain
+        self._not_before = 0.0
+
+    def look(self, fresh: bool = False) -> Survey:
+        """The newest survey; at most ten times as old as it takes to make one, or made now if ``fresh``."""
+        now = time.monotonic()
+        if not fresh and now < self._not_before:
+            return self._seen
+        began = time.time_ns()
+        try:
+            changed = os.stat(self.folder).st_mtime_ns
+            if changed == self._settled:
+                return self._seen
+            with os.scandir(self.folder) as found:
+                self._seen = survey(entry.name for entry in found)
+        except FileNotFoundError:
+            self._seen, changed = Survey(Counts(), (), ()), -1
+        self._settled = changed if began - changed > STILL_NS else -1
+        spent = time.monotonic() - now
+        self._not_before = now + spent + (spent / SHARE if spent > 0.005 else 0.0)
+        return self._seen
+
+
+class LogSight:
+    """Follows the logs of many drivers; keeps the newest documents."""
+
+    def __init__(self) -> None:
+        self.documents: deque[DocumentRow] = deque(maxlen=DOCUMENTS)
+        self._places: dict[str, tuple[int, int, float]] = {}  # path → inode, offset, time of the newest line
+
+    def look(self, root: str, stage: str, number: str) -> None:
+        """Read what one driver has logged since the last look."""
+        path = f"{worker_folder(root, number)}/documents"
+        try:
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                inode, offset, newest = self._places.get(path, (0, 0, 0.0))
+                if inode != status.st_ino:
+                    offset = 0  # a new log, or one that has forgotten its older half: some of it was seen
+                offset = max(offset, status.st_size - READ_MOST)
+                file.seek(offset)
+                data = file.read(READ_MOST)
+        except FileNotFoundError:
+            return
+        whole = data.rfind(b"\n") + 1
+        for line in data[:whole].decode("utf-8", "surrogateescape").split("\n"):
+            row = log_line(line, stage, number)
+            if row is not None and (row.at > newest or inode == status.st_ino):
+                self.documents.append(row)
+                newest = row.at
+        self._places[path] = (status.st_ino, offset + whole, newest)
+
+    def forget(self, root: str, number: str) -> None:
+        """A driver's folder is gone."""
+        self._places.pop(f"{worker_folder(root, number)}/documents", None)
+
+
+class ProcessUse(NamedTuple):
+    """What a process uses."""
+
+    memory: int  # bytes, resident
+    cpu: float  # per cent of one core since the last look
+
+
+class ProcessSight:
+    """Memory and CPU of driver processes."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, psutil.Process] = {}
+
+    def look(self, pid: int) -> ProcessUse:
+        """Zeros for a process that is no more."""
+        try:
+            process = self._known.get(pid)
+            if process is None or not process.is_running():
+                process = self._known[pid] = psutil.Process(pid)
+            with process.oneshot():
+                return ProcessUse(process.memory_info().rss, process.cpu_percent())
+        except psutil.Error:
+            self._known.pop(pid, None)
+            return ProcessUse(0, 0.0)
+
+
+def times_of(root: str, number: str) -> Times | None:
+    """A driver's timer file; None before its first."""
+    try:
+        with open(f"{worker_folder(root, number)}/times", encoding="ascii", errors="replace") as file:
+            return read_times(file.read(1000))
+    except OSError:
+        return None
+
+
+def tail_of(path: str, size: int = 4096) -> str:
+    """The end of a text file, from the beginning of a line; empty where there is none."""
+    try:
+        with open(path, "rb") as file:
+            whole = os.fstat(file.fileno()).st_size
+            file.seek(max(0, whole - size))
+            data = file.read(size)
+    except OSError:
+        return ""
+    if whole > size:
+        data = data.partition(b"\n")[2]
+    return data.decode("utf-8", "replace")
+
+
+def driver_process(root: str, number: str) -> int:
+    """The pid of the living process that runs this driver, 0 for none.
+
+    A pid alone proves nothing, for pids are used again: its command line must name the driver's parameter file.
+    """
+    folder = worker_folder(root, number)
+    text = tail_of(f"{folder}/pid", 32).strip()
+    if not text.isascii() or not text.isdigit():
+        return 0
+    try:
+        process = psutil.Process(int(text))
+        if f"{folder}/worker.par" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+            return int(text)
+    except (psutil.Error, OverflowError):
+        return 0
+    return 0

@@ -1,0 +1,1 @@
+"""Disk queues (seed 003): documents as files, states as names, locks as renames."""

@@ -1,0 +1,406 @@
+"""One driver: takes a document at a time from a queue, has it processed, publishes the result.
+
+The rules of this file:
+
+- The driver's whole life is one procedure (``_life``) that reads from top to bottom. It yields a disk operation, a
+  ``Wait`` or a ``Process`` at a time; ``handle`` turns each into a command and sends it the answer.
+- Nothing is in flight but that one thing, so a driver that dies has done a prefix of its procedure.
+- Trouble with the disk (full, permission, a broken device) is nobody's failure: the same operation is asked for again
+  after a while, with one alarm at its beginning and one note at its end.
+- The end: ``done`` in the source and nothing left in it; the quit file; an order to leave.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from typing import Literal, NamedTuple
+
+from engine.core import NEVER, Cancel, Exit, Leave, Level, Note, Ordered, Start, Started, Woken
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue import transitions as move
+from engine.protocols.diskqueue.config import DriverConfig, Times
+from engine.protocols.diskqueue.operations import (
+    TROUBLE,
+    Done,
+    Exists,
+    List,
+    Log,
+    Operation,
+    Process,
+    Processed,
+    Remove,
+    Steps,
+    Touch,
+    WriteOut,
+)
+
+IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing
+IDLE_STEP = 0.100  # added with every idle pass
+IDLE_MOST = 5.0
+LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked through
+TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
+TROUBLE_MOST = 5.0
+
+
+# ---- events and commands beside the contract's ---------------------------------------------------------------------
+
+
+Event = Started | Woken | Done | Processed | Ordered
+Command = Operation | Start | Cancel | Note | Exit
+
+
+Phase = Literal["starting", "taking", "idle", "blocked", "working", "publishing", "failing", "troubled", "ended"]
+"""idle: nothing to take · blocked: the destination is full · troubled: the disk refuses."""
+
+
+class _Wait(NamedTuple):
+    seconds: float
+    phase: Phase
+
+
+_Life = Generator[Operation | _Wait | Process, Done, None]
+
+_NOTHING = Done(Exists("", ""))  # what a ``_Wait`` or a ``Process`` is answered with; nobody looks at it
+
+
+class DriverView(NamedTuple):
+    """A driver's own picture of itself."""
+
+    at: float
+    number: str
+    phase: Phase
+    document: str  # in its hands, "" for none
+    attempt: int
+    times: Times
+    published: int
+    failed: int  # attempts
+    given_up: int
+    lost: int  # races for a document
+    trouble: str
+
+
+class Driver:
+    """The core of one driver; ``engine.drive.queuedriver`` and the simulator run it.
+
+    ``epoch`` is what to add to ``now`` for wall-clock seconds since 1970; records and logs carry those.
+    """
+
+    def __init__(self, config: DriverConfig, epoch: float = 0.0) -> None:
+        self.config = config
+        self._epoch = epoch
+        self._now = 0.0
+        self._since: float | None = None  # up to when the time is accounted for
+        self._phase: Phase = "starting"
+        self._spent = {"work": 0.0, "wait": 0.0, "block": 0.0, "overhead": 0.0}
+        self._held: move.Held | None = None
+        self._agenda: deque[names.Item] = deque()
+        self._listed = move.agenda(())
+        self._listed_at = -NEVER
+        self._still = False  # the newest listing was of a folder in which nothing moved
+        self._outcome = Processed("failed")
+        self._published = self._failed = self._given_up = self._lost = 0
+        self._orders = 0  # to leave
+        self._asked: Operation | None = None  # what the disk was asked for and has not answered
+        self._trouble = ""  # why an operation is being repeated
+        self._blocked = ""  # why a document is being repeated
+        self._pause = TROUBLE_FIRST
+        self._quiet = False  # a log or timer file that cannot be written is told of once
+        self._wake = NEVER
+        self._out: list[Command] = []
+        self._said: set[str] = set()
+        self._life = self._live()
+
+    # ---- the contract ----------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event at monotonic ``now``; the last command is the one thing to do next, if any."""
+        self._out = []
+        self._clock(now)
+        if self._phase == "ended":
+            return []
+        match event:
+            case Started():
+                self._step(None)
+            case Woken() if now < self._wake:
+                pass
+            case Woken() if self._asked is not None:
+                self._wake = NEVER
+                self._out.append(self._asked)
+            case Woken():
+                self._wake = NEVER
+                self._step(_NOTHING)
+            case Done():
+                self._answer(event, now)
+            case Processed():
+                self._outcome = event
+                self._step(_NOTHING)
+            case Ordered(Leave()):
+                self._leave()
+            case Ordered():
+                raise TypeError(f"a driver takes no such order: {event.order!r}")
+        return self._out
+
+    def wake_at(self) -> float:
+        """The next deadline in monotonic seconds."""
+        return self._wake
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        assert (self._held is None) or self._held.attempt in (1, move.ATTEMPTS)
+        assert self._published >= 0 and self._given_up <= self._failed
+        if self._phase in ("working", "publishing", "failing"):
+            assert self._held is not None
+        if self._phase in ("idle", "blocked", "ended"):
+            assert self._held is None or self._phase == "blocked"
+        assert self._orders in (0, 1, 2)
+
+    def snapshot(self, now: float) -> DriverView:
+        """What an operator sees."""
+        held = self._held
+        return DriverView(
+            now,
+            self.config.number,
+            "troubled" if self._trouble or self._blocked else self._phase,
+            held.id if held else "",
+            held.attempt if held else 0,
+            self._times(),
+            self._published,
+            self._failed,
+            self._given_up,
+            self._lost,
+            self._trouble or self._blocked,
+        )
+
+    # ---- from answer to next command -------------------------------------------------------------------------------
+
+    def _step(self, answer: Done | None) -> None:
+        """Send the procedure its answer and turn what it wants next into a command."""
+        self._asked = None
+        try:
+            wanted = next(self._life) if answer is None else self._life.send(answer)
+        except StopIteration:
+            self._enter("ended")
+            return
+        match wanted:
+            case _Wait(seconds, phase):
+                self._enter(phase)
+                self._wake = self._now + seconds
+            case Process():
+                self._enter("working")
+                self._out.append(Start(wanted.id, wanted))
+            case _:
+                self._asked = wanted
+                self._out.append(wanted)
+
+    def _answer(self, answer: Done, now: float) -> None:
+        if answer.operation != self._asked:
+            raise AssertionError(f"an answer to what was not asked: {answer.operation}")
+        if answer.error in TROUBLE:
+            if isinstance(answer.operation, WriteOut | Log):
+                # What only tells about the work must not hold it up.
+                if not self._quiet:
+                    self._note("warn", f"cannot write {answer.operation.path}: {answer.text}")
+                self._quiet = True
+            else:
+                self._suffer(answer, now)
+                return
+        elif self._trouble:
+            self._note("good", f"goes on after: {self._trouble}")
+            self._trouble = ""
+            self._pause = TROUBLE_FIRST
+        self._step(answer)
+
+    def _suffer(self, answer: Done, now: float) -> None:
+        """The disk refuses: say so once, ask again later, and give up only when told twice to leave."""
+        if not self._trouble:
+            self._trouble = f"{answer.error}: {answer.text}"
+            self._note("bad", f"paused, {self._trouble}")
+        if self._orders > 1 or (self._orders and self._held is None):
+            self._life.close()
+            self._exit(f"left while {self._trouble}", failed=True)
+            return
+        self._wake = now + self._pause
+        self._pause = min(self._pause * 2, TROUBLE_MOST)
+
+    def _leave(self) -> None:
+        """The first order: finish the item at hand. The second: give it back (ruling 7)."""
+        self._orders = min(self._orders + 1, 2)
+        if self._phase == "working" and self._orders > 1 and self._held is not None:
+            self._out.append(Cancel(self._held.id))
+        elif self._wake != NEVER:
+            self._wake = self._now  # no reason to sleep any longer
+
+    # ---- the procedure ---------------------------------------------------------------------------------------------
+
+    def _live(self) -> _Life:
+        """A driver's life."""
+        config = self.config
+        settled = yield from move.recover(config.src, config.dst, config.number, config.keep_input, self._wall())
+        for id, outcome in settled:
+            self._note("warn", f"left over from a driver {config.number} that died: {outcome}", id)
+        yield from self._save()  # its first appearance says that the driver has started
+        idle = IDLE_FIRST
+        while not (reason := (yield from self._why_end())):
+            full = yield from self._full()
+            if not full and (yield from self._take()):
+                idle = IDLE_FIRST
+                yield from self._work()
+            elif not self._finished():
+                yield _Wait(idle, "blocked" if full else "idle")
+                idle = min(idle + IDLE_STEP, IDLE_MOST)
+            self._enter("taking")
+            yield from self._save()
+        self._exit(reason)
+
+    def _why_end(self) -> Steps[str]:
+        """The reason to end now, or the empty string."""
+        if self._orders:
+            return "told to leave"
+        if self._finished():
+            yield Touch(self.config.dst, names.DONE)
+            return "done"
+        if self.config.quit_file:
+            folder, _, name = self.config.quit_file.rpartition("/")
+            if not (yield Exists(folder, name)).error:
+                return "quit file"
+        return ""
+
+    def _finished(self) -> bool:
+        """Whether the newest listing proves that the source is done: the file is there and nothing is left.
+
+        A folder in which names change while it is read may show an item under none of its names, so only a listing
+        of a folder that kept still counts.
+        """
+        return self._listed.done and not self._listed.live and self._still
+
+    def _full(self) -> Steps[bool]:
+        """Whether the destination has no room. Costs nothing where there is no limit."""
+        config = self.config
+        if not config.max_files and not config.max_bytes:
+            return False
+        files, size = move.fullness((yield List(config.dst)).entries)
+        return 0 < config.max_files <= files or 0 < config.max_bytes <= size
+
+    def _take(self) -> Steps[bool]:
+        """Lock the next document; False where there is none."""
+        config = self.config
+        fresh = False
+        while True:
+            if not self._agenda or self._now - self._listed_at > LISTING_LIFE:
+                if fresh:
+                    return False
+                answer = yield List(config.src)
+                fresh = True
+                self._listed, self._still, self._listed_at = move.agenda(answer.entries), answer.still, self._now
+                self._agenda = deque(self._listed.takeable)
+                self._tell_strange()
+                if not self._agenda:
+                    return False
+            item = self._agenda.popleft()
+            name = names.ready(item.id) if item.state == "ready" else names.failed(item.id)
+            held = move.Held(config.src, config.dst, item.id, config.number, 1 if item.state == "ready" else 2)
+            leftovers = self._listed.leftovers.get(item.id, frozenset())
+            if item.state == "ready" and item.id in self._listed.recorded:
+                leftovers |= {names.attempts(item.id)}
+            error = yield from move.take(held, name, leftovers, self._wall())
+            if not error:
+                self._held = held
+                return True
+            self._lost += 1
+            if error == "exists":
+                self._note("bad", f"somebody else works under number {config.number}", item.id)
+
+    def _work(self) -> _Life:
+        """Have the document in hand processed, and settle it."""
+        held = self._held
+        assert held is not None
+        began = self._now
+        input = f"{held.src}/{names.working(held.id, held.number)}"
+        output = f"{held.dst}/{names.writing(held.id, held.number)}"
+        while True:
+            yield Process(held.id, held.attempt, input, output)
+            outcome, text = self._outcome
+            if outcome == "done":
+                self._enter("publishing")
+                text = yield from move.publish(held)
+                if text:
+                    outcome = "failed"
+            if outcome != "blocked":
+                break
+            # A full disk says nothing about the document: no attempt is used up.
+            yield Remove(held.dst, names.writing(held.id, held.number))
+            if not self._blocked:
+                self._note("bad", f"paused, {text}", held.id)
+            self._blocked = text
+            if not self._orders:
+                yield _Wait(TROUBLE_MOST, "blocked")
+            if self._orders:
+                outcome = "cancelled"
+                break
+        if self._blocked and outcome == "done":
+            self._note("good", f"goes on after: {self._blocked}", held.id)
+        self._blocked = ""
+        yield from self._settle(held, outcome, text, (self._now - began) * 1000)
+
+    def _settle(self, held: move.Held, outcome: str, text: str, ms: float) -> Steps[None]:
+        """Give the processed document its next name and write its line in the log."""
+        settled: move.Settled = "published"
+        if outcome == "done":
+            self._published += 1
+        else:
+            self._enter("failing")
+            if outcome == "cancelled":
+                settled = yield from move.give_back(held, self.config.keep_input, self._wall())
+                self._note("info", "given back", held.id)
+            else:
+                self._failed += 1
+                settled = yield from move.fail(held, text, self.config.keep_input, self._wall())
+                self._given_up += settled == "failed_twice"
+                self._note("bad" if settled == "failed_twice" else "warn", f"{settled}: {text}", held.id)
+        self._held = None
+        if self.config.log_file:
+            reason = " ".join(text.split())[:500]
+            yield Log(
+                self.config.log_file, f"{self._wall():.3f}\t{settled}\t{held.attempt}\t{ms:.0f}\t{held.id}\t{reason}"
+            )
+
+    def _save(self) -> Steps[None]:
+        if self.config.timer_file:
+            yield WriteOut(self.config.timer_file, self._times().text())
+
+    # ---- small things ----------------------------------------------------------------------------------------------
+
+    def _wall(self) -> float:
+        return self._epoch + self._now
+
+    def _clock(self, now: float) -> None:
+        """Put the time since the last event on the account of the phase that it passed in."""
+        account = {"working": "work", "idle": "wait", "blocked": "block"}.get(self._phase, "overhead")
+        if self._trouble:
+            account = "block"
+        self._spent[account] += now - (now if self._since is None else self._since)
+        self._since = self._now = now
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+
+    def _times(self) -> Times:
+        spent = self._spent
+        docs = self._published + self._failed
+        return Times(spent["work"], spent["wait"], spent["block"], spent["overhead"], docs)
+
+    def _tell_strange(self) -> None:
+        """Say once what lies in the queue under a name that nobody will take."""
+        for name, reason in self._listed.strange:
+            if name not in self._said and len(self._said) < 1000:
+                self._said.add(name)
+                self._note("warn", f"not a document: {reason}", name)
+
+    def _note(self, level: Level, text: str, subject: str = "") -> None:
+        self._out.append(Note(level, text, subject.encode("utf-8", "surrogateescape")))
+
+    def _exit(self, reason: str, failed: bool = False) -> None:
+        self._enter("ended")
+        self._wake = NEVER
+        self._out.append(Exit(reason, failed))

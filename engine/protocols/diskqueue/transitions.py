@@ -1,0 +1,295 @@
+"""How an item changes its name: taken, published, failed, given back, recovered.
+
+The rules of this file:
+
+- At every moment a document has exactly one name that somebody will act on. The order of the steps sees to it, so a
+  driver may die after any of them.
+- A document counts as published from the moment its ``publishing`` file exists: the output is complete and on the
+  disk by then, and whoever comes after a crash completes the renaming instead of repeating the work.
+- Failures are written down before the name changes (ruling 1): a record line says which attempt began, and which
+  failed. A document that never failed has no record.
+- Whoever recovers a driver's items holds that driver's locks (ruling 5).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.operations import (
+    Append,
+    Entry,
+    Error,
+    Exists,
+    List,
+    Read,
+    Remove,
+    Rename,
+    Steps,
+    Sync,
+    Take,
+    Touch,
+)
+
+ATTEMPTS = 2  # the seed: tried again once, then given up
+_TRIES = 10  # to publish under a name that others keep creating
+_REASON = 500  # characters of an error text that a record keeps
+
+Settled = Literal["published", "failed", "failed_twice", "returned"]
+
+
+class Held(NamedTuple):
+    """One document in a driver's hands."""
+
+    src: str  # folder
+    dst: str  # folder
+    id: str
+    number: str  # of the driver
+    attempt: int  # 1 or 2
+
+
+# ---- records ------------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """One line of a record of attempts."""
+
+    what: str  # begin, fail, back
+    attempt: int
+    number: str  # of the driver
+    at: float  # wall clock, seconds since the epoch
+    reason: str
+
+
+def line(what: str, held: Held, at: float, reason: str = "") -> str:
+    """A record line, tab-separated: what, attempt, driver, time, reason."""
+    return f"{what}\t{held.attempt}\t{held.number}\t{at:.3f}\t{' '.join(reason.split())[:_REASON]}"
+
+
+def read_record(text: str) -> list[Line]:
+    """The lines of a record; what is torn or foreign is passed over."""
+    found: list[Line] = []
+    for raw in text.splitlines():
+        fields = raw.split("\t")
+        if len(fields) != 5 or fields[0] not in ("begin", "fail", "back") or not names.number(fields[2]):
+            continue
+        if fields[1] not in ("1", "2"):
+            continue
+        try:
+            at = float(fields[3])
+        except ValueError:
+            continue
+        found.append(Line(fields[0], int(fields[1]), fields[2], at, fields[4]))
+    return found
+
+
+def in_hand(record: list[Line], number: str) -> tuple[int, bool]:
+    """Which attempt a dead driver was at, and whether its failure is already on record."""
+    own = [entry for entry in record if entry.number == number]
+    if own and own[-1].what == "begin":
+        return own[-1].attempt, False
+    if own and own[-1].what == "fail":
+        return own[-1].attempt, True
+    # It took a document that had failed before, and died before it began; or it was about to give it back.
+    return 1, any(entry.what in ("fail", "back") for entry in record)
+
+
+# ---- one document -------------------------------------------------------------------------------------------------
+
+
+def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[Error]:
+    """Lock ``name`` for this driver; ``gone`` for the loser of the race. Row 1 of the table.
+
+    ``leftovers`` are the names beside it that belong to an earlier document of the same id, which this one replaces.
+    """
+    answer = yield Take(held.src, name, names.working(held.id, held.number))
+    if answer.error:
+        return answer.error
+    for leftover in sorted(leftovers):
+        yield Remove(held.src, leftover)
+    if held.attempt > 1:
+        yield Append(held.src, names.attempts(held.id), line("begin", held, at))
+    return ""
+
+
+def publish(held: Held) -> Steps[str]:
+    """Publish the written output; the reason why not, or the empty string. Row 2 of the table."""
+    answer = yield Sync(held.dst, names.writing(held.id, held.number))
+    if answer.error == "gone":
+        return "wrote no output"
+    yield Append(held.src, names.publishing(held.id, held.number), held.dst)
+    return (yield from complete(held))
+
+
+def complete(held: Held) -> Steps[str]:
+    """Rename the complete output to its final name, then let go of the input; also after a crash in between."""
+    written = names.writing(held.id, held.number)
+    answer = yield Exists(held.dst, written)
+    tries = 0
+    while not answer.error:
+        # The seed deletes what has this name; renaming over it would do so as well, and hide a second driver.
+        yield Remove(held.dst, held.id)
+        yield Remove(held.dst, names.ready(held.id))
+        answer = yield Rename(held.dst, written, names.ready(held.id))
+        if not answer.error:
+            yield Sync(held.dst)
+            break
+        tries += 1
+        if tries == _TRIES:
+            yield Remove(held.src, names.publishing(held.id, held.number))
+            return f"{names.ready(held.id)} is in the way"
+    yield Remove(held.src, names.working(held.id, held.number))
+    if held.attempt > 1:
+        yield Remove(held.src, names.attempts(held.id))
+    yield Remove(held.src, names.publishing(held.id, held.number))
+    return ""
+
+
+def fail(held: Held, reason: str, keep: bool, at: float) -> Steps[Settled]:
+    """This attempt failed. Rows 3 and 4 of the table."""
+    yield Remove(held.dst, names.writing(held.id, held.number))
+    yield Append(held.src, names.attempts(held.id), line("fail", held, at, reason))
+    return (yield from settle(held, keep))
+
+
+def settle(held: Held, keep: bool) -> Steps[Settled]:
+    """Rename an input whose failure is on record: to be tried again, or given up."""
+    locked = names.working(held.id, held.number)
+    if held.attempt < ATTEMPTS:
+        answer = yield Rename(held.src, locked, names.failed(held.id))
+        if answer.error != "exists":
+            return "failed"
+        # Another document of this id waits there already, and two cannot wait under one name.
+    yield Touch(held.src, names.failed_twice(held.id))
+    if not keep:
+        yield Remove(held.src, locked)
+        return "failed_twice"
+    answer = yield Rename(held.src, locked, names.kept(held.id))
+    if answer.error == "exists":
+        yield Remove(held.src, names.kept(held.id))
+        yield Rename(held.src, locked, names.kept(held.id))
+    return "failed_twice"
+
+
+def give_back(held: Held, keep: bool, at: float) -> Steps[Settled]:
+    """Return an input that nothing was wrong with under the name it had (ruling 7); no attempt is used up."""
+    yield Remove(held.dst, names.writing(held.id, held.number))
+    if held.attempt > 1:
+        yield Append(held.src, names.attempts(held.id), line("back", held, at))
+    former = names.ready(held.id) if held.attempt == 1 else names.failed(held.id)
+    answer = yield Rename(held.src, names.working(held.id, held.number), former)
+    if answer.error == "exists":
+        return (yield from settle(held._replace(attempt=1), keep))
+    return "returned"
+
+
+# ---- what a dead driver left --------------------------------------------------------------------------------------
+
+
+def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[list[tuple[str, Settled]]]:
+    """Settle everything that driver ``number`` left between two queues; the caller holds both of its locks.
+
+    A crash counts as a failure (ruling 1). Safe to repeat: a recoverer may die as well.
+    """
+    settled: list[tuple[str, Settled]] = []
+    found = {entry.name for entry in (yield List(src)).entries}
+    for name in sorted(found):
+        id = names.published_by(name, number)
+        if id is None or names.why_not(id):
+            continue
+        whither = (yield Read(src, name)).text.partition("\n")[0]
+        if names.working(id, number) in found:
+            # Attempt 2 stands for "there may be a record".
+            if not (yield from complete(Held(src, whither or dst, id, number, ATTEMPTS))):
+                settled.append((id, "published"))
+                found.discard(names.working(id, number))
+        elif not found & {names.ready(id), names.failed(id)}:
+            yield Remove(src, names.attempts(id))
+        yield Remove(src, names.publishing(id, number))
+    for name in sorted(found):
+        item = names.parse(name)
+        if not isinstance(item, names.Item) or item.state != "working" or item.number != number:
+            continue
+        record = read_record((yield Read(src, names.attempts(item.id))).text)
+        attempt, known = in_hand(record, number)
+        held = Held(src, dst, item.id, number, attempt)
+        if known:
+            outcome = yield from settle(held, keep)
+        else:
+            outcome = yield from fail(held, f"driver {number} died", keep, at)
+        settled.append((item.id, outcome))
+    for name in sorted(entry.name for entry in (yield List(dst)).entries):
+        item = names.parse(name)
+        if isinstance(item, names.Item) and item.state == "writing" and item.number == number:
+            yield Remove(dst, name)
+    return settled
+
+
+def retry(folder: str, id: str) -> Steps[str]:
+    """An operator gives a document that was given up two fresh attempts; the reason why not, or the empty string."""
+    if reason := names.why_not(id):
+        return reason
+    answer = yield Rename(folder, names.kept(id), names.ready(id))
+    if answer.error == "gone":
+        return "its input was not kept"
+    if answer.error == "exists":
+        return f"{names.ready(id)} waits already"
+    yield Remove(folder, names.attempts(id))
+    yield Remove(folder, names.failed_twice(id))
+    return ""
+
+
+# ---- what a folder shows ------------------------------------------------------------------------------------------
+
+
+class Agenda(NamedTuple):
+    """What one listing of a queue means to a driver that takes from it."""
+
+    takeable: tuple[names.Item, ...]  # ready before failed, oldest first by time then name (ruling 2)
+    leftovers: dict[str, frozenset[str]]  # id → names of an earlier document that was given up
+    recorded: frozenset[str]  # ids that have a record of attempts
+    strange: tuple[tuple[str, str], ...]  # names that claim to be items, and why they are none
+    live: int  # ready, working, writing and failed items of all drivers
+    done: bool  # nothing more will come
+
+
+def agenda(entries: tuple[Entry, ...]) -> Agenda:
+    """Read one listing."""
+    order: list[tuple[bool, int, str, names.Item]] = []
+    leftovers: dict[str, set[str]] = {}
+    recorded: set[str] = set()
+    strange: list[tuple[str, str]] = []
+    live, done = 0, False
+    for entry in entries:
+        item = names.parse(entry.name)
+        if item is None:
+            done = done or entry.name == names.DONE
+            if (id := names.record_of(entry.name)) is not None:
+                recorded.add(id)
+        elif isinstance(item, str):
+            strange.append((entry.name, item))
+        else:
+            live += item.live
+            if item.state in ("ready", "failed"):
+                order.append((item.state == "failed", entry.mtime_ns, entry.name, item))
+            elif item.state in ("failed_twice", "kept"):
+                leftovers.setdefault(item.id, set()).add(entry.name)
+    return Agenda(
+        tuple(item for *_, item in sorted(order)),
+        {id: frozenset(found) for id, found in leftovers.items()},
+        frozenset(recorded),
+        tuple(sorted(strange)),
+        live,
+        done,
+    )
+
+
+def fullness(entries: tuple[Entry, ...]) -> tuple[int, int]:
+    """Files and bytes that wait in a destination: ready, writing and failed, as the original counts them."""
+    files = size = 0
+    for entry in entries:
+        item = names.parse(entry.name)
+        if isinstance(item, names.Item) and item.state in ("ready", "writing", "failed"):
+            files += 1
+            size += entry.size
+    return files, size

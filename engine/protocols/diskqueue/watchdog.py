@@ -1,0 +1,378 @@
+"""Keeps every stage at its number of drivers, and what a dead driver held in play.
+
+The rules of this file:
+
+- What is wanted is compared with what is there after every look; starting and ending drivers follows from that alone.
+- A driver that dies is replaced at once if it had done something, otherwise after a pause that doubles.
+- A driver that ends with an error before it has started (no timer file yet) stops its stage with the reason. One that
+  was killed that early says less: only several in a row stop the stage.
+- Every driver that did not end by itself is recovered from: its document counts as failed (ruling 1).
+- Numbers are never used twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.core import NEVER, Exit, Leave, Note, Ordered, Started, Woken
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import Stage, StageState
+
+# ---- events -------------------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """A driver that runs already: from a watchdog before this one."""
+
+    number: str
+    stage: str
+
+
+class Ended(NamedTuple):
+    """A driver is no more. ``code``: its exit status, negative for a signal, None where that cannot be known."""
+
+    number: str
+    code: int | None
+    started: bool  # it had written its timer file
+    docs: int  # attempts that it made
+    last: str  # line of its output
+
+
+class Looked(NamedTuple):
+    """What a look at the queues found."""
+
+    done: frozenset[str]  # stages with nothing left and nothing to come
+    holders: tuple[tuple[str, str], ...]  # (stage, number) of every lock on a document
+
+
+class Recovered(NamedTuple):
+    """The answer to ``Recover``: how many documents were settled, or why that was not possible."""
+
+    stage: str
+    number: str
+    documents: int
+    error: str = ""
+
+
+Event = Started | Woken | Found | Ended | Looked | Recovered | Ordered
+
+# ---- orders -------------------------------------------------------------------------------------------------------
+
+
+class SetWorkers(NamedTuple):
+    """Change how many drivers a stage has; also sets a stopped stage going again."""
+
+    stage: str
+    workers: int
+
+
+class PauseStage(NamedTuple):
+    """Let its drivers finish their documents and leave; start none."""
+
+    stage: str
+
+
+class ResumeStage(NamedTuple):
+    """Start drivers again, also after the stage was stopped by an error."""
+
+    stage: str
+
+
+class KillDriver(NamedTuple):
+    """Kill one driver now; it is replaced, and its document counts as failed."""
+
+    number: str
+
+
+class Abort(NamedTuple):
+    """Kill every driver now and end."""
+
+
+# ---- commands -----------------------------------------------------------------------------------------------------
+
+
+class Spawn(NamedTuple):
+    """Start a driver; ``Ended`` follows exactly once, also where it could not be started."""
+
+    stage: str
+    number: str
+
+
+class Quit(NamedTuple):
+    """Tell a driver to leave: the first time after its document, the second time at once."""
+
+    number: str
+
+
+class Kill(NamedTuple):
+    """Kill a driver (SIGKILL)."""
+
+    number: str
+
+
+class Recover(NamedTuple):
+    """Settle what a driver left behind, if it is dead; ``Recovered`` follows."""
+
+    stage: str
+    number: str
+
+
+class Look(NamedTuple):
+    """Look at the queues; ``Looked`` follows."""
+
+
+Command = Spawn | Quit | Kill | Recover | Look | Note | Exit
+
+
+@dataclass(slots=True)
+class _Stage:
+    wanted: int
+    paused: bool = False
+    stopped: str = ""  # the reason
+    done: bool = False
+    pause: float = 0.0  # seconds, the newest restart back-off
+    not_before: float = 0.0  # monotonic seconds
+    early: int = 0  # drivers killed in a row before they had started
+    restarts: int = 0
+    drivers: set[str] = field(default_factory=set)
+
+
+class StageView(NamedTuple):
+    """A stage as the watchdog sees it."""
+
+    name: str
+    state: StageState
+    reason: str
+    wanted: int
+    drivers: tuple[str, ...]
+    restarts: int
+    restart_in: float  # seconds, 0 for now
+
+
+class Watchdog:
+    """The core of a watchdog; ``engine.drive.pipeline`` runs it.
+
+    ``first`` is the smallest number that no driver has ever had. ``fail_fast``: a stage that stops ends everything,
+    as a command that runs unattended must; a console lets the others go on.
+    """
+
+    def __init__(self, stages: tuple[Stage, ...], options: Options, first: int = 1, fail_fast: bool = False) -> None:
+        self._options = options
+        self._stages = {stage.name: _Stage(stage.workers) for stage in stages}
+        self._of: dict[str, str] = {}  # number → stage, of the living
+        self._leaving: set[str] = set()
+        self._next = first
+        self._fail_fast = fail_fast
+        self._ending = ""  # the reason
+        self._failed = False
+        self._ended = False
+        self._owed: set[tuple[str, str]] = set()  # recoveries that are asked for and not answered
+        self._foreign: set[tuple[str, str]] = set()  # locks that are not ours to judge; said once
+        self._look_at = 0.0
+
+    # ---- the contract ----------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take one event at monotonic ``now``."""
+        out: list[Command] = []
+        if self._ended:
+            return out
+        match event:
+            case Started():
+                out.append(Look())
+            case Woken():
+                if now >= self._look_at:
+                    out.append(Look())
+            case Found(number, stage) if stage in self._stages:
+                self._of[number] = stage
+                self._stages[stage].drivers.add(number)
+                self._next = max(self._next, int(number) + 1)
+            case Found(number):
+                out.append(Note("warn", f"driver {number} works for no stage of this pipeline"))
+            case Ended():
+                self._on_end(event, now, out)
+            case Looked():
+                self._on_look(event, now, out)
+            case Recovered():
+                self._on_recovered(event, out)
+            case Ordered(order):
+                self._on_order(order, now, out)
+        self._see_to_end(out)
+        return out
+
+    def wake_at(self) -> float:
+        """When to look again."""
+        return NEVER if self._ended else self._look_at
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        held = {number for stage in self._stages.values() for number in stage.drivers}
+        assert held == set(self._of)
+        assert self._leaving <= held
+        assert all(int(number) < self._next for number in held)
+        assert not self._ended or not held
+
+    def snapshot(self, now: float) -> tuple[StageView, ...]:
+        """The stages, in order."""
+        return tuple(
+            StageView(
+                name,
+                self._state(stage),
+                stage.stopped,
+                stage.wanted,
+                tuple(sorted(stage.drivers, key=int)),
+                stage.restarts,
+                max(0.0, stage.not_before - now),
+            )
+            for name, stage in self._stages.items()
+        )
+
+    def leaving(self, number: str) -> bool:
+        """Whether this driver has been told to leave."""
+        return number in self._leaving
+
+    @property
+    def ending(self) -> str:
+        """Why the whole pipeline is coming to its end, or the empty string."""
+        return self._ending
+
+    # ---- events ----------------------------------------------------------------------------------------------------
+
+    def _on_end(self, event: Ended, now: float, out: list[Command]) -> None:
+        name = self._of.pop(event.number, None)
+        if name is None:
+            return
+        stage = self._stages[name]
+        stage.drivers.discard(event.number)
+        told = event.number in self._leaving
+        self._leaving.discard(event.number)
+        if event.code != 0:
+            out.append(Recover(name, event.number))
+            self._owed.add((name, event.number))
+        if event.started:
+            stage.early = 0
+        if not told and event.code != 0:
+            self._mourn(stage, name, event, now, out)
+        out.append(Look())
+
+    def _mourn(self, stage: _Stage, name: str, event: Ended, now: float, out: list[Command]) -> None:
+        """A driver ended that should not have: when to replace it, and whether at all."""
+        code = event.code
+        killed = code is None or code < 0 or code > 128
+        how = f"killed by signal {abs(code) % 128}" if code is not None and killed else f"exit status {code}"
+        tail = f": {event.last}" if event.last else ""
+        out.append(Note("warn", f"driver {event.number} of {name} ended, {how}{tail}", event.number.encode()))
+        if not event.started:
+            stage.early += 1
+            if not killed or stage.early >= self._options.start_failures:
+                stage.stopped = f"driver {event.number} could not start, {how}{tail}"
+                out.append(Note("bad", f"{name} is stopped: {stage.stopped}"))
+                if self._fail_fast:
+                    self._end(f"{name}: {stage.stopped}", out, failed=True)
+                return
+        stage.restarts += 1
+        if event.docs:
+            stage.pause = 0.0
+        elif now >= stage.not_before:
+            first = self._options.restart_first
+            stage.pause = min(max(first, stage.pause * 2), self._options.restart_most)
+        stage.not_before = max(stage.not_before, now + stage.pause)
+
+    def _on_look(self, event: Looked, now: float, out: list[Command]) -> None:
+        self._look_at = now + self._options.poll
+        for name, stage in self._stages.items():
+            if name in event.done and not stage.done:
+                out.append(Note("good", f"{name} is done"))
+            stage.done = name in event.done
+        for holder in event.holders:
+            name, number = holder
+            if self._of.get(number) != name and holder not in self._owed:
+                self._owed.add(holder)
+                out.append(Recover(name, number))
+        self._reconcile(now, out)
+
+    def _on_recovered(self, event: Recovered, out: list[Command]) -> None:
+        holder = (event.stage, event.number)
+        self._owed.discard(holder)
+        if event.documents:
+            out.append(Note("info", f"recovered {event.documents} documents of driver {event.number}"))
+        if event.error and holder not in self._foreign:
+            if len(self._foreign) < 1000:
+                self._foreign.add(holder)
+            out.append(Note("info", f"documents held by {event.number} stay as they are: {event.error}"))
+
+    def _on_order(self, order: object, now: float, out: list[Command]) -> None:
+        match order:
+            case SetWorkers(name, workers) if name in self._stages:
+                self._stages[name].wanted = workers
+                self._revive(name)
+            case PauseStage(name) if name in self._stages:
+                self._stages[name].paused = True
+            case ResumeStage(name) if name in self._stages:
+                self._stages[name].paused = False
+                self._revive(name)
+            case KillDriver(number) if number in self._of:
+                out.append(Kill(number))
+            case SetWorkers() | PauseStage() | ResumeStage() | KillDriver():
+                out.append(Note("warn", f"there is no such stage or driver: {order[0]}"))
+            case Leave() if self._ending:
+                out.extend(Quit(number) for number in sorted(self._of, key=int))
+            case Leave():
+                self._end("stopped", out)
+            case Abort():
+                self._ending = self._ending or "killed"
+                self._leaving |= self._of.keys()
+                out.extend(Kill(number) for number in sorted(self._of, key=int))
+            case _:
+                raise TypeError(f"a watchdog takes no such order: {order!r}")
+        self._reconcile(now, out)
+
+    # ---- what follows from them ------------------------------------------------------------------------------------
+
+    def _revive(self, name: str) -> None:
+        stage = self._stages[name]
+        stage.stopped, stage.early, stage.pause, stage.not_before = "", 0, 0.0, 0.0
+
+    def _reconcile(self, now: float, out: list[Command]) -> None:
+        """Start what is missing, tell what is too much to leave."""
+        for name, stage in self._stages.items():
+            idle = stage.paused or stage.stopped or stage.done or self._ending
+            wanted = 0 if idle else stage.wanted
+            staying = sorted((number for number in stage.drivers if number not in self._leaving), key=int)
+            for number in staying[wanted:]:
+                # Of a stage that is done they leave by themselves.
+                if not stage.done:
+                    self._leaving.add(number)
+                    out.append(Quit(number))
+            if now >= stage.not_before:
+                for _ in range(wanted - len(staying)):
+                    number = str(self._next)
+                    self._next += 1
+                    self._of[number] = name
+                    stage.drivers.add(number)
+                    out.append(Spawn(name, number))
+
+    def _end(self, reason: str, out: list[Command], failed: bool = False) -> None:
+        self._ending, self._failed = self._ending or reason, self._failed or failed
+        for number in sorted(self._of.keys() - self._leaving, key=int):
+            self._leaving.add(number)
+            out.append(Quit(number))
+
+    def _see_to_end(self, out: list[Command]) -> None:
+        if self._of or self._owed:
+            return
+        if self._ending:
+            self._ended = True
+            out.append(Exit(self._ending, self._failed))
+        elif all(stage.done for stage in self._stages.values()):
+            self._ended = True
+            out.append(Exit("done"))
+
+    @staticmethod
+    def _state(stage: _Stage) -> StageState:
+        if stage.done:
+            return "done"
+        if stage.stopped:
+            return "stopped"
+        return "paused" if stage.paused else "running"
