@@ -1,0 +1,165 @@
+"""The EXAMPLE of the seed, run as data: three cores back to back, every message compared."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from engine.core import Event, Exit, Frames, Leave, Ordered, Received, Send, Started
+from engine.parts.bulk import BulkSpec
+from engine.protocols.roundrobin import SYSTEM, data
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.broker import Broker
+from engine.protocols.roundrobin.client import Client
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.worker import Worker
+
+EXAMPLE = Path(__file__).parents[3] / "transcripts" / "roundrobin" / "example.txt"
+SEED = [
+    "WORKER register", "SERVER workers", "CLIENT pingt", "CLIENT ping", "WORKER bulk", "SERVER workers",
+    "CLIENT bulkping", "CLIENT bulkdata", "WORKER endbulk", "SERVER workers", "WORKER deregister", "SERVER workers",
+    "WORKER quit", "SERVER quit", "CLIENT quit",
+]  # fmt: skip
+
+
+class Step(NamedTuple):
+    prompt: str
+    command: str
+    messages: list[tuple[int, str]]  # (how many, "from > to frames")
+    shown: list[str]
+
+
+def steps() -> list[Step]:
+    found: list[Step] = []
+    for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("  = "):
+            found[-1].shown.append(line[4:])
+        elif line.startswith("  "):
+            times, message = re.fullmatch(r"  (?:(\d+) x )?(.*)", line).groups()  # type: ignore[union-attr]
+            found[-1].messages.append((int(times or 1), " ".join(message.split())))
+        elif line and not line.startswith("#"):
+            prompt, command = line.split(": ")
+            found.append(Step(prompt, command, [], []))
+    return found
+
+
+def shape(frame: bytes, names: dict[bytes, str]) -> str:
+    if frame in names:
+        return names[frame]
+    if not frame:
+        return '""'
+    if frame == wire.VERSION:
+        return "V"
+    if len(frame) == 1:
+        return f"{frame[0]:02X}"
+    if re.fullmatch(rb"[0-9A-Z_]{2,}", frame):
+        return f'"{frame.decode()}"'
+    if len(frame) > 16:
+        assert data.wrong(frame, 1024) is None
+        return "DATA"
+    return f"id{len(frame)}"
+
+
+class Programs:
+    """The seed's three programs on cores of ours; what one sends the other gets at once, in order."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.broker = Broker(Options())
+        self.client = Client(Options())
+        self.peers: dict[bytes, Client | Worker] = {}
+        self.names: dict[bytes, str] = {}
+        self.heard: list[str] = []
+        self.wire: deque[tuple[bytes, bool, Frames]] = deque()  # peer, whether it is to the broker, frames
+        self.open(b"tcp://127.0.0.1:6714:178484", "client", self.client)
+        self.settle()
+        self.heard.clear()
+
+    def open(self, key: bytes, name: str, core: Client | Worker) -> None:
+        self.peers[key], self.names[key] = core, name
+        self.hand(key, Started())
+
+    def worker(self, number: int) -> None:
+        core = SYSTEM.worker(Options(), SYSTEM.endpoint, number, 10).core
+        assert isinstance(core, Worker)
+        self.open(f"{SYSTEM.endpoint}:{number}".encode(), "worker", core)
+
+    def hand(self, key: bytes, event: Event) -> None:
+        core = self.peers[key]
+        for command in core.handle(event, self.now):
+            if isinstance(command, Send):
+                self.wire.append((key, True, command.frames))
+            elif isinstance(command, Exit):
+                del self.peers[key]
+        core.check()
+
+    def settle(self) -> None:
+        while self.wire:
+            self.now += 0.0001
+            peer, to_broker, frames = self.wire.popleft()
+            ends = (self.names[peer], "broker") if to_broker else ("broker", self.names[peer])
+            self.heard.append(" > ".join(ends) + " " + " ".join(shape(frame, self.names) for frame in frames))
+            if not to_broker:
+                self.hand(peer, Received([frames]))
+                continue
+            for command in self.broker.handle(Received([[peer, *frames]]), self.now):
+                if isinstance(command, Send):
+                    self.wire.append((command.frames[0], False, command.frames[1:]))
+            self.broker.check()
+
+    def type(self, prompt: str, command: str) -> list[str]:
+        """Run a command; what the program shows."""
+        word, *rest = command.split()
+        client = next(iter(self.names))
+        match prompt, word:
+            case "WORKER", "register":
+                self.worker(1)
+            case "WORKER", "bulk":
+                for number in range(2, 11):
+                    self.worker(number)
+            case "WORKER", "endbulk":
+                for key in list(self.peers)[2:]:
+                    self.hand(key, Ordered(Leave()))
+            case "WORKER", "deregister":
+                self.hand(list(self.peers)[1], Ordered(Leave()))
+            case "CLIENT", "pingt":
+                self.hand(client, Ordered(BulkSpec("ping", 1)))
+            case "CLIENT", "ping":
+                self.hand(client, Ordered(BulkSpec("ping", 1, tracked=False)))
+            case "CLIENT", "bulkping":
+                self.hand(client, Ordered(BulkSpec("ping", int(rest[0]), in_flight=10)))
+            case "CLIENT", "bulkdata":
+                self.hand(client, Ordered(BulkSpec("data", int(rest[0]), in_flight=int(rest[0]))))
+            case "SERVER", "workers":
+                rows = self.broker.snapshot(self.now).workers
+                slots, free = sum(row.slots for row in rows), sum(row.free for row in rows)
+                return [f"{len(rows)} workers, {slots} slots, {free} free"]
+            case _, "quit":
+                return []
+            case _:
+                pytest.fail(f"the seed has no {prompt}: {command}")
+        self.settle()
+        run = self.client.snapshot(self.now).run
+        return [f"{run.ledger.succeeded} of {run.spec.n} succeeded"] if run and prompt == "CLIENT" else []
+
+
+def test_the_transcript_is_the_seeds() -> None:
+    """And ``ping``, which the seed mentions beside ``pingt``, and ``workers`` after each change."""
+    assert [f"{step.prompt} {step.command.split()[0]}" for step in steps()] == SEED
+
+
+def test_the_example_of_the_seed_command_by_command() -> None:
+    programs = Programs()
+    for step in steps():
+        programs.heard.clear()
+        assert programs.type(step.prompt, step.command) == step.shown, step.command
+        if all(times == 1 for times, _ in step.messages):
+            assert programs.heard == [message for _, message in step.messages], step.command
+        else:
+            assert Counter(programs.heard) == Counter({message: n for n, message in step.messages}), step.command
+    view = programs.broker.snapshot(programs.now)
+    assert view.ledger == (202, 202, (), 0, 0, 0) and not any(n for _, n in view.counters)
