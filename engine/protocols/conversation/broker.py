@@ -125,6 +125,8 @@ class Broker:
 
     def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
         link = self.links.get(frames[0]) if frames else None
+        if link is not None and link.socket != MAIN:
+            link = None  # a plain peer's key is nobody's routing id
         match frames:
             case [peer, b""] if peer:
                 if link is not None:  # it began anew, so nothing of the old conversation will follow
@@ -189,6 +191,41 @@ class Broker:
         link.row = None
         if link.decoder.broken:
             self._break(link, link.decoder.broken, now, out)
+
+    def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
+        if not isinstance(request, StopWorkers):
+            self.desk.take(client, ref, request, now, out)
+            return
+        left = request.nproc
+        for link in reversed(self.links.values()):
+            if request.nproc in (header.STOP_ALL, STOP_NOW):
+                self._stop(link, request.nproc or link.max_nproc, out)
+            elif left and link.state == Sv.LOOP2 and link.max_nproc:
+                taken = min(left, link.max_nproc)
+                self._stop(link, taken, out)
+                left -= taken
+        self.desk.say(client, Accepted(ref, 0), out)
+
+    def _ordered(self, order: object, now: float, out: list[Command]) -> None:
+        match order:
+            case Inspect(worker):
+                self.inspected = worker
+            case Drain(worker):
+                if (link := self.links.get(worker)) is not None:
+                    self._stop(link, link.max_nproc, out)
+            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
+                self._do(b"", 0, order, now, out)
+            case _:
+                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}"))
+
+    def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
+        """A worker that can not be sent to is gone: its stream would have a hole."""
+        if socket == FRONTEND:
+            self.counts["unsent answers"] += 1
+            return
+        link = self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])
+        if link is not None:
+            self._end(link, f"is {reason}", now, out)
 
     # ---- the seed's table ---------------------------------------------------------------------------------------
 
@@ -274,8 +311,8 @@ class Broker:
             if isinstance(task, JobTask):
                 self._returned(task, task.attempt >= self.options.tries, "lost", out)
         if known:
-            back = f", {len(held)} tasks go back" if held else ""
-            out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{back}", link.key))
+            left = f", {len(held)} tasks out" if held else ""
+            out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
 
     # ---- pieces of the rows -------------------------------------------------------------------------------------
 
@@ -361,40 +398,3 @@ class Broker:
     def _send(self, link: Link, message: bytes, out: list[Command]) -> None:
         link.sent += 1
         out.append(Send([link.peer, message], link.socket))
-
-    # ---- everything else ----------------------------------------------------------------------------------------
-
-    def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
-        if not isinstance(request, StopWorkers):
-            self.desk.take(client, ref, request, now, out)
-            return
-        left = request.nproc
-        for link in reversed(self.links.values()):
-            if request.nproc in (header.STOP_ALL, STOP_NOW):
-                self._stop(link, request.nproc or link.max_nproc, out)
-            elif left and link.state == Sv.LOOP2 and link.max_nproc:
-                taken = min(left, link.max_nproc)
-                self._stop(link, taken, out)
-                left -= taken
-        self.desk.say(client, Accepted(ref, 0), out)
-
-    def _ordered(self, order: object, now: float, out: list[Command]) -> None:
-        match order:
-            case Inspect(worker):
-                self.inspected = worker
-            case Drain(worker):
-                if (link := self.links.get(worker)) is not None:
-                    self._stop(link, link.max_nproc, out)
-            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
-                self._do(b"", 0, order, now, out)
-            case _:
-                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}"))
-
-    def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
-        """A worker that can not be sent to is gone: its stream would have a hole."""
-        if socket == FRONTEND:
-            self.counts["unsent answers"] += 1
-            return
-        link = self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])
-        if link is not None:
-            self._end(link, f"is {reason}", now, out)

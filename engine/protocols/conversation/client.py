@@ -66,7 +66,7 @@ class Client:
         self._base = 1  # the Ref of the run's task 0
         self._next = 1  # the next Ref that is free
         self._text: Submit | None = None  # what each task of the run submits
-        self._expected: bytes | None = None
+        self._expected = b""  # what each task of the run must bring
         self._marks: dict[int, float] = {}  # when sampled tasks were sent
         self._legs = ClientLegs()
         self._orders: dict[int, float] = {}  # Ref → when to give up
@@ -136,7 +136,7 @@ class Client:
             self._late += self._bulk.late
         command = ":ping" if spec.kind == "ping" else f":data {spec.size}"
         self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
-        self._expected = None if spec.kind == "ping" else messages.answer(command)
+        self._expected = messages.answer(command) or b""
         self._base = self._next
         self._next += spec.n
         self._marks.clear()
@@ -169,7 +169,7 @@ class Client:
         sent = self._marks.pop(ended.ref, None)
         if not ended.success:
             bulk.failed(task, "failed", now)
-        elif ended.data != self._expected and bulk.out(task):
+        elif (ended.data or b"") != self._expected and bulk.out(task):
             bulk.failed(task, "wrong data", now)
         elif bulk.replied(task, now, len(ended.data or b"")) and sent is not None:
             self._legs.note(ended.ref.to_bytes(8, "little"), sent, now)

@@ -4,7 +4,8 @@
 - Running tasks are tracked; what is free is max_nproc less what they take (ruling 5). A worker whose max_nproc is 0
   leaves as soon as nothing runs and no update is owed, whatever the event was (ruling 6).
 - One UPDATE is out at a time. What happens meanwhile is taken, and further updates wait for their turn (ruling 7).
-- Built-in commands (``:ping``, ``:data N``) are answered here; everything else is a ``Process`` for the driver.
+- Built-in commands (``:ping``, ``:data N``) are answered here, at once or ``Slow`` later; everything else is a
+  ``Process`` for the driver.
 - A lone empty frame opens the conversation; an empty frame with a count behind it is a keep-alive: so many messages
   were sent so far. Silence, an unreadable stream, a missing message or the broker's word break the conversation. Then
   what runs is killed, since the broker gives it to another, and a new conversation is opened on a new connection.
@@ -13,6 +14,7 @@
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import NamedTuple, assert_never
 
 from engine.core import (
@@ -30,6 +32,7 @@ from engine.core import (
     Received,
     Reopen,
     Send,
+    Slow,
     Start,
     Started,
     Unsent,
@@ -70,20 +73,22 @@ class Worker:
         self.entered = [0] * len(Cl.NAMES)
         self.entered[Cl.INIT0] = 1
         self.max_nproc = slots
-        self.running: dict[int, TaskBody] = {}  # what the driver runs, by our own number
+        self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
         self.done = 0
         self.sent = 0  # messages of this conversation
         self._used = 0
         self._owed: deque[_Ended] = deque()
         self._started = 0
+        self._slow = 0.0
+        self._due: list[tuple[float, int]] = []  # when built-in tasks that run are to be answered: a heap
         self._decoder = Decoder(options.body_limit)
         self._heard = 0.0
         self._beat = NEVER
         self._lost = False  # the next opening needs a new connection
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Take one event (``engine.core``). Orders: Leave."""
+        """Take one event (``engine.core``). Orders: Leave, Slow."""
         out: list[Command] = []
         if self.state in (Cl.EXIT0, Cl.EXIT1):
             return out
@@ -99,6 +104,8 @@ class Worker:
                 self._finished(key, ok, result, out)
             case Ordered(Leave()):
                 self.max_nproc = 0
+            case Ordered(Slow(seconds)):
+                self._slow = seconds
             case Ordered(order):
                 out.append(Note("warn", f"a worker takes no such order: {type(order).__name__}"))
             case Unsent():
@@ -115,7 +122,9 @@ class Worker:
         """The next keep-alive, the next opening, or the broker's expiry."""
         if self.state in (Cl.EXIT0, Cl.EXIT1):
             return NEVER
-        return self._beat if self.state == Cl.INIT0 else min(self._beat, self._heard + self.options.expiry)
+        if self.state == Cl.INIT0:
+            return self._beat
+        return min(self._beat, self._heard + self.options.expiry, self._due[0][0] if self._due else NEVER)
 
     def check(self) -> None:
         """Every invariant of the worker."""
@@ -137,6 +146,7 @@ class Worker:
                 ("max_nproc", str(self.max_nproc)),
                 *((name, str(times)) for name, times in zip(Cl.NAMES, self.entered, strict=True)),
             ),
+            joined=self.state in (Cl.LOOP0, Cl.UPDATE0, Cl.UPDATE1),
         )
 
     @property
@@ -193,22 +203,20 @@ class Worker:
             self._send(header.pack(ERROR, header.CANNOT_RUN_JOB, counter), out)
             self._enter(self.state)
             return
+        self._enter(self.state)
         for task in tasks:
-            answer = messages.answer(task.job.command)
-            if answer is not None:
-                data = answer if task.job.command != ":ping" else None
-                self._owed.append(_Ended(task.job.job_id, task.number, True, DONE, data))
-                self.done += 1
-                continue
             self._started += 1
             self._used += task.slots
             self.running[self._started] = task
-            out.append(Start(self._started, _process(task)))
-        self._enter(self.state)
-        self._update(out)
+            if not messages.built_in(task.job.command):
+                out.append(Start(self._started, _process(task)))
+            elif self._slow:
+                heappush(self._due, (now + self._slow, self._started))
+            else:
+                self._finished(self._started, True, b"", out)
 
     def _finished(self, key: object, ok: bool, result: bytes, out: list[Command]) -> None:
-        """A process has ended; one that was killed when its conversation broke is owed to nobody."""
+        """A task has ended; one that was killed when its conversation broke is owed to nobody."""
         task = self.running.pop(key, None) if isinstance(key, int) else None
         if task is None:
             return
@@ -216,7 +224,8 @@ class Worker:
         self._used -= task.slots
         self.done += 1
         status = result.decode("utf-8", "replace")[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
-        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, None))
+        data = messages.answer(task.job.command) or None
+        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, data))
         self._update(out)
 
     def _update(self, out: list[Command]) -> None:
@@ -232,8 +241,7 @@ class Worker:
 
     def _stop_now(self, out: list[Command]) -> None:
         # 001 CL_EXIT1: immediate exit; ruling 12: children are killed, no UPDATE is sent
-        out.extend(Cancel(key) for key in self.running)
-        self._clear()
+        self._kill(out)
         self._send(header.pack(ERROR, header.LEAVING), out)
         self._enter(Cl.EXIT1)
         out.append(Exit("stopped at once"))
@@ -278,13 +286,14 @@ class Worker:
         if self._lost:
             out.append(Reopen())
             self._lost = False
-        self._clear()
         self._decoder = Decoder(self.options.body_limit)
         self.sent = 0
         self._beat = now + self.options.heartbeat
         out.append(Send([b""]))
 
     def _tick(self, now: float, out: list[Command]) -> None:
+        while self._due and self._due[0][0] <= now:
+            self._finished(heappop(self._due)[1], True, b"", out)
         if self.state != Cl.INIT0 and now >= self._heard + self.options.expiry:
             self._begin_anew("the broker is silent", now, out)
         elif now >= self._beat:
@@ -300,16 +309,18 @@ class Worker:
             return
         killed = f", {len(self.running)} tasks are killed" if self.running else ""
         out.append(Note("warn", f"{why}: the conversation begins anew{killed}"))
-        out.extend(Cancel(key) for key in self.running)
-        self._clear()
+        self._kill(out)
         self._enter(Cl.INIT0)
         self._lost = True
         self._beat = now + self.options.heartbeat
 
-    def _clear(self) -> None:
+    def _kill(self, out: list[Command]) -> None:
+        """End what runs and forget what is owed: the broker gives it to another."""
+        out.extend(Cancel(key) for key, task in self.running.items() if not messages.built_in(task.job.command))
         self.running.clear()
         self._used = 0
         self._owed.clear()
+        self._due.clear()
 
     def _enter(self, state: int) -> None:
         self.state = state

@@ -1,0 +1,155 @@
+"""Runs the processes of a worker, in a process of its own, so that none of them outlives the worker.
+
+- Input and output are lines of JSON. In: ``{"start": N, "command": …, "argument": …, "cwd": …, "log_dir": …,
+  "log_name": …}`` and ``{"cancel": N}``. Out, once for every start: ``{"ended": N, "ok": …, "status": …}``.
+- Each process leads a session of its own. When it ends, what it left behind in its group is killed too.
+- When the input ends, because the worker closed it or died, however it died, every group is killed, then this process
+  ends. On Linux its children also die with it.
+- One thread, nothing but the standard library: ``engine.drive.jobs`` runs this file by its path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+LOGS = 10_000  # names that are tried for one log
+CHUNK = 65536  # bytes read at a time
+FAULT = "error encountered: "
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+class Guard:
+    """The children by number. ``say`` writes one line."""
+
+    def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
+        self._say = say
+        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._adopt = _adoption()
+
+    def obey(self, line: bytes) -> None:
+        """Do what one line says."""
+        order = json.loads(line)
+        if "start" in order:
+            self._start(order["start"], order)
+        elif (child := self._children.get(order["cancel"])) is not None:
+            _kill(child)
+
+    def reap(self) -> None:
+        """Report whoever has ended."""
+        for number, child in list(self._children.items()):
+            code = child.poll()
+            if code is not None:
+                del self._children[number]
+                _kill(child)
+                self._say({"ended": number, "ok": code == 0, "status": _status(code)})
+
+    def kill_all(self) -> None:
+        """End every child, without a word."""
+        for child in self._children.values():
+            _kill(child)
+        for child in self._children.values():
+            child.wait()
+        self._children.clear()
+
+    def _start(self, number: int, order: dict[str, Any]) -> None:
+        try:
+            log = _open_log(order["log_dir"], order["log_name"])
+            try:
+                self._children[number] = subprocess.Popen(
+                    [order["command"], order["argument"]],
+                    cwd=order["cwd"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    preexec_fn=self._adopt,  # safe here: there is one thread
+                )
+            finally:
+                os.close(log)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            self._say({"ended": number, "ok": False, "status": f"{FAULT}{error}"})
+
+
+def _open_log(folder: str, name: str) -> int:
+    """A log that did not exist before: ``name.log``, else ``name-1.log``, ``name-2.log`` …"""
+    for i in range(LOGS):
+        path = os.path.join(folder, f"{name}{f'-{i}' if i else ''}.log")
+        with suppress(FileExistsError):
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    raise FileExistsError(f"{name}.log and {LOGS - 1} more exist")
+
+
+def _status(code: int) -> str:
+    """How a process ended, in the words of the original."""
+    if code == 0:
+        return "done"
+    if code > 0:
+        return f"{FAULT}exit status {code}"
+    return f"{FAULT}signal: {(signal.strsignal(-code) or str(-code)).lower()}"
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """Kill a child's whole group. Its number stays taken while anybody is in it, and is not given out anew at once."""
+    with suppress(ProcessLookupError, PermissionError):  # gone; or, on macOS, only zombies are left
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _adoption() -> Callable[[], None] | None:
+    """What a child does before its command runs: it asks the kernel to die with this process."""
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def adopt() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before it was asked
+            os._exit(1)
+
+    return adopt
+
+
+def _say(line: dict[str, Any]) -> None:
+    os.write(1, json.dumps(line).encode() + b"\n")
+
+
+def main() -> None:
+    """Obey standard input until it ends."""
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    guard = Guard(_say)
+    kept = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(0, selectors.EVENT_READ)
+        selector.register(woken, selectors.EVENT_READ)
+        try:
+            while True:
+                ready = {key.fd for key, _ in selector.select()}
+                if woken in ready:
+                    os.read(woken, CHUNK)
+                    guard.reap()
+                if 0 in ready:
+                    chunk = os.read(0, CHUNK)
+                    if not chunk:
+                        return
+                    *lines, kept = (kept + chunk).split(b"\n")
+                    for line in lines:
+                        guard.obey(line)
+        finally:
+            guard.kill_all()
+
+
+if __name__ == "__main__":
+    main()

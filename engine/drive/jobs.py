@@ -1,0 +1,143 @@
+"""Task bodies that are processes: started, cancelled, and never left behind.
+
+- The processes are children of a guard (``engine.drive.guard``), not of this process: a process with threads must not
+  fork, and whoever is killed by SIGKILL can not clean up. The guard sees its input end and kills what is left.
+- The guard is started with the first body, and anew if it should die; what it ran has then failed.
+- ``done`` is called exactly once for every started key, from a thread of this file or from ``start`` itself, until
+  ``close`` is called, and never after that.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+from engine.drive.guard import FAULT
+from engine.protocols.conversation.messages import Process
+
+LIMIT = 1024  # processes at a time
+PATIENCE = 2.0  # seconds that the guard may take to end
+
+GUARD = Path(__file__).with_name("guard.py")
+
+Done = Callable[[object, bool, bytes], None]
+"""Told of an end: the key, whether it went well, and how it ended in words (UTF-8)."""
+
+
+class Jobs:
+    """The processes of one node; any thread may call."""
+
+    def __init__(self, done: Done, limit: int = LIMIT) -> None:
+        self._done, self._limit = done, limit
+        self._lock = threading.Lock()
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._reader: threading.Thread | None = None
+        self._keys: dict[int, object] = {}
+        self._numbers: dict[object, int] = {}
+        self._last = 0
+        self._closed = False
+
+    def start(self, key: object, body: Process) -> None:
+        """Run a process. What is in the way of that is reported as its end. RuntimeError after ``close``."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("no process is started any more")
+            fault = f"more than {self._limit} processes" if len(self._keys) >= self._limit else self._begin(key, body)
+        if fault:
+            self._done(key, False, f"{FAULT}{fault}".encode())
+
+    def cancel(self, key: object) -> None:
+        """Kill a process and its children; its end is still reported. Of no effect if it has ended."""
+        with self._lock:
+            number = self._numbers.get(key)
+            if number is not None and self._guard is not None:
+                self._tell(self._guard, {"cancel": number})
+
+    def close(self) -> None:
+        """Kill everything and report nothing more; within ``PATIENCE`` seconds or a little over."""
+        with self._lock:
+            self._closed = True
+            guard, reader = self._guard, self._reader
+        if guard is None or reader is None:
+            return
+        with suppress(BrokenPipeError):  # it is dead already
+            _pipe(guard.stdin).close()
+        try:
+            guard.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            guard.kill()  # its children die with it
+            guard.wait()
+        reader.join()
+
+    def _begin(self, key: object, body: Process) -> str:
+        """Hand a process to the guard; why that can not be, or nothing. With the lock."""
+        if self._guard is None:
+            try:
+                self._launch()
+            except OSError as error:
+                return f"no process guard: {error}"
+        assert self._guard is not None
+        self._last += 1
+        if not self._tell(self._guard, {"start": self._last, **asdict(body)}):
+            return "the process guard has died"
+        self._keys[self._last] = key
+        self._numbers[key] = self._last
+        return ""
+
+    def _launch(self) -> None:
+        guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(GUARD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a terminal's interrupt is the worker's to answer
+        )
+        self._guard = guard
+        self._reader = threading.Thread(target=self._read, args=(guard,), name="roundhouse-jobs", daemon=True)
+        self._reader.start()
+
+    def _tell(self, guard: subprocess.Popen[bytes], order: dict[str, object]) -> bool:
+        """One line to the guard, which reads at once: a full pipe takes some 150 starts that it is behind with."""
+        stdin = _pipe(guard.stdin)
+        try:
+            stdin.write(json.dumps(order).encode() + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            return False
+        return True
+
+    def _read(self, guard: subprocess.Popen[bytes]) -> None:
+        """The reader's thread: ends, until the guard itself has ended."""
+        for line in _pipe(guard.stdout):
+            ended = json.loads(line)
+            with self._lock:
+                key = self._keys.pop(ended["ended"])
+                self._numbers.pop(key)
+                closed = self._closed
+            if not closed:
+                self._done(key, ended["ok"], ended["status"].encode("utf-8", "replace"))
+        words = _pipe(guard.stderr).read().decode("utf-8", "replace").strip().splitlines()
+        with self._lock:
+            lost = [] if self._closed else list(self._keys.values())
+            self._keys.clear()
+            self._numbers.clear()
+            self._guard = None
+            with suppress(BrokenPipeError):
+                _pipe(guard.stdin).close()
+        guard.wait()
+        _pipe(guard.stdout).close()
+        _pipe(guard.stderr).close()
+        for key in lost:
+            self._done(key, False, f"{FAULT}the process guard has died: {''.join(words[-1:])}".encode())
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # all three were asked for
+    return pipe
