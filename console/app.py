@@ -170,7 +170,7 @@ class Console(App[None]):
 
     def show_runs(self) -> None:
         """The kept runs."""
-        self._open(Kept(self.bridge.refresh_runs()))
+        self._open(Kept(self.bridge.read_runs()))
 
     def show_worker_list(self) -> None:
         """The broker's table, as the seed lists it."""
@@ -187,7 +187,7 @@ class Console(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's action in the palette."""
-        for key in keys.MAIN:
+        for key in keys.MAIN[:-1]:
             yield SystemCommand(key.bar or key.id, key.help, partial(self._main.run_action, key.action))
         for key in keys.APP:
             yield SystemCommand(key.bar, key.help, partial(self.run_action, key.action))

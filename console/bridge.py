@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +16,11 @@ from engine.parts.view import BrokerView, ClientView, LedgerView
 HERTZ = 4
 SPAN = 60  # seconds of backlog that are kept
 FACTS = 1000  # lines that can be scrolled back to
-RECENT = 4 * HERTZ  # polls between two looks at the kept runs
+SETTLE = HERTZ  # polls after the end of a run until it is surely kept
+
+
+Run = Mapping[str, Any]
+"""A kept run: the JSON of schema roundhouse.run/1. It comes from a file, so nothing in it is taken for granted."""
 
 
 class Health(Protocol):
@@ -52,7 +56,7 @@ class Lab(Protocol):
     def endbulk(self) -> None: ...
     def register(self) -> None: ...
     def deregister(self) -> None: ...
-    def runs(self) -> list[dict[str, Any]]: ...
+    def runs(self) -> Sequence[Run]: ...
 
 
 class RunDefaults(Protocol):
@@ -104,7 +108,7 @@ class Picture(NamedTuple):
     rates: Rates
     backlog: tuple[int, ...]  # newest last, HERTZ a second
     facts: tuple[Line, ...]
-    runs: tuple[dict[str, Any], ...]  # kept runs, newest last
+    runs: tuple[Run, ...]  # kept runs, newest last
     dead: tuple[str, ...]
     lag: float  # seconds
     hertz: float  # refreshes a second that were really reached
@@ -161,8 +165,9 @@ class Bridge:
         self._facts: deque[Line] = deque(maxlen=FACTS)
         self._lines: tuple[Line, ...] = ()
         self._seen = 0
-        self._runs: tuple[dict[str, Any], ...] = ()
-        self._look = 0  # polls until the kept runs are looked at again
+        self._runs: tuple[Run, ...] = ()
+        self._ended: tuple[BulkSpec, float] | None = None
+        self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
 
     def poll(self, now: float) -> Picture:
         """The picture at monotonic time ``now``. Costs a few µs a worker."""
@@ -178,7 +183,7 @@ class Bridge:
             rates = self._flow.update(client.at, client.run.ledger)
         self._polls.append(now)
         self._read_facts()
-        self._read_runs()
+        self._watch_run(client.run if client else None)
         health = self.lab.health()
         spent = now - self._polls[0]
         return Picture(
@@ -197,10 +202,9 @@ class Bridge:
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
         )
 
-    def refresh_runs(self) -> Sequence[dict[str, Any]]:
+    def read_runs(self) -> Sequence[Run]:
         """The kept runs as they are now."""
-        self._look = 0
-        self._read_runs()
+        self._runs = tuple(self.lab.runs())
         return self._runs
 
     def _read_facts(self) -> None:
@@ -213,8 +217,11 @@ class Bridge:
         self._seen = fresh[-1].number
         self._lines = tuple(self._facts)
 
-    def _read_runs(self) -> None:
+    def _watch_run(self, run: BulkView | None) -> None:
+        ended = (run.spec, run.elapsed) if run is not None and run.state == "ended" else None
+        if ended is not None and ended != self._ended:
+            self._look = SETTLE
+        self._ended = ended
+        if self._look == 0:
+            self.read_runs()
         self._look -= 1
-        if self._look <= 0:
-            self._look = RECENT
-            self._runs = tuple(self.lab.runs())

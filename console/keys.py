@@ -54,9 +54,15 @@ TABLE = (
 BACK = (Key("back", "escape", "back", "back", "to the main screen"),)
 STOP = tuple(key for key in MAIN if key.id == "worker.stop")
 
+TYPED = frozenset({"command", "filter"})
+"""What opens a line comes before everything else, so that what was typed ahead of the screen goes into that line."""
+
 IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE))
 
 
 def bindings(keys: tuple[Key, ...]) -> list[Binding]:
     """The keys as Textual binds them; the text stands in the key bar and the palette."""
-    return [Binding(key.keys, key.action, key.bar or key.help, show=bool(key.bar), id=key.id) for key in keys]
+    return [
+        Binding(key.keys, key.action, key.bar or key.help, show=bool(key.bar), id=key.id, priority=key.id in TYPED)
+        for key in keys
+    ]

@@ -28,6 +28,7 @@ class Shown(NamedTuple):
     worker: WorkerRow
     label: str  # clean, without the endpoint that all routing ids of one broker begin with
     rate: float  # tasks done a second
+    order: tuple[str | int, ...]  # of the label, so that w2 comes before w10
 
 
 class Tally(NamedTuple):
@@ -64,6 +65,11 @@ def short_name(name: str) -> str:
     return clean(address[1] if address else name)
 
 
+def natural(name: str) -> tuple[str | int, ...]:
+    """A key that sorts numbers within names as numbers: text and numbers by turns."""
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(re.split(r"([0-9]+)", name.lower())))
+
+
 class Rows:
     """The rows of successive pictures of one broker."""
 
@@ -86,12 +92,13 @@ class Rows:
             key = worker.key
             old = before.get(key)
             if old is None:
-                shown = Shown(worker, short_name(worker.name) or label(key), 0.0)
+                name = short_name(worker.name) or label(key)
+                shown = Shown(worker, name, 0.0, natural(name))
             elif old.worker is worker and not old.rate:
                 shown = old
             else:
                 rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
-                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0)
+                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order)
             fresh[key] = shown
             state = worker.state
             states[state] = states.get(state, 0) + 1

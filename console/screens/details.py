@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture
-from console.rows import Shown
+from console.rows import Shown, short_name
 from console.text import clean, fit, label, true_bytes
 from console.widgets.facts import GLYPHS
 from console.widgets.ink import Parts
@@ -25,7 +25,7 @@ from engine.parts.view import Detail, WorkerRow
 if TYPE_CHECKING:
     from console.app import Console
 
-_NAME = 14  # cells of the names on the left
+_NAME = 16  # cells of the names on the left
 
 
 class Details(Screen[None]):
@@ -114,7 +114,7 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool) -> l
     ]
     own = [*worker.terms, *(((name, units.count(n)) for name, n in detail.counters) if detail else ())]
     if own:
-        lines += [[], *(_field(clean(name), (clean(value), "text")) for name, value in own)]
+        lines += [[], *([(fit(clean(name), 28), "label"), (clean(value), "text")] for name, value in own)]
     return lines
 
 
@@ -146,7 +146,7 @@ def task_lines(detail: Detail | None, picture: Picture) -> list[Parts]:
                 (units.age(picture.at - task.given).rjust(6), "text"),
                 (f"  {fit(attempt[0], 8)}", attempt[1]),
                 (fit(task.id.hex(), 20), "accent"),
-                (label(task.client), "label"),
+                (short_name(label(task.client)), "label"),
             ]
         )
     return lines

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from console import keys, units
-from console.bridge import Picture
+from console.bridge import Picture, Run
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -20,8 +20,6 @@ from console.widgets.table import Column, Table
 
 if TYPE_CHECKING:
     from console.app import Console
-
-Run = dict[str, Any]
 
 
 def number(run: Run, *path: str) -> float:
@@ -72,7 +70,7 @@ def _draw_verdict(run: Run, _: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Run], ...] = (
-    _text("started_at")._replace(id="started", title="started", width=19, draw=_draw_started, stretch=26, need=3),
+    _text("started_at")._replace(id="started", title="started", width=25, draw=_draw_started, need=3),
     _text("verdict")._replace(draw=_draw_verdict, need=9),
     _text("kind")._replace(width=5, need=8),
     _figure("n", "n", 7, 7, "requested"),

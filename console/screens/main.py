@@ -103,6 +103,10 @@ class Main(Screen[None]):
             if panel.display:
                 panel.show(picture)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a line is typed, its signs are letters like any other."""
+        return not (action in ("command", "filter") and self.prompt.display)
+
     def on_key(self, event: events.Key) -> None:
         """Whoever presses a key has read the notice."""
         self.keybar.hush()
@@ -199,7 +203,7 @@ class Main(Screen[None]):
     def _close(self) -> None:
         self.prompt.close()
         self.keybar.display = True
-        self.table.focus()
+        self.set_focus(self.table)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
         """Escape: a filter goes with its line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from textual.content import Content
 from textual.strip import Strip
@@ -25,17 +26,32 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 Namer = Callable[[bytes], str]
 
 
-def fact_line(line: Line, name: Namer) -> Parts:
-    """One fact; ``name`` gives a peer's name for people."""
+def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
+    """One fact; ``times``: how often in a row it was said."""
     if isinstance(line, Gap):
         return [(f"{'':9}… {units.count(line.lost)} facts missed", "warn")]
     glyph, ink, words = GLYPHS[line.level]
     text = clean(line.text)
     parts: Parts = [(units.time_of_day(line.at), "faint" if line.level == "info" else "label")]
     parts += [(f" {glyph} ", ink), (text, words)]
-    if line.subject and (who := name(line.subject)) not in text:
+    if line.subject and (who := namer(line.subject)) not in text:
         parts.append((f" · {who}", "label"))
+    if times > 1:
+        parts.append((f" × {units.count(times)}", "label"))
     return parts
+
+
+def fact_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
+    """All facts, those that say the same right after one another as one line: the newest of them."""
+    said: list[Parts] = []
+    for _, group in groupby(lines, _sameness):
+        *_, last = same = list(group)
+        said.append(fact_line(last, namer, len(same)))
+    return said
+
+
+def _sameness(line: Line) -> object:
+    return line if isinstance(line, Gap) else (line.level, line.text, line.subject)
 
 
 class Facts(Pager, Panel):
@@ -54,11 +70,11 @@ class Facts(Pager, Panel):
         last = self._facts[-1]
         if not isinstance(last, Gap):
             self.border_title = Content(f"facts · {units.zone(last.at)}")
-        self.set_lines([fact_line(line, self._namer) for line in self._facts])
+        self.set_lines(fact_lines(self._facts, self._namer))
 
 
 class NewestFact(Panel):
-    """The newest fact that is more than routine, on one line: where there is no room for all."""
+    """The newest fact on one line: where there is no room for all."""
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -75,4 +91,4 @@ class NewestFact(Panel):
         """One line."""
         if not self._facts:
             return []
-        return [self.line([(" ", "text"), *fact_line(self._facts[-1], self._namer)], width)]
+        return [self.line([(" ", "text"), *fact_lines(self._facts, self._namer)[-1]], width)]

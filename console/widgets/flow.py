@@ -23,7 +23,7 @@ def speed(rate: float) -> int:
 def lane(rate: float, phase: int, width: int, forward: bool) -> Parts:
     """A line with its rate in the middle and an arrow at its end; ``phase`` is in half cells."""
     ink = "flow" if forward else "back"
-    figure = f" {units.short(rate)}/s " if width >= 14 else ""
+    figure = f" {units.short(rate)}/s " if width >= 12 else ""
     room = max(0, width - len(figure) - 1)
     shift = phase // 2
     dashes = "".join("━" if (x - shift) % _PERIOD < _DASH else "─" for x in range(room))

@@ -57,4 +57,4 @@ class Identity(Inked):
             spread([*name[:1], *state], [*right, *fails, (" ", "text")], width),
             spread([*name[:1], *state], [*right, (" ", "text")], width),
         ]
-        return [self.line(first_that_fits([line for line in choices if line[-1][1] != ""], width), width)]
+        return [self.line(first_that_fits(choices, width), width)]

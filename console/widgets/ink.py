@@ -61,9 +61,8 @@ def cells(parts: Iterable[Part]) -> int:
 
 
 def spread(left: Parts, right: Parts, width: int) -> Parts:
-    """One line with two ends; where there is not room for both, the right one goes."""
-    gap = width - cells(left) - cells(right)
-    return [*left, (" " * gap, "text"), *right] if gap >= 1 else left
+    """One line with two ends and at least a blank between; longer than ``width`` where there is no room for both."""
+    return [*left, (" " * max(1, width - cells(left) - cells(right)), "text"), *right]
 
 
 def joined(parts: Iterable[Part]) -> Parts:

@@ -112,7 +112,7 @@ def _scale(axis: Axis, places: dict[str, int]) -> Parts:
     for place in places.values():
         line[place] = "┴"
     for decade in axis.decades():
-        name = units.duration(decade)
+        name = units.duration(decade).replace(".0", "")
         at = axis.place(decade)
         wanted = range(at, at + len(name))
         if at + len(name) <= axis.columns and all(line[x] == "─" for x in (*wanted, max(0, at - 1))):

@@ -7,7 +7,8 @@ from textual.strip import Strip
 from console import units
 from console.bridge import HERTZ, Picture
 from console.rows import failures
-from console.widgets.ink import Panel, Parts, first_that_fits, spread
+from console.text import fit
+from console.widgets.ink import Panel, Parts, first_that_fits, spread, values
 from engine.parts.view import LedgerView
 
 _LAG = 0.1  # seconds from which the engine's lag is a warning
@@ -33,6 +34,22 @@ def equation(ledger: LedgerView, terse: bool = False) -> Parts:
     return [*parts, verdict]
 
 
+def brief(ledger: LedgerView) -> Parts:
+    """What must be seen on the smallest screen: whether they agree, and what went wrong."""
+    failed = failures(ledger)
+    verdict = (" ✓ ", "good") if ledger.balanced else (" × DOES NOT BALANCE ", "bad bold reverse")
+    return [
+        verdict,
+        *values(
+            [
+                ("sent", units.short(ledger.sent), "text bold"),
+                ("ok", units.short(ledger.succeeded), "good"),
+                ("fail", units.short(failed), "bad" if failed else "text"),
+            ]
+        ),
+    ]
+
+
 class Ledger(Panel):
     """One line: the books, and how well the screen and the engine keep up."""
 
@@ -53,10 +70,12 @@ class Ledger(Panel):
         if picture.ledger is None:
             return [self.line([(" ledger ", "label"), ("nothing sent yet", "faint")], width)]
         slow = picture.hertz < HERTZ * 0.75
-        pace: Parts = [("screen ", "faint"), (f"{picture.hertz:.1f} Hz", "warn" if slow else "label")]
+        pace: Parts = [(f"{picture.hertz:.1f} Hz", "warn" if slow else "label")]
         late = "warn" if picture.lag > _LAG else "label"
-        pace += [("  engine lag ", "faint"), (units.duration(picture.lag * 1e6).rjust(5), late), (" ", "text")]
+        pace += [(" · lag", "faint"), (fit(units.duration(picture.lag * 1e6), 6, right=True), late), (" ", "text")]
         title: Parts = [(" ledger ", "label")]
         full, terse = equation(picture.ledger), equation(picture.ledger, terse=True)
-        line = first_that_fits([[*title, *full], [(" ", "text"), *full], [(" ", "text"), *terse], terse], width)
-        return [self.line(spread(line, pace, width), width)]
+        blank: Parts = [(" ", "text")]
+        books = [[*title, *full], [*blank, *full], [*blank, *terse], brief(picture.ledger)]
+        choices = [spread(line, pace, width) for line in books[: 2 if not slow else 3]] + books
+        return [self.line(first_that_fits(choices, width), width)]

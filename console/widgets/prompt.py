@@ -75,7 +75,7 @@ class Prompt(Horizontal):
             line.value = text
         line.cursor_position = len(text)
         self.display = True
-        line.focus()
+        self.screen.set_focus(line)  # at once: what is typed ahead belongs to the line, and must not be orders
 
     def close(self) -> None:
         """Hide the line."""

@@ -8,7 +8,7 @@ from typing import Any
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture
+from console.bridge import Picture, Run
 from console.rows import failures
 from console.text import clean, fit
 from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, first_that_fits, spread, values
@@ -87,7 +87,7 @@ def summary_of(run: BulkView) -> str:
     )
 
 
-def kept_line(run: dict[str, Any], width: int) -> Parts:
+def kept_line(run: Run, width: int) -> Parts:
     """A kept run on one line: verdict, kind, number, rate, p99."""
     passed = run.get("verdict") == "pass"
     mark = ("✓ ", "good bold") if passed else ("× ", "bad bold")
@@ -97,10 +97,10 @@ def kept_line(run: dict[str, Any], width: int) -> Parts:
     failed = sum(run.get("failed", {}).values())
     tail: Parts = [(fit(f"{units.short(run.get('rate_per_s', 0))}/s", 7, right=True), "label")]
     p99 = run.get("service_us", {}).get("p99", 0)
-    latency: Parts = [("  p99 ", "label"), (units.duration(p99).rjust(5), "text")]
+    latency: Parts = [(" p99", "label"), (units.duration(p99).rjust(6), "text")]
     if failed:
-        latency = [("  fail ", "label"), (units.short(failed).rjust(4), "bad bold")]
-    return first_that_fits([spread(left, [*tail, *latency], width), spread(left, latency, width)], width)
+        latency = [(" fail", "label"), (units.short(failed).rjust(5), "bad bold")]
+    return first_that_fits([spread(left, [*tail, *latency], width), spread(left, latency, width), left], width)
 
 
 class Runs(Panel):

@@ -126,10 +126,10 @@ def _figure(
 
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    Column("worker", "worker", 10, lambda row: row.label, _name, need=9, stretch=24),
-    Column("slots", "slots free", 14, lambda row: row.worker.free, _slots, need=5, falling=True),
+    Column("worker", "worker", 10, lambda row: row.order, _name, need=9, stretch=24),
+    Column("slots", "slots free", 16, lambda row: row.worker.free, _slots, need=5, falling=True),
     _figure("in-flight", "infl", 4, 6, lambda row: row.worker.in_flight, _in_flight),
-    _figure("done", "done", 9, 4, lambda row: row.worker.done, _done),
+    _figure("done", "done", 7, 4, lambda row: row.worker.done, _done),
     _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
     _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
     _figure("violations", "viol", 4, 0, lambda row: row.worker.violations, _wrong),
