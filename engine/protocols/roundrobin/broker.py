@@ -2,7 +2,8 @@
 
 The rules of this file (numbers are those of README.md; the state itself and its rules are in ``pool.py``):
 
-- Link PINGs are answered, whoever sends them; a lost worker that is heard so is a worker again. (R4)
+- Link PINGs are answered, whoever sends them; a lost worker that is heard so is a worker again, and one that takes
+  itself for registered and is not is told so. (R4)
 - REGISTER, DEREGISTER and INCREMENT are the broker's own; any other command is a task and passes on unread. (R1)
 - A reply goes to the client of a task that its sender was given, and to nobody else. Where a task was given to
   several, the first reply ends it and the others are late. (R3, R8)
@@ -47,6 +48,7 @@ class Broker:
         self.legs = BrokerLegs()
         self.late = 0  # messages about tasks or workers that have ended meanwhile
         self.unsent = 0
+        self.denied = 0  # PINGs of peers that took themselves for registered
         self.inspected: bytes | None = None
         self._pings = 0
 
@@ -68,6 +70,7 @@ class Broker:
                 self.inspected = worker
             case Ordered(Drain(worker)):
                 self.pool.leave(worker, out)
+                self.pool.dismiss(worker)
             case Paused(seconds):
                 self.pool.grace(seconds)
                 out.append(Note("warn", f"the broker did not run for {seconds:.1f} s, nobody is blamed for it"))
@@ -205,11 +208,16 @@ class Broker:
     # ---- heartbeats ----------------------------------------------------------------------------------------------
 
     def _ping(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
-        out.append(Send([frames[0], *wire.link_pong(frames[4])]))
+        peer, ident = frames[0], frames[4]
         if worker is not None:
             worker.opened = now
-        elif self.pool.revive(frames[0], now, out) is not None:
-            self.pool.drain(now, out)
+        elif self.pool.revive(peer, now, out) is None and peer not in self.pool.dismissed:
+            denial = wire.disowned(ident)
+            if denial is not None:
+                self.denied += 1
+                ident = denial
+        out.append(Send([peer, *wire.link_pong(ident)]))
+        self.pool.drain(now, out)
 
     def _pong(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         if worker is not None:

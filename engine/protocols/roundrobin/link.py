@@ -3,6 +3,8 @@
 - A link opens with a PING; until the PONG with the same id is there, nothing else may be sent.
 - An open link is PINGed every ``heartbeat``. While a PING is unanswered it is repeated under the same id, so at most
   one question is ever open, and a round trip longer than a heartbeat still counts.
+- A PING may claim that we are registered. A broker that knows nothing of it (it was restarted, it forgot us) denies it
+  with the PONG's id; the original echoes every id, and so denies nothing.
 - Only PONGs prove that the broker hears us. After ``expiry`` without one the socket is opened anew under the same
   routing id and the handshake begins again, for as long as it takes.
 """
@@ -22,7 +24,10 @@ class Link:
         "_heartbeat",
         "_ident",
         "_ping_at",
+        "_pings",
         "_since",
+        "claims",
+        "denied",
         "heard",
         "number",
         "rtt",
@@ -37,27 +42,32 @@ class Link:
         self.number = 0
         self.heard = 0.0  # the last PONG
         self.rtt: float | None = None  # seconds, of the last heartbeat
-        self._ident = 0
+        self.claims = False  # whether new PINGs claim that we are registered
+        self.denied = False  # whether the newest PONG denied it
+        self._pings = 0
+        self._ident = b""  # of the newest PING
         self._asked_at = 0.0  # when it was sent first
         self._ping_at = NEVER  # when the next PING is due
         self._since = 0.0  # silence is counted from here
 
     def open(self, now: float) -> list[Command]:
         """Begin the handshake."""
-        self.up, self.waits, self._since = False, False, now
+        self.up, self.waits, self.claims, self._since = False, False, False, now
         return [self.ask(now)]
 
     def ask(self, now: float, fresh: bool = False) -> Send:
         """A PING now: the unanswered one again, or a new one where there is none or a ``fresh`` one is wanted."""
         if fresh or not self.waits:
-            self._ident += 1
+            self._pings += 1
+            self._ident = wire.link_id(self._pings, self.claims)
             self.waits, self._asked_at = True, now
         self._ping_at = now + self._heartbeat
-        return Send(wire.link_ping(self._ident.to_bytes(8, "little")))
+        return Send(wire.link_ping(self._ident))
 
     def ponged(self, ident: bytes, now: float) -> bool:
-        """Take a PONG; False if no PING waits for it. ``up`` and ``number`` show whether it opened the link."""
-        if not self.waits or ident != self._ident.to_bytes(8, "little"):
+        """Take a PONG; False if no PING waits for it. ``up``, ``number`` and ``denied`` show what it changed."""
+        self.denied = ident == wire.disowned(self._ident)
+        if not self.waits or not (self.denied or ident == self._ident):
             return False
         self.waits = False
         self.rtt, self.heard, self._since = now - self._asked_at, now, now

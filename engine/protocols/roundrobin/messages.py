@@ -159,6 +159,21 @@ def stream_size(frames: Frames, most: int) -> int | None:
     return decimal(frames[6].removesuffix(b"\0"), 1, most) if len(frames) == 9 else None
 
 
+# ---- ids of link PINGs: where a worker of ours asks whether it is still registered (README.md, R4) -----------------
+
+_CLAIM = b"\x80"  # the last byte of eight; the original counts up from 0 and never gets there
+
+
+def link_id(number: int, claim: bool = False) -> bytes:
+    """The id of a peer's own link PING; ``claim``: it takes itself for registered."""
+    return (number & (1 << 56) - 1).to_bytes(7, "little") + (_CLAIM if claim else b"\0")
+
+
+def disowned(ident: bytes) -> bytes | None:
+    """The id of the PONG that denies a claim; None where the PING makes none."""
+    return ident[:7] + b"\0" if len(ident) == 8 and ident[7:] == _CLAIM else None
+
+
 # ---- builders ----------------------------------------------------------------------------------------------------
 # What a broker sends starts with the peer's routing id; what a peer sends on its DEALER does not.
 

@@ -28,6 +28,7 @@ def of(broker: Broker, now: float) -> BrokerView:
             ("violations", broker.violations.total),
             ("redelivered", broker.pool.redelivered),
             ("late", broker.late),
+            ("denied", broker.denied),
             ("unsent", broker.unsent),
             ("unpaid slots", broker.pool.unpaid),
         ),

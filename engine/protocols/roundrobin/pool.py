@@ -26,7 +26,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
-LOST_KEPT = 4096  # lost workers that are remembered, the oldest forgotten first
+LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
 class Pool:
@@ -37,6 +37,7 @@ class Pool:
         self.workers: dict[bytes, Worker] = {}
         self.lost: dict[bytes, Worker] = {}  # oldest loss first
         self.tasks: dict[TaskKey, Task] = {}  # every task that is queued or held
+        self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
         self.backlog: deque[Task] = deque()
         self.in_flight = InFlight()
@@ -70,6 +71,7 @@ class Pool:
         assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
         assert not (self.backlog and self.ready), "a task waits beside a free slot"
         assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
+        assert len(self.dismissed) <= LOST_KEPT
         assert len(self.liveness) == len(self.workers), "a worker is not watched, or a stranger is"
         assert self._overdue_at != NEVER or not self.in_flight.count, "nobody looks at deadlines"
         for key, worker in self.workers.items():
@@ -190,6 +192,7 @@ class Pool:
     def offer(self, worker: Worker, slots: int) -> None:
         """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
         worker.slots, worker.leaving, worker.row = slots, False, None
+        self.dismissed.pop(worker.key, None)
         if worker.used < slots:
             self.ready.put(worker.key)
         else:
@@ -207,6 +210,12 @@ class Pool:
             out.append(Note("info", f"{worker.name} drains: {worker.used} slots in use", key))
         else:
             self._remove(worker, out)
+
+    def dismiss(self, key: bytes) -> None:
+        """Remember that an operator sent it away; a REGISTER of its own accord ends that."""
+        self.dismissed[key] = None
+        if len(self.dismissed) > LOST_KEPT:
+            del self.dismissed[next(iter(self.dismissed))]
 
     def _remove(self, worker: Worker, out: list[Command]) -> None:
         self._strike(worker.key)

@@ -7,7 +7,8 @@ The rules of this file (numbers are those of README.md):
   so with the PONG there and nothing held, nothing is left behind. (R10)
 - Tasks are answered in order of arrival, at once or ``Slow`` later; then an INCREMENT gives the slot back, also for a
   task that nobody here knows how to answer. (R5)
-- A new link is a new registration with all slots free: a task held from before is answered, but its slot is gone. (R4)
+- A link that opens anew and a PONG that denies that we are registered both lead to a new registration, with all slots
+  free: a task held from before is answered, but its slot is gone. (R4)
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Worker:
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
         self.delay = 0.0  # seconds from a task's arrival to its answer
-        self._held: deque[tuple[float, int, Frames]] = deque()  # (arrival, number of its link, task), oldest first
+        self._held: deque[tuple[float, int, Frames]] = deque()  # (arrival, registration, task), oldest first
+        self._registrations = 0  # so far
         self._dice = data.Dice(seed)
         self._streams = 0
         self._increments = 0
@@ -112,6 +114,7 @@ class Worker:
         assert (self._register_at != NEVER) == (self.state is State.REGISTERING)
         assert (self._leave_by != NEVER) == (self.state is State.LEAVING)
         assert self.state is not State.WORKING or self.link.up
+        assert self.link.claims == (self.state is State.WORKING)
 
     def snapshot(self, now: float) -> WorkerView:
         """The worker's picture of itself."""
@@ -141,12 +144,11 @@ class Worker:
             case wire.LINK_PING:
                 out.append(Send(wire.link_pong(frames[3])))
             case wire.LINK_PONG:
-                if self.link.ponged(frames[3], now) and self.state is State.LINKING:
-                    self.state = State.REGISTERING
-                    self._register(now, out)
+                if self.link.ponged(frames[3], now):
+                    self._ponged(now, out)
             case wire.JOINED:
                 if self.state is State.REGISTERING and frames[3] == self._register_id():
-                    self.state, self._register_at = State.WORKING, NEVER
+                    self.state, self._register_at, self.link.claims = State.WORKING, NEVER, True
                     out.append(Note("good", f"registered with {self.slots} slots"))
             case wire.REPLY:
                 out += self.violations.add(BROKER, "a reply to a worker, which asked nothing", now)
@@ -157,15 +159,15 @@ class Worker:
         if len(self._held) >= MAX_SLOTS:
             out += self.violations.add(BROKER, "more tasks than any worker may hold", now)
             return
-        self._held.append((now, self.link.number, task))
+        self._held.append((now, self._registrations, task))
         self._serve(now, out)
 
     def _serve(self, now: float, out: list[Command]) -> None:
         """Answer what is due, then give its slot back to the registration that it came under."""
         while self._held and self._held[0][0] + self.delay <= now:
-            _, link, task = self._held.popleft()
+            _, registration, task = self._held.popleft()
             self._answer(task, out)
-            if link == self.link.number:
+            if registration == self._registrations:
                 self._increments = (self._increments + 1) & 0xFFFFFFFF
                 out.append(Send(wire.increment(self._increments.to_bytes(4, "little"))))
 
@@ -185,9 +187,18 @@ class Worker:
 
     # ---- joining and leaving -------------------------------------------------------------------------------------
 
+    def _ponged(self, now: float, out: list[Command]) -> None:
+        if self.state is State.WORKING and self.link.denied:
+            out.append(Note("warn", "the broker does not know this worker: registering again"))
+        elif self.state is not State.LINKING:
+            return
+        self.state, self.link.claims = State.REGISTERING, False
+        self._registrations += 1
+        self._register(now, out)
+
     def _register_id(self) -> bytes:
-        """The same for all REGISTERs of one link."""
-        return self.link.number.to_bytes(4, "little")
+        """The same for all REGISTERs of one registration."""
+        return (self._registrations & 0xFFFFFFFF).to_bytes(4, "little")
 
     def _register(self, now: float, out: list[Command]) -> None:
         self._register_at = now + self.options.heartbeat
@@ -201,7 +212,7 @@ class Worker:
         if self.state is State.LEAVING:
             return
         registered = self.state is not State.LINKING
-        self.state, self._register_at = State.LEAVING, NEVER
+        self.state, self._register_at, self.link.claims = State.LEAVING, NEVER, False
         self._leave_by = now
         if registered:
             self._leave_by = now + self.options.expiry

@@ -241,6 +241,26 @@ def test_r4_a_forgotten_worker_has_to_register() -> None:
     assert front.states == {b"a": "ready"}
 
 
+def test_r4_who_takes_itself_for_registered_and_is_not_is_told() -> None:
+    front = front_with(b"w")
+    claim, denial = wire.link_id(7, claim=True), wire.link_id(7)
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]]
+    assert front.told([b"x", *wire.link_ping(claim)]) == [[b"x", *wire.link_pong(denial)]]
+    assert front.broker.denied == 1 and front.wrongs == []
+    front.at(106.0)
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]], "lost, and so back"
+    front.told([b"w", *wire.deregister()])
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(denial)]]
+
+
+def test_r4_who_was_sent_away_is_not_asked_back_and_may_come_back() -> None:
+    front = front_with(b"w")
+    claim = wire.link_id(7, claim=True)
+    front.ordered(Drain(b"w"))
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]] and front.states == {}
+    assert front.join(b"w") == [[b"w", *REGISTERED]] and not front.broker.pool.dismissed
+
+
 def test_r4_a_lost_worker_that_registers_gets_the_reply_before_any_task() -> None:
     front = front_with(b"a")
     front.at(106.0)

@@ -49,6 +49,20 @@ def test_silence_opens_the_link_anew_for_as_long_as_it_takes() -> None:
     assert link.ponged((4).to_bytes(8, "little"), 22.1) and (link.up, link.number) == (True, 2)
 
 
+def test_r4_a_claim_is_echoed_or_denied() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    assert link.ponged(ONE, 10.0) and not link.denied, "nothing was claimed"
+    link.claims = True
+    claim = wire.link_id(2, claim=True)
+    assert link.tick(12.0) == ping(claim)
+    assert link.ponged(claim, 12.1) and (link.denied, link.rtt) == (False, 12.1 - 12.0)
+    assert link.tick(14.0) == ping(wire.link_id(3, claim=True))
+    assert not link.ponged(TWO, 14.1), "the denial of an older one"
+    assert link.ponged(THREE, 14.1) and (link.denied, link.up, link.number) == (True, True, 1)
+    assert link.tick(20.1)[-1:] == ping(wire.link_id(4)), "a link that opens anew claims nothing"
+
+
 def test_a_fresh_question_replaces_an_open_one() -> None:
     link = Link(2.0, 6.0)
     link.open(10.0)

@@ -117,6 +117,14 @@ def test_what_is_wrong_at_a_peer_is_said(frames: Frames, reason: str) -> None:
     assert wire.at_peer(frames) == reason
 
 
+def test_r4_a_claim_stands_in_the_last_byte_of_a_link_pings_id() -> None:
+    assert wire.link_id(5) == ID8 and wire.link_id(5, claim=True) == b"\5\0\0\0\0\0\0\x80"
+    assert wire.disowned(wire.link_id(5, claim=True)) == ID8
+    assert wire.link_id(2**56 + 5) == ID8, "it wraps before it looks like a claim"
+    for none in (ID8, ID4, b"", b"\5\0\0\x80", wire.link_id(5, claim=True) + b"\x80"):
+        assert wire.disowned(none) is None
+
+
 frame = st.one_of(
     st.sampled_from([b"", V, ID4, ID8, b"10", CLIENT, *(bytes([n]) for n in range(12))]), st.binary(max_size=80)
 )

@@ -17,7 +17,14 @@ def test_the_picture_of_a_broker_at_work() -> None:
     assert (view.at, view.backlog, view.in_flight, view.ledger) == (101.0, 1, 2, (3, 0, (), 2, 1, 0))
     assert (row.key, row.name, row.state, row.slots, row.free, row.in_flight) == (b"w1", "w1", "busy", 2, 0, 2)
     assert (row.done, row.failed, row.violations, row.joined, row.heard, row.lost_at) == (0, 0, 0, 100.0, 100.0, 106.0)
-    assert dict(view.counters) == {"violations": 0, "redelivered": 0, "late": 0, "unsent": 0, "unpaid slots": 0}
+    assert dict(view.counters) == {
+        "violations": 0,
+        "redelivered": 0,
+        "late": 0,
+        "denied": 0,
+        "unsent": 0,
+        "unpaid slots": 0,
+    }
     assert view.incidents == () and view.detail is None and view.legs == ()
 
 

@@ -16,6 +16,7 @@ from tests.helpers.roundrobin import Desk, ident
 V = wire.VERSION
 PING1, PING2, PING3 = (wire.link_ping(ident(n)) for n in (1, 2, 3))
 PONG1, PONG2, PONG3 = (wire.link_pong(ident(n)) for n in (1, 2, 3))
+CLAIM2, CLAIM3 = (wire.link_ping(wire.link_id(n, claim=True)) for n in (2, 3))
 REG1, REG2 = (n.to_bytes(4, "little") for n in (1, 2))
 REFUSED = "more tasks than any worker may hold"
 
@@ -120,13 +121,31 @@ def test_ping_and_register_are_repeated_every_heartbeat_until_answered() -> None
 
 def test_r4_when_pongs_stop_it_opens_a_new_socket_and_registers_again() -> None:
     bench = Bench()
-    assert bench.at(102.0) == [PING2] and bench.at(104.0) == [PING2]
+    assert bench.at(102.0) == [CLAIM2] and bench.at(104.0) == [CLAIM2]
     assert (bench.at(106.0), bench.state, bench.others) == ([PING3], State.LINKING, [Reopen()])
     assert bench.notes == [Note("bad", "no PONG from the broker: linking anew")]
-    assert bench.told(PONG2) == [], "of the old link"
+    assert bench.told(PONG2) == bench.told(wire.link_pong(CLAIM2[3])) == [], "of the old link"
     assert bench.told(PONG3) == [wire.register(REG2, 10)]
     assert bench.told(wire.registered(REG2)) == [] and bench.state is State.WORKING
     assert bench.others == [Reopen()]
+
+
+def test_r4_a_broker_that_knows_us_echoes_the_claim() -> None:
+    bench = Bench()
+    assert bench.at(102.0) == [CLAIM2] and bench.told(wire.link_pong(CLAIM2[3])) == []
+    assert bench.state is State.WORKING and bench.at(104.0) == [CLAIM3] and not bench.others and not bench.notes
+
+
+def test_r4_a_broker_that_does_not_know_us_denies_it_and_we_register_again() -> None:
+    bench = Bench()
+    bench.ordered(Slow(5.0))
+    bench.told(task(1))
+    assert bench.at(102.0) == [CLAIM2] and bench.told(PONG2) == [wire.register(REG2, 10)]
+    assert bench.state is State.REGISTERING and [note.level for note in bench.notes] == ["warn"]
+    assert bench.told(PONG2) == [], "once"
+    assert bench.told(wire.registered(REG1)) == [], "of the registration before"
+    assert bench.told(wire.registered(REG2), task(2)) == [] and bench.at(104.0) == [CLAIM3]
+    assert bench.ordered(Slow(0.0)) == [answer(1), answer(2), increment(1)] and bench.others == []
 
 
 def test_r4_an_unanswered_registration_falls_with_its_link() -> None:
