@@ -95,8 +95,8 @@ class Decoder:
                 return at
             found.append((kind, padding, arg0, bytes(data[at + _SIZE : at + self._wanted])))
             at += self._wanted
-        self._wanted = _SIZE
-        if not _MAGIC.startswith(bytes(data[at : at + 2])):
+        self._wanted = _SIZE if end - at >= len(_MAGIC) else len(_MAGIC)  # what is no magic is not waited upon
+        if not _MAGIC.startswith(bytes(data[at : at + len(_MAGIC)])):
             self.broken = "wrong magic"
             return end
         return at

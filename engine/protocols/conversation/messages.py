@@ -115,12 +115,10 @@ def pack_task(number: int, description: bytes, slots: int = 1) -> bytes:
 def tasks(body: bytes) -> list[TaskBody] | str:
     """The tasks of a JOB's body, or why it is refused. A single Task is a list of one (ruling 3)."""
     value = load(body)
-    if type(value) is list and value and type(value[0]) is not int:
-        found = [_task(entry) for entry in value]
-    else:
-        found = [_task(value)]
+    several = type(value) is list and bool(value) and type(value[0]) is not int  # else a Task's own fields
+    found = [_task(entry) for entry in (value if several else (value,))]
     whole = [task for task in found if task is not None]
-    return whole if len(whole) == len(found) else "unreadable job"
+    return whole if value != [] and len(whole) == len(found) else "unreadable job"
 
 
 def pack_update(update: Update) -> bytes:

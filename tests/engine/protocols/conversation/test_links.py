@@ -1,0 +1,60 @@
+"""One worker as the broker knows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.protocols.conversation import links
+from engine.protocols.conversation.jobs import Jobs, JobTask
+from engine.protocols.conversation.links import Link, Sv
+from tests.helpers.conversation import array
+
+
+def link() -> Link:
+    return Link(b"k", b"p", "main", "name", 100, 1.0)
+
+
+def task(slots: int = 1) -> JobTask:
+    jobs = Jobs()
+    jobs.add(array("echo"), slots, b"c", 1, 1.0)
+    found = jobs.next(slots, slots)
+    assert found is not None
+    return found
+
+
+def test_free_is_what_is_not_used() -> None:
+    """Ruling 5, on the broker's side."""
+    one = link()
+    one.max_nproc = 4
+    held = task(3)
+    assert one.hold(held) == 1 and one.free == 1
+    one.max_nproc = 2
+    assert one.free == 0
+    one.yield_(held)
+    assert one.free == 2 and not one.out
+    one.shut = True
+    assert one.free == 0
+
+
+def test_the_counter_is_never_0() -> None:
+    one = link()
+    one.counter = links.WRAP
+    assert one.hold(task()) == 1
+
+
+@pytest.mark.parametrize(
+    ("peer", "name"),
+    [
+        (b"worker-1", "worker-1"),
+        (b"\0\0\0\0\1", "0000000001"),
+        (b"x" * 25, "78" * 12),
+        ("é".encode(), "c3a9"),
+        (b"a\n", "610a"),
+    ],
+)
+def test_names(peer: bytes, name: str) -> None:
+    assert links.name_of(peer) == name
+
+
+def test_every_state_has_its_name() -> None:
+    assert [getattr(Sv, name.removeprefix("SV_")) for name in Sv.NAMES] == list(range(len(Sv.NAMES)))
