@@ -11,12 +11,11 @@ import random
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
 import zmq
 
-from engine.core import Drain, Inspect, Leave, Note, Seat, StopRun, System
+from engine.core import Drain, Inspect, Note, Seat, StopRun, System
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
@@ -24,18 +23,13 @@ from engine.history import History
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView
+from engine.pool import BULK, Pool, Refused
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
-BULK = 10  # workers in all after ``bulk``
-POOL_LIMIT = 20_000  # workers in one process
 PORTS = 10  # tried in turn when the default one is taken
 STEP = 1000  # between them
 CLOSE = 1.5  # seconds that closing may take
 LOCAL = ("127.", "localhost", "[::1]", "::1")
-
-
-class Refused(ValueError):
-    """An order or a setting that can not be followed; the text says what and what to do instead."""
 
 
 class Health(NamedTuple):
@@ -73,10 +67,6 @@ class Lab:
         self._history = history
         self._random = random.Random()
         self._nonces: set[int] = set()
-        self._serial = 0
-        self._main_worker: str | None = None  # what ``register`` started; the others are ``bulk``'s children
-        self._pool: dict[str, bytes] = {}  # seat name → routing id, in the order in which they were started
-        self._leaving: set[str] = set()  # told to leave, and perhaps still at it
         self._nodes: dict[str, Node] = {}
         self._run: RunReport | None = None
         self._unsaved = False
@@ -91,7 +81,7 @@ class Lab:
         try:
             if self._with_broker:
                 self._open_broker()
-            self._node("pool")
+            self._pool = Pool(self._node("pool"), self._worker)
             if self._wanted:
                 self.add_workers(self._wanted)
             if self._with_client:
@@ -109,13 +99,8 @@ class Lab:
         self._closing.set()
         if self._keeper.is_alive():
             self._keeper.join(CLOSE)
-        until = time.monotonic() + CLOSE / 3
-        pool = self._nodes.get("pool")
-        if pool is not None and pool.dead is None:
-            for name in pool.names():
-                pool.order(name, Leave())
-            while pool.names() and time.monotonic() < until:
-                time.sleep(0.005)
+        if "pool" in self._nodes and self._nodes["pool"].dead is None:
+            self._pool.close(CLOSE / 3)
         stopped = [self._nodes[name].stop(CLOSE / 3) for name in ("client", "pool", "broker") if name in self._nodes]
         self._nodes.clear()
         if all(stopped):
@@ -195,51 +180,36 @@ class Lab:
 
     def register(self) -> None:
         """The seed's ``register``: the worker itself joins."""
-        if self._main_worker in self._alive():
-            raise Refused("the worker is registered already; bulk starts more")
-        self._main_worker = self._start(1)[0]
+        self._pool.register(CLOSE)
 
     def deregister(self) -> None:
         """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
-        if self._main_worker not in self._alive():
-            raise Refused("the worker is not registered; register first")
-        self._dismiss([self._main_worker])
+        self._destructive("stopping a worker")
+        self._pool.deregister()
 
     def bulk(self, workers: int = BULK) -> None:
         """The seed's ``bulk``: start children until there are so many workers in all."""
-        missing = workers - len(self._alive())
-        if missing <= 0:
-            raise Refused(f"{len(self._alive())} workers run already; endbulk stops them")
-        self._start(missing)
+        self._pool.bulk(workers, CLOSE)
 
     def endbulk(self) -> None:
         """The seed's ``endbulk``: the children drain, deregister and stop."""
-        children = [name for name in self._alive() if name != self._main_worker]
-        if not children:
-            raise Refused("no bulk workers run; bulk starts them")
-        self._dismiss(children)
+        self._destructive("stopping workers")
+        self._pool.endbulk()
 
     def add_workers(self, n: int) -> None:
         """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
-        first = self._main_worker is None and n > 0
-        started = self._start(n)
-        if first:
-            self._main_worker = started[0]
+        self._pool.add(n, CLOSE)
 
     def remove_workers(self, n: int) -> None:
         """Let the n youngest workers drain and leave."""
-        alive = self._alive()
-        if n > len(alive):
-            raise Refused(f"only {len(alive)} workers run in this process")
-        self._dismiss(alive[len(alive) - n :])
+        self._destructive("stopping workers")
+        self._pool.remove(n)
 
     def stop_worker(self, key: bytes) -> None:
         """Stop one worker by its routing id: ours drains and leaves, somebody else's is given nothing more."""
         self._destructive("stopping a worker")
-        for name, routing_id in self._pool.items():
-            if routing_id == key and name in self._alive():
-                self._dismiss([name])
-                return
+        if self._pool.stop(key):
+            return
         if not self._with_broker:
             raise Refused("that worker is not in this process")
         self._nodes["broker"].order("broker", Drain(key))
@@ -318,42 +288,15 @@ class Lab:
         except (RuntimeError, KeyError) as error:
             raise Refused(f"the {node} does not answer: {error}") from None
 
+    def _worker(self) -> Seat:
+        return self.system.worker(self.options, self._peer_endpoint(), self._nonce(), self._slots)
+
     def _nonce(self) -> int:
         while True:
             nonce = self._random.randint(1, NONCES)
             if nonce not in self._nonces:
                 self._nonces.add(nonce)
                 return nonce
-
-    def _alive(self) -> list[str]:
-        """Our workers that run and were not told to leave, oldest first."""
-        here = set(self._nodes["pool"].names()) - self._leaving
-        return [name for name in self._pool if name in here]
-
-    def _start(self, n: int) -> list[str]:
-        if n < 1:
-            raise Refused(f"{n} workers can not be started: the least is 1")
-        if len(self._pool) + n > POOL_LIMIT:
-            self._pool = {name: self._pool[name] for name in self._alive()}
-            if len(self._pool) + n > POOL_LIMIT:
-                raise Refused(f"{n:,} more workers: one process runs {POOL_LIMIT:,} at most, {len(self._pool):,} run")
-        names: list[str] = []
-        seated: list[Future[None]] = []
-        for _ in range(n):
-            self._serial += 1
-            name = f"worker-{self._serial}"
-            seat = self.system.worker(self.options, self._peer_endpoint(), self._nonce(), self._slots)
-            seated.append(self._node("pool").seat(name, seat))
-            self._pool[name] = seat.sockets[0].routing_id
-            names.append(name)
-        wait(seated, timeout=CLOSE + n * 0.01)
-        return names
-
-    def _dismiss(self, names: list[str]) -> None:
-        self._destructive("stopping workers")
-        self._leaving.update(names)
-        for name in names:
-            self._nodes["pool"].order(name, Leave())
 
     def _destructive(self, what: str) -> None:
         if self.readonly:

@@ -1,0 +1,114 @@
+"""The workers of this process: many cores on one thread, and the seeds' words for starting and stopping them.
+
+A thread each would make them fight over the interpreter; a thousand cores on one thread do not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+
+from engine.core import Leave, Seat
+from engine.drive.node import Node
+
+BULK = 10  # workers in all after ``bulk``
+LIMIT = 20_000  # workers in one process
+
+
+class Refused(ValueError):
+    """An order or a setting that can not be followed; the text says what and what to do instead."""
+
+
+class Pool:
+    """Workers on one node. ``make`` builds the seat of one more."""
+
+    def __init__(self, node: Node, make: Callable[[], Seat]) -> None:
+        self.node = node
+        self._make = make
+        self._ids: dict[str, bytes] = {}  # seat name → routing id, oldest first
+        self._leaving: set[str] = set()  # told to leave, and perhaps still at it
+        self._main: str | None = None  # the worker that ``register`` means; the others are ``bulk``'s children
+        self._serial = 0
+
+    def alive(self) -> list[str]:
+        """The workers that run and were not told to leave, oldest first."""
+        here = set(self.node.names()) - self._leaving
+        return [name for name in self._ids if name in here]
+
+    def add(self, n: int, patience: float) -> None:
+        """Start n more and wait until they sit, ``patience`` seconds at most. The very first is the main one."""
+        started = self._start(n, patience)
+        if self._main is None:
+            self._main = started[0]
+
+    def remove(self, n: int) -> None:
+        """Let the n youngest drain and leave."""
+        alive = self.alive()
+        if not 1 <= n <= len(alive):
+            raise Refused(f"{n} workers can not be stopped: {len(alive)} run in this process")
+        self._dismiss(alive[len(alive) - n :])
+
+    def stop(self, key: bytes) -> bool:
+        """Let the worker with this routing id drain and leave; False if it is not one of ours."""
+        names = [name for name in self.alive() if self._ids[name] == key]
+        self._dismiss(names)
+        return bool(names)
+
+    def register(self, patience: float) -> None:
+        """The seed's ``register``: the main worker joins."""
+        if self._main in self.alive():
+            raise Refused("the worker is registered already; bulk starts more")
+        self._main = self._start(1, patience)[0]
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the main worker leaves; the children stay."""
+        if self._main is None or self._main not in self.alive():
+            raise Refused("the worker is not registered; register first")
+        self._dismiss([self._main])
+
+    def bulk(self, workers: int, patience: float) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        alive = len(self.alive())
+        if workers <= alive:
+            raise Refused(f"{alive} workers run already; endbulk stops them")
+        self._start(workers - alive, patience)
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, say goodbye and stop."""
+        children = [name for name in self.alive() if name != self._main]
+        if not children:
+            raise Refused("no bulk workers run; bulk starts them")
+        self._dismiss(children)
+
+    def close(self, patience: float) -> None:
+        """Let everybody say goodbye, ``patience`` seconds at most."""
+        until = time.monotonic() + patience
+        self._dismiss(self.node.names())
+        while self.node.names() and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _start(self, n: int, patience: float) -> list[str]:
+        if n < 1:
+            raise Refused(f"{n} workers can not be started: the least is 1")
+        here = set(self.node.names())
+        self._ids = {name: key for name, key in self._ids.items() if name in here}
+        self._leaving &= here
+        if len(self._ids) + n > LIMIT:
+            raise Refused(f"{n:,} more workers: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
+        names: list[str] = []
+        seated: list[Future[None]] = []
+        for _ in range(n):
+            self._serial += 1
+            name, seat = f"worker-{self._serial}", self._make()
+            seated.append(self.node.seat(name, seat))
+            self._ids[name] = seat.sockets[0].routing_id
+            names.append(name)
+        for future in wait(seated, patience + n * 0.01).done:
+            future.result()
+        return names
+
+    def _dismiss(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._leaving.add(name)
+            self.node.order(name, Leave())
