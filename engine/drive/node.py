@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -32,7 +33,6 @@ from engine.core import (
     NEVER,
     Cancel,
     Command,
-    Core,
     Event,
     Exit,
     Finished,
@@ -42,6 +42,7 @@ from engine.core import (
     Paused,
     Received,
     Reopen,
+    Save,
     Seat,
     Send,
     Start,
@@ -50,8 +51,10 @@ from engine.core import (
     Woken,
 )
 from engine.core import Socket as Spec
+from engine.drive.chair import Chair, Port
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
+from engine.protocols.conversation.messages import Process
 
 DRAIN = 64  # messages taken from a socket at a time
 ROUNDS = 32  # batches handled before timers and the inbox get their turn
@@ -63,39 +66,23 @@ GOODBYE = 100  # ms that a leaving core's last words may take to be sent
 PAUSE = 2.0  # seconds of not being run that are told to the cores
 
 
-class _Port:
-    """One open socket of one core."""
-
-    __slots__ = ("chair", "fd", "outbox", "socket", "spec")
-
-    def __init__(self, chair: _Chair, spec: Spec, socket: ZSocket) -> None:
-        self.chair, self.spec, self.socket = chair, spec, socket
-        self.fd = int(socket.get(zmq.FD))
-        self.outbox: deque[Frames] = deque()
-
-
-class _Chair:
-    """One core that sits on the node."""
-
-    __slots__ = ("core", "name", "ports", "scheduled")
-
-    def __init__(self, name: str, core: Core) -> None:
-        self.name, self.core = name, core
-        self.ports: dict[str, _Port] = {}
-        self.scheduled = NEVER  # the earliest time in the agenda for this chair
-
-
 class Node:
     """A daemon thread for any number of seats; ``start`` it, ``seat`` cores, ``stop`` it."""
 
-    def __init__(self, name: str, context: zmq.Context[ZSocket], feed: Feed) -> None:
+    def __init__(
+        self,
+        name: str,
+        context: zmq.Context[ZSocket],
+        feed: Feed,
+        save: Callable[[str, bytes], None] = lambda name, content: None,
+    ) -> None:
         self.name = name
         self.dead: str | None = None
         self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
-        self._context, self._feed = context, feed
-        self._chairs: dict[str, _Chair] = {}
-        self._touched: dict[_Port, None] = {}
-        self._agenda: list[tuple[float, int, _Chair]] = []
+        self._context, self._feed, self._save = context, feed, save
+        self._chairs: dict[str, Chair] = {}
+        self._touched: dict[Port, None] = {}
+        self._agenda: list[tuple[float, int, Chair]] = []
         self._order = count()
         self._inbox: deque[Callable[[], None]] = deque()
         self._selector = selectors.DefaultSelector()
@@ -129,7 +116,7 @@ class Node:
         self._post(lambda: self._hand(name, Ordered(order)))
 
     def finish(self, name: str, key: object, ok: bool, result: bytes) -> None:
-        """A task body has ended (called by ``engine.drive.jobs`` from its own threads)."""
+        """A task body of one core has ended (``engine.drive.jobs`` says so from its own threads)."""
         self._post(lambda: self._hand(name, Finished(key, ok, result)))
 
     def ask(self, name: str) -> Future[Any]:
@@ -237,7 +224,7 @@ class Node:
                 if events:
                     touched[port] = None
 
-    def _handle(self, chair: _Chair, event: Event) -> None:
+    def _handle(self, chair: Chair, event: Event) -> None:
         now = time.monotonic()
         core = chair.core
         refused = self._perform(chair, core.handle(event, now))
@@ -248,7 +235,7 @@ class Node:
             chair.scheduled = at
             heappush(self._agenda, (at, next(self._order), chair))
 
-    def _perform(self, chair: _Chair, commands: list[Command]) -> list[Event]:
+    def _perform(self, chair: Chair, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
         for command in commands:
@@ -267,7 +254,7 @@ class Node:
                 self._rarely(chair, command)
         return refused
 
-    def _refused(self, port: _Port, frames: Frames, error: int, refused: list[Event]) -> None:
+    def _refused(self, port: Port, frames: Frames, error: int, refused: list[Event]) -> None:
         if error == errno.EHOSTUNREACH:
             refused.append(Unsent(frames, "unreachable", port.spec.name))
         elif port.spec.kind == "dealer" and len(port.outbox) < OUTBOX:
@@ -275,7 +262,7 @@ class Node:
         else:
             refused.append(Unsent(frames, "full", port.spec.name))
 
-    def _rarely(self, chair: _Chair, command: Command) -> None:
+    def _rarely(self, chair: Chair, command: Command) -> None:
         match command:
             case Note():
                 self._feed.fact(command, self.name, time.time())
@@ -293,10 +280,16 @@ class Node:
                 self._feed.fact(
                     Note("bad" if failed else "info", f"{chair.name} left: {reason}"), self.name, time.time()
                 )
-            case Start() | Cancel():
-                raise RuntimeError(f"{self.name}: no task bodies run here: {command}")
+            case Start(key, Process() as body):
+                chair.jobs.start(key, body)
+            case Cancel(key):
+                chair.jobs.cancel(key)
+            case Save(name, content):
+                self._save(name, content)
+            case _:
+                raise TypeError(f"{chair.name} wants what no driver here does: {command!r}")
 
-    def _flush(self, port: _Port) -> None:
+    def _flush(self, port: Port) -> None:
         while port.outbox:
             if send(port.socket, port.outbox[0]):
                 return
@@ -344,7 +337,7 @@ class Node:
     # ---- opening and closing ------------------------------------------------------------------------------------
 
     def _open(self, name: str, seat: Seat) -> None:
-        chair = _Chair(name, seat.core)
+        chair = Chair(name, seat.core, partial(self.finish, name))
         try:
             for spec in seat.sockets:
                 self._plug(chair, spec)
@@ -354,13 +347,13 @@ class Node:
         self._chairs[name] = chair
         self._handle(chair, Started())
 
-    def _plug(self, chair: _Chair, spec: Spec) -> None:
-        port = _Port(chair, spec, open_socket(self._context, spec))
+    def _plug(self, chair: Chair, spec: Spec) -> None:
+        port = Port(chair, spec, open_socket(self._context, spec))
         chair.ports[spec.name] = port
         self._selector.register(port.fd, selectors.EVENT_READ, port)
         self._touched[port] = None
 
-    def _shut(self, port: _Port, linger: int = 0) -> None:
+    def _shut(self, port: Port, linger: int = 0) -> None:
         self._selector.unregister(port.fd)
         self._touched.pop(port, None)
         port.socket.close(linger)
@@ -370,7 +363,8 @@ class Node:
         if chair is not None:
             self._close(chair, linger)
 
-    def _close(self, chair: _Chair, linger: int = 0) -> None:
+    def _close(self, chair: Chair, linger: int = 0) -> None:
         for port in chair.ports.values():
             self._shut(port, linger)
         chair.ports.clear()
+        chair.jobs.close()

@@ -1,0 +1,36 @@
+"""A core that sits on a node: its open sockets, its task bodies, its next deadline."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import zmq
+
+from engine.core import NEVER, Core, Frames
+from engine.core import Socket as Spec
+from engine.drive.jobs import Jobs
+from engine.drive.sockets import ZSocket
+
+
+class Port:
+    """One open socket of one core."""
+
+    __slots__ = ("chair", "fd", "outbox", "socket", "spec")
+
+    def __init__(self, chair: Chair, spec: Spec, socket: ZSocket) -> None:
+        self.chair, self.spec, self.socket = chair, spec, socket
+        self.fd = int(socket.get(zmq.FD))
+        self.outbox: deque[Frames] = deque()
+
+
+class Chair:
+    """One core that sits on the node."""
+
+    __slots__ = ("core", "jobs", "name", "ports", "scheduled")
+
+    def __init__(self, name: str, core: Core, done: Callable[[object, bool, bytes], None]) -> None:
+        self.name, self.core = name, core
+        self.ports: dict[str, Port] = {}
+        self.scheduled = NEVER  # the earliest time in the agenda for this chair
+        self.jobs = Jobs(done)  # costs nothing before the first body
