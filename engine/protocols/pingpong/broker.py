@@ -212,8 +212,8 @@ class Broker:
         if worker.leaving:
             worker.told = True
             out.append(Send([worker.key, b"", EXIT], BACKEND))
-            return
-        self._table.ready.put(worker.key)
+        else:
+            self._table.ready.put(worker.key)
         self._pump(now, out)
 
     # ---- tasks --------------------------------------------------------------------------------------------------
