@@ -51,7 +51,6 @@ class House:
             "leave": self.leave,
             "drain": self.drain,
             "slow": self.slow,
-            "restart": self.restart,
         }
         self.storm = Storm(self.world, "broker", seats, acts)
         self.drained: set[str] = set()
@@ -88,9 +87,6 @@ class House:
         if name in WORKERS:
             self.world.order(name, Slow(amount * 4.0))
 
-    def restart(self, name: str, _amount: float) -> None:
-        self.world.restart(name, self.storm.seats[name]())
-
     # ---- what must hold in the storm ----------------------------------------------------------------------------
 
     def watch(self, _at: float, name: str, event: Event, commands: list[Command]) -> None:
@@ -123,6 +119,9 @@ class House:
         assert again == sorted(again, reverse=True), "a new task waits before one that was handed out"
         assert new == sorted(new), "the backlog is out of order"
         assert len(new) <= OPTIONS.max_backlog
+        for key in {pool.former[task.key][-1] for task in pool.backlog if task.key in pool.former}:
+            old = [task.given for task in pool.backlog if pool.former.get(task.key, [b""])[-1] == key]
+            assert old == sorted(old), "what a lost worker held is out of order"
         assert all(1 <= task.attempt <= OPTIONS.max_deliveries for task in pool.in_flight.all())
         view: BrokerView = world.core("broker").snapshot(world.now)
         assert view.ledger.balanced
@@ -137,8 +136,6 @@ class House:
         """Faults stop and somebody works: everything ends, everybody is at home, and then a run passes."""
         world, storm = self.world, self.storm
         storm.calm()
-        if "broker" not in world.names:
-            world.run_for(OPTIONS.expiry + OPTIONS.heartbeat)
         for name in ("broker", "w3", *CLIENTS):
             if name not in world.names or name in self.drained:
                 world.restart(name, storm.seats[name]())
