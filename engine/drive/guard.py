@@ -127,8 +127,8 @@ def main() -> None:
     os.set_blocking(woken, False)
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    for number in (signal.SIGCHLD, signal.SIGTERM):  # nothing is done in a handler: a child may be half started
+        signal.signal(number, lambda *_: None)
     guard = Guard(_say)
     kept = b""
     with selectors.DefaultSelector() as selector:
@@ -138,7 +138,8 @@ def main() -> None:
             while True:
                 ready = {key.fd for key, _ in selector.select()}
                 if woken in ready:
-                    os.read(woken, CHUNK)
+                    if signal.SIGTERM in os.read(woken, CHUNK):
+                        return
                     guard.reap()
                 if 0 in ready:
                     chunk = os.read(0, CHUNK)
