@@ -13,19 +13,29 @@ import sys
 from collections.abc import Sequence
 
 from console.cli.arguments import Asked, read_arguments
+from console.cli.streams import OutputLost, result, tell
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out one command line; returns the exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no "µ" is no reason to fail
     try:
-        status = carry_out(read_arguments(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes
-        return 128 + signal.SIGPIPE
+        try:
+            status = carry_out(read_arguments(sys.argv[1:] if argv is None else argv))
+        except SystemExit as exit_:  # of argparse, after its own message
+            status = int(exit_.code or 0)
+        result("")
+    except OutputLost as lost:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter fails to flush it again
+        if lost.pipe:
+            return 128 + signal.SIGPIPE
+        tell(str(lost))
+        return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return status
@@ -42,17 +52,16 @@ def carry_out(asked: Asked) -> int:
 
         return runs(asked.options)
 
-    from engine.lab import Refused
+    from engine.pool import Refused
     from engine.settings import Wrong
 
     try:
         return start(asked)
     except Wrong as wrong:
-        problems = [str(problem) for problem in wrong.problems]
+        for problem in wrong.problems:
+            tell(str(problem))
     except Refused as refusal:
-        problems = [str(refusal)]
-    for problem in problems:
-        sys.stderr.write(f"roundhouse: {problem}\n")
+        tell(str(refusal))
     return 2
 
 

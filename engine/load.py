@@ -177,8 +177,10 @@ def summary(run: RunRecord) -> str:
         f"{'type':<10}{'# total':>12}{'# success':>12}",
         f"{run['kind']:<10}{run['sent']:>12}{run['succeeded']:>12}",
         "",
-        f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s",
     ]
+    if run["sent"] < run["requested"]:
+        rows.append(f"stopped   {run['requested']} were asked for")
+    rows.append(f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s")
     if run["service_us"]["max"] > 0:
         rows.append(f"latency   {_percentiles(run['service_us'])}")
     if run["planned_us"] is not None:

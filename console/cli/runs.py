@@ -10,9 +10,10 @@ from console.cli.common import lab_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, Progress, result, tell
 from engine.history import write_whole
-from engine.lab import Lab, Refused
+from engine.lab import Lab
 from engine.load import RunRecord, duration, summary, to_json
 from engine.parts.bulk import BulkSpec
+from engine.pool import Refused
 from engine.settings import Flag, Settings
 
 STEP = 0.05  # seconds between two looks at a run

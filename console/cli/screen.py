@@ -11,7 +11,7 @@ from engine.settings import Flag, Known, Paths, Wrong
 
 def console(flags: list[Flag]) -> int:
     """Open the screen; 2 where there is no terminal for it. Raises Wrong or Refused before anything is drawn."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not on_terminal():
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
 
@@ -33,3 +33,8 @@ def console(flags: list[Flag]) -> int:
     if screen.summary:
         result(screen.summary + "\n")
     return 0 if screen.signal_received is None else 128 + screen.signal_received
+
+
+def on_terminal() -> bool:
+    """Textual reads keys from stdin and draws on stderr."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -10,10 +10,24 @@ from engine.feed import Feed
 from engine.parts.bulk import BulkView
 
 
+class OutputLost(Exception):
+    """Results could not be printed: stdout is closed (``pipe``) or its disk is full."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"the result can not be printed: {error.strerror or error}")
+        self.pipe = isinstance(error, BrokenPipeError)
+
+
 def result(text: str) -> None:
-    """Print and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own lines."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """Print and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own lines.
+
+    Raises ``OutputLost``.
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise OutputLost(error) from None
 
 
 def tell(text: str) -> None:

@@ -174,3 +174,9 @@ def test_no_latency_where_no_reply_was_expected() -> None:
     run = report(spec).document(ClientView(100.0, True, bulk.view(100.0), 0), b"c", None)
     assert run["verdict"] == "pass"
     assert "latency" not in summary(run)
+
+
+def test_a_run_that_was_stopped_says_how_many_were_asked_for() -> None:
+    run = a_run(4)
+    run["requested"] = 10
+    assert summary(run).splitlines()[3] == "stopped   10 were asked for"

@@ -1,0 +1,105 @@
+"""Every command and option of the contract, and what is refused before anything is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.cli.arguments import STDOUT, Asked, read_arguments
+from engine import __version__
+from engine.settings import Flag
+
+
+def asked(line: str) -> Asked:
+    return read_arguments(line.split())
+
+
+def test_no_command_is_the_console() -> None:
+    assert asked("").command == "console"
+    assert asked("").flags == []
+    assert asked("--system pingpong --readonly").flags == [
+        Flag(("system",), "--system", "pingpong"),
+        Flag(("readonly",), "--readonly", "true"),
+    ]
+
+
+def test_roles() -> None:
+    broker = asked("broker --system pingpong --bind tcp://127.0.0.1:7000")
+    assert (broker.command, broker.options.bind) == ("broker", "tcp://127.0.0.1:7000")
+    assert broker.flags == [Flag(("system",), "--system", "pingpong")]
+    assert asked("broker").options.bind is None
+    worker = asked("worker --connect ipc:///x --count 3 --slots 5")
+    assert (worker.options.connect, worker.options.count) == ("ipc:///x", 3)
+    assert worker.flags == [Flag(("pool", "slots"), "--slots", "5")]
+    assert (asked("worker").options.connect, asked("worker").options.count) == (None, 1)
+
+
+@pytest.mark.parametrize("command", ["bulkping", "bulkdata"])
+def test_bulk_runs(command: str) -> None:
+    run = asked(f"{command} 100 --connect tcp://h:1 --in-flight 5 --rate 2.5 --timeout 1 --json -")
+    assert (run.command, run.options.connect, run.options.rate, run.options.json) == (command, "tcp://h:1", 2.5, STDOUT)
+    assert run.flags == [
+        Flag(("run", "count"), "N", "100"),
+        Flag(("run", "in_flight"), "--in-flight", "5"),
+        Flag(("run", "timeout"), "--timeout", "1"),
+    ]
+    assert (asked(f"{command} 1").options.rate, asked(f"{command} 1").options.json) == (None, None)
+
+
+def test_one_message(tmp_path: Path) -> None:
+    for command in ("ping", "pingt", "data"):
+        one = asked(f"{command} --connect tcp://h:1 --timeout 1 --json {tmp_path}/run.json")
+        assert (one.command, one.options.json) == (command, tmp_path / "run.json")
+    assert (
+        asked("data --bytes 2").flags
+        == asked("bulkdata 1 --bytes 2").flags[1:]
+        == [Flag(("run", "bytes"), "--bytes", "2")]
+    )
+
+
+def test_a_setting_before_the_command_is_not_hidden_by_one_after_it() -> None:
+    assert [flag.text for flag in asked("--system a worker --system b --slots 1").flags] == ["a", "b", "1"]
+
+
+def test_what_is_kept() -> None:
+    assert asked("runs").options.id is None
+    assert asked("runs X").options.id == "X"
+    assert asked("paths").command == "paths"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bulkpin 3", "invalid choice: 'bulkpin'"),
+        ("bulkping", "the following arguments are required: N"),
+        ("ping 3", "unrecognized arguments: 3"),
+        ("ping --bytes 3", "unrecognized arguments: --bytes 3"),
+        ("bulkping 3 --time 1", "unrecognized arguments: --time"),
+        (
+            "broker --bind 6714",
+            "argument --bind: expected plain text like tcp://127.0.0.1:6714 or ipc:///path, got '6714'",
+        ),
+        ("ping --connect inproc://x", "argument --connect: expected plain text like tcp://"),
+        ("worker --count 0", "argument --count: expected a whole number from 1 to 20000, got 0"),
+        ("bulkping 1 --rate 0", "argument --rate: expected a number from 0.001 to 10000000, got 0.0"),
+        ("bulkping 1 --rate fast", "argument --rate: expected a number from 0.001 to 10000000, got 'fast'"),
+        ("bulkping 1 --json .", "argument --json: '.' is a folder"),
+        ("bulkping 1 --json nowhere/run.json", "argument --json: there is no folder 'nowhere'"),
+    ],
+)
+def test_wrong_usage_is_status_2(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        asked(line)
+    out, err = capsys.readouterr()
+    assert (caught.value.code, out) == (2, "")
+    assert message in err
+
+
+def test_help_and_version_are_results(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, text in (("--version", f"roundhouse {__version__}\n"), ("--help", "Exit status: 0 everything asked")):
+        with pytest.raises(SystemExit) as caught:
+            asked(line)
+        out, err = capsys.readouterr()
+        assert (caught.value.code, err) == (0, "")
+        assert text in out

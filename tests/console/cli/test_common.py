@@ -1,0 +1,34 @@
+"""Settings come from the user's folders; a lab gets what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.cli.common import OPTIONS, lab_of, settings_of
+from engine.catalogue import SYSTEMS
+from engine.settings import Flag, Wrong
+
+
+def test_file_environment_and_flags_of_the_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = home / "config" / "roundhouse"
+    folder.mkdir(parents=True)
+    (folder / "roundhouse.toml").write_text("[pool]\nworkers = 3\nslots = 3\n[roundrobin]\nheartbeat = 7.0\n")
+    monkeypatch.setenv("ROUNDHOUSE_POOL_SLOTS", "4")
+    settings = settings_of([Flag(("run", "in_flight"), "--in-flight", "5")])
+    assert (settings.pool.workers, settings.pool.slots, settings.run.in_flight) == (3, 4, 5)
+    assert settings.options["roundrobin"].heartbeat == 7.0
+    assert settings.paths.runs == home / "state" / "roundhouse" / "runs"
+    with pytest.raises(Wrong, match="--in-flight"):
+        settings_of([Flag(("run", "in_flight"), "--in-flight", "x")])
+
+
+def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:
+    settings = settings_of([Flag(("readonly",), "--readonly", "true")])
+    lab = lab_of(settings, bind=("tcp://127.0.0.1:7000",), workers=2)
+    assert lab.system is SYSTEMS["roundrobin"]
+    assert lab.options == OPTIONS["roundrobin"]()
+    assert lab.endpoints == ("tcp://127.0.0.1:7000",)
+    assert lab.readonly
+    assert lab.runs() == []

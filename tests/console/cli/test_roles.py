@@ -1,0 +1,44 @@
+"""A role serves until a signal comes or a thread of its own dies. With real sockets: tests/loopback/test_cli.py."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from console.cli.roles import serve
+from console.cli.signals import Signals
+from engine.core import Note
+from engine.feed import Feed
+from engine.lab import Health
+
+
+class Server:
+    """A lab of which a thread dies, or whose process gets a signal, at the third look."""
+
+    def __init__(self, dies: bool) -> None:
+        self.feed = Feed()
+        self._dies, self._looks = dies, 0
+
+    def health(self) -> Health:
+        self._looks += 1
+        if self._looks == 3 and self._dies:
+            self.feed.fact(Note("bad", "the broker thread died: OSError"), "broker", 0.0)
+            return Health(("broker: OSError",), 0.0)
+        if self._looks == 3:
+            signal.raise_signal(signal.SIGTERM)
+        return Health((), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("dies", "status", "told"), [(False, 143, ""), (True, 1, "roundhouse: broker: the broker thread died: OSError\n")]
+)
+def test_serves_until_the_end(
+    dies: bool, status: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("console.cli.roles.LOOK", 0)
+    lab: Any = Server(dies)
+    with Signals() as signals:
+        assert serve(lab, signals) == status
+    assert capsys.readouterr() == ("", told)

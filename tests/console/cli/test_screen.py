@@ -1,0 +1,89 @@
+"""When the console opens, what it is given and what it leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.cli.screen import console
+from engine.settings import Flag, Wrong
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Lab:
+    """A lab that is only opened and closed."""
+
+    def __init__(self, settings: Any, **how: Any) -> None:
+        self.settings, self.how = settings, how
+        self.state = "made"
+
+    def __enter__(self) -> Lab:
+        self.state = "open"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.state = "closed"
+
+
+class Screen:
+    """A console that notes what it was given."""
+
+    made: Any = None
+    signal_received: int | None = None
+    summary: str | None = None
+
+    def __init__(self, lab: Lab, settings: Any) -> None:
+        type(self).made = (lab, settings)
+
+    def run(self) -> None:
+        assert self.made[0].state == "open"
+
+
+@pytest.fixture
+def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Screen]:
+    monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
+    monkeypatch.setattr("console.cli.screen.lab_of", Lab)
+    made = type("Made", (Screen,), {})
+    monkeypatch.setattr("console.app.Console", made)
+    return made
+
+
+def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path, capsys: Capture) -> None:
+    assert console([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "needs a terminal" in err
+    assert "roundhouse bulkping 100" in err
+
+
+def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
+    assert console([Flag(("pool", "workers"), "--workers", "3")]) == 0
+    lab, settings = terminal.made
+    assert lab.how == {"bind": (), "workers": 3}
+    assert lab.settings is settings
+    assert lab.state == "closed"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_summary_and_signal_are_what_is_left(terminal: type[Screen], capsys: Capture) -> None:
+    terminal.summary = "bulkping 100 of 100 PASS"
+    terminal.signal_received = 15
+    assert console([]) == 143
+    assert capsys.readouterr() == ("bulkping 100 of 100 PASS\n", "")
+
+
+def test_themes_and_keys_are_checked_before_anything_is_drawn(
+    terminal: type[Screen], home: Path, capsys: Capture
+) -> None:
+    folder = home / "config" / "roundhouse"
+    (folder / "themes").mkdir(parents=True)
+    (folder / "themes" / "mine.toml").write_text("[theme]\n")
+    (folder / "roundhouse.toml").write_text('theme = "mine"\n[keymap]\n"run.pin" = "z"\n')
+    with pytest.raises(Wrong) as caught:
+        console([])
+    assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["1", "3"]
+    assert capsys.readouterr().err == "roundhouse: mine.toml: theme.primary is missing\n"
+    assert terminal.made is None

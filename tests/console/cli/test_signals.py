@@ -1,0 +1,35 @@
+"""A signal is noted, ends a wait and becomes the exit status."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from console.cli.signals import ENDING, Signals
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_the_first_signal_is_caught(number: int) -> None:
+    before = [signal.getsignal(each) for each in ENDING]
+    with Signals() as signals:
+        assert not signals.wait(0)
+        assert signals.status(1) == 1
+        signal.raise_signal(number)
+        assert signals.wait(3600)
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.wait(3600)
+        assert signals.caught == number
+        assert signals.status(1) == 128 + number
+    assert [signal.getsignal(each) for each in ENDING] == before
+
+
+def test_what_was_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Signals() as signals:
+            signal.raise_signal(signal.SIGHUP)
+            assert signals.caught is None
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
