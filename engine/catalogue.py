@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from engine.core import System
-from engine.protocols import roundrobin
+from engine.protocols import conversation, negotiated, pingpong, roundrobin
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (roundrobin.SYSTEM,)}
+SYSTEMS: dict[str, System] = {
+    system.name: system
+    for system in (
+        roundrobin.SYSTEM,
+        conversation.SYSTEM,
+        pingpong.SYSTEM,
+        negotiated.SYSTEM,
+    )
+}

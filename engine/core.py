@@ -14,7 +14,7 @@ one ``Received``. So a busy broker pays for one event, one call and one list of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -216,8 +216,12 @@ class System:
     """One of the systems of ``engine.catalogue``: how its three roles are made.
 
     ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
-    file's table ``[NAME]`` is checked against its fields. ``nonce`` is a number 1..1000000 that makes the
-    routing id of a peer its own. ``slots`` is what a worker offers, ``endpoint`` where peers connect to.
+    file's table ``[NAME]`` is checked against its fields. ``broker(options, endpoints)`` binds; ``worker(options,
+    endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..1000000 that
+    makes the routing id of a peer its own.
+
+    Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
+    ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
     """
 
     name: str
@@ -225,6 +229,7 @@ class System:
     title: str
     endpoint: str
     options: type[Any]
-    broker: Callable[[Any, Sequence[str]], Seat]
-    worker: Callable[[Any, str, int, int], Seat]
-    client: Callable[[Any, str, int], Seat]
+    broker: Callable[..., Seat]
+    worker: Callable[..., Seat]
+    client: Callable[..., Seat]
+    wall: bool = False

@@ -11,11 +11,13 @@ import random
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import zmq
 
 from engine.core import Drain, Inspect, Note, Seat, StopRun, System
+from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
@@ -54,6 +56,7 @@ class Lab:
         broker: bool = True,
         client: bool = True,
         history: History | None = None,
+        state: Path | None = None,
         readonly: bool = False,
     ) -> None:
         self.system, self.readonly = system, readonly
@@ -65,6 +68,7 @@ class Lab:
         self._wanted, self._slots = workers, slots
         self._with_broker, self._with_client = broker, client
         self._history = history
+        self._keepsake = Keepsake(state)
         self._random = random.Random()
         self._nonces: set[int] = set()
         self._nodes: dict[str, Node] = {}
@@ -85,7 +89,7 @@ class Lab:
             if self._wanted:
                 self.add_workers(self._wanted)
             if self._with_client:
-                seat = self.system.client(self.options, self._peer_endpoint(), self._nonce())
+                seat = self.system.client(self.options, self._peer_endpoint(), self._nonce(), **self._world("client"))
                 self._client_id = seat.sockets[0].routing_id
                 self._seat("client", "client", seat)
         except BaseException:
@@ -254,7 +258,7 @@ class Lab:
         tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in _ports(self.system.endpoint)]
         for endpoints in tried:
             try:
-                self._seat("broker", "broker", self.system.broker(self.options, (*endpoints, inner)))
+                self._seat("broker", "broker", self._broker_seat((*endpoints, inner)))
             except zmq.ZMQError as error:
                 problem = str(error)
                 if error.errno == zmq.EADDRINUSE:
@@ -267,6 +271,9 @@ class Lab:
             return
         raise Refused(f"can not bind {problem}; name a free one with --bind")
 
+    def _broker_seat(self, endpoints: tuple[str, ...]) -> Seat:
+        return self.system.broker(self.options, endpoints, **self._world("broker"))
+
     def _peer_endpoint(self) -> str:
         if self._connect is not None:
             return self._connect
@@ -275,9 +282,15 @@ class Lab:
     def _node(self, name: str) -> Node:
         node = self._nodes.get(name)
         if node is None:
-            node = self._nodes[name] = Node(name, self._context, self.feed)
+            node = self._nodes[name] = Node(name, self._context, self.feed, self._save)
             node.start()
         return node
+
+    def _save(self, name: str, content: bytes) -> None:
+        try:
+            self._keepsake.save(self.system.name, content)
+        except OSError as error:
+            self.feed.fact(Note("bad", f"{name} could not be kept: {error}"), "lab", time.time())
 
     def _seat(self, node: str, name: str, seat: Seat) -> None:
         self._node(node).seat(name, seat).result(CLOSE)
@@ -289,7 +302,15 @@ class Lab:
             raise Refused(f"the {node} does not answer: {error}") from None
 
     def _worker(self) -> Seat:
-        return self.system.worker(self.options, self._peer_endpoint(), self._nonce(), self._slots)
+        where = self._peer_endpoint()
+        return self.system.worker(self.options, where, self._nonce(), self._slots, **self._world("worker"))
+
+    def _world(self, role: str) -> dict[str, Any]:
+        """What a maker is told of the time of day and of what was kept, where its protocol asks for that."""
+        if not self.system.wall:
+            return {}
+        wall: dict[str, Any] = {"wall_offset": time.time() - time.monotonic()}
+        return wall if role == "broker" else {**wall, "saved": self._keepsake.load(self.system.name)}
 
     def _nonce(self) -> int:
         while True:

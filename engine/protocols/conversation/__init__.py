@@ -24,7 +24,7 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
     return Seat(Broker(options), tuple(sockets))
 
 
-def _worker(options: Options, endpoint: str, slots: int, nonce: int) -> Seat:
+def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
     return Seat(Worker(options, slots), (Socket("dealer", connect=(endpoint,), routing_id=f"worker-{nonce}".encode()),))
 
 

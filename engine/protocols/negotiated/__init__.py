@@ -100,4 +100,5 @@ SYSTEM = System(
     broker=broker,
     worker=worker,
     client=client,
+    wall=True,
 )

@@ -31,7 +31,7 @@ def test_options_say_otherwise() -> None:
 
 
 def test_peers() -> None:
-    worker = SYSTEM.worker(Options(), "tcp://127.0.0.1:7000", 4, 12)
+    worker = SYSTEM.worker(Options(), "tcp://127.0.0.1:7000", 12, 4)
     assert isinstance(worker.core, Worker) and worker.core.max_nproc == 4
     assert worker.sockets == (Socket("dealer", connect=("tcp://127.0.0.1:7000",), routing_id=b"worker-12"),)
     client = SYSTEM.client(Options(), "tcp://127.0.0.1:7000", 13)

@@ -1,0 +1,42 @@
+"""What cores want kept beyond this process: small files under the user's state directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+LIMIT = 1024 * 1024  # bytes that are read back
+
+
+class Keepsake:
+    """Files of one folder, by plain name; with no folder nothing is kept. Errors of the disk are OSError."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def save(self, name: str, content: bytes) -> None:
+        """Replace what is kept under a name, whole or not at all. Any thread."""
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        beside = self._folder / f".{name}.{os.getpid()}"
+        try:
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self._folder / name)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+
+    def load(self, name: str) -> bytes | None:
+        """What was kept last under a name; None if nothing was, or it is too large to be ours."""
+        if self._folder is None:
+            return None
+        try:
+            with (self._folder / name).open("rb") as file:
+                content = file.read(LIMIT + 1)
+        except FileNotFoundError:
+            return None
+        return content if len(content) <= LIMIT else None
