@@ -104,8 +104,9 @@ class Link:
         fits = header["config_type"] == self.options.config_type and config is not None
         if not fits or config is None or config.hash != header["config_hash"]:
             self.config = None  # next time it comes as a whole
-            self._next = now + self.interval
-            return [Note("bad", "the configuration does not fit to its hash: asking again")]
+            if kept:
+                return self._check(now)  # another broker's, under the same version
+            return [Note("bad", "the broker's configuration is not what its header says")]
         self.config = config
         out: list[Command] = [] if kept else [Save(SAVED, configs.encode(config, "json"))]
         return out + (self._up(now) if self._ready is None else self._step("joining", now))

@@ -51,7 +51,7 @@ def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, 
 def _row(service: Service, member: Member, now: float) -> WorkerRow:
     interval = service.options.heartbeat + member.extra / service.options.silence
     state: State
-    if member.draining:
+    if member.draining or not member.services:
         state = "drain"
     elif now - member.heard >= LATE * interval or member.away:
         state = "late"

@@ -13,6 +13,8 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.core import MAIN, NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
@@ -88,19 +90,18 @@ class Service:
         if len(self.desk.queues) + fresh > MAX_QUEUES or (member is None and len(self.desk.members) >= MAX_WORKERS):
             self._disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services", now)
             return
-        if member is not None:
-            holding = header.get("holding", ())
-            lost = [task for task in self.desk.in_flight.of(peer) if wire.task_identifier(task.key) not in holding]
-            for task in lost:
-                self.desk.take(peer, task.key)
-            self._put_back(lost, now)
-            if not offered and not self.desk.in_flight.held(peer):
-                self._forget(member, now)
-        if offered or peer in self.desk.members:
+        holding = header.get("holding", ())
+        lost = [task for task in self.desk.in_flight.of(peer) if wire.task_identifier(task.key) not in holding]
+        for task in lost:
+            self.desk.take(peer, task.key)
+        again = self._put_back(lost)
+        if offered or self.desk.in_flight.held(peer):
             self._join(peer, offered, header, now)
+        elif member is not None:
+            self._forget(member, now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         self.tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
-        self._pump_all(offered, now)
+        self._pump_all((*again, *offered), now)
 
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> None:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
@@ -179,7 +180,7 @@ class Service:
 
     # ---- tasks --------------------------------------------------------------------------------------------------
 
-    def _pump_all(self, services: tuple[str, ...], now: float) -> None:
+    def _pump_all(self, services: Iterable[str], now: float) -> None:
         for name in services:
             queue = self.desk.queues[name]
             if queue.backlog:
@@ -197,8 +198,11 @@ class Service:
             }
             self.out.append(Send([task.worker, *wire.build(names.WORKREQUEST, header, task.message[0])]))
 
-    def _put_back(self, tasks: list[Task], now: float) -> None:
-        """Tasks that are in no place: first in their backlogs again, unless they were delivered too often."""
+    def _put_back(self, tasks: list[Task]) -> set[str]:
+        """Tasks that are in no place: first in their backlogs again, unless they were delivered too often.
+
+        Returns the services that have something to hand out now.
+        """
         for task in reversed(tasks):
             if task.attempt < self.options.max_deliveries:
                 self.count("deliveries again")
@@ -207,13 +211,12 @@ class Service:
             self.desk.end(task)
             self.ledger.fail("undeliverable")
             self._fail(task.key, names.NO_BROKER, f"given to {task.attempt} workers, answered by none")
-        self._pump_all(tuple({task.kind: None for task in tasks}), now)
+        return {task.kind for task in tasks}
 
     def _forget(self, member: Member, now: float) -> None:
         """A worker is a worker no longer; what it held goes back."""
         self.workers.forget(member.key)
-        tasks = self.desk.leave(member.key)
-        self._put_back(tasks, now)
+        self._pump_all(self._put_back(self.desk.leave(member.key)), now)
 
     def _dismiss(self, member: Member, now: float) -> None:
         if not self.desk.in_flight.held(member.key):

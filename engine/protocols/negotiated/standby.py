@@ -113,11 +113,8 @@ class Standby:
         return True
 
     def pause(self, now: float) -> None:
-        """We were not run for a while: nobody's silence meanwhile counts, and our own rank is not certain."""
-        if self.state == "active":
-            self._become("primary" if self.role == "primary" else "passive", now)
+        """We were not run for a while, so the peer's silence meanwhile is none. (Alone we were all the same.)"""
         self._peer_at, self._asked_at = now, NEVER
-        self._said.clear()
 
     # ---- what is known ------------------------------------------------------------------------------------------
 
