@@ -1,0 +1,176 @@
+"""The command line with real processes and sockets: three roles, signals, ports that are taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from console.__main__ import main
+from engine.catalogue import SYSTEMS
+from engine.history import History
+from engine.lab import Lab
+from engine.load import RunRecord, from_json
+from engine.settings import Paths
+
+ROOT = Path(__file__).parents[2]
+WAIT = 20.0  # seconds at most for what takes less than one; no test passes by waiting
+Capture = pytest.CaptureFixture[str]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folders, empty, here and in every process that is started."""
+    for name in [name for name in os.environ if name.startswith("ROUNDHOUSE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "console", *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def endpoint() -> str:
+    """A tcp endpoint that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """The next line that it prints."""
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Its exit status and what it had still to say."""
+    out, err = process.communicate(timeout=WAIT)
+    return process.returncode, out, err
+
+
+def kept(home: Path) -> list[RunRecord]:
+    """The runs that were kept, in the test's own folder."""
+    folder = Paths.of_user().runs
+    assert folder.is_relative_to(home)
+    runs, skipped = History(folder).list()
+    assert skipped == []
+    return runs
+
+
+def test_broker_workers_and_a_run_in_three_processes(start: Start, endpoint: str, home: Path) -> None:
+    broker = start("broker", "--bind", endpoint)
+    assert said(broker) == f"ready {endpoint}\n"
+    workers = start("worker", "--connect", endpoint, "--count", "10", "--slots", "5")
+    assert said(workers) == f"ready 10 workers at {endpoint}\n"
+    status, out, err = ended(start("bulkping", "1000", "--connect", endpoint, "--json", "-"))
+    run = from_json(out.encode())
+    assert (status, err) == (0, "")
+    assert (run["succeeded"], run["failed"], run["transport"], run["verdict"]) == (1000, {}, "tcp", "pass")
+    assert run["ledger"]["balanced"]
+    assert kept(home) == [run]
+    workers.send_signal(signal.SIGTERM)
+    assert ended(workers) == (143, "", "")
+    broker.send_signal(signal.SIGTERM)
+    assert ended(broker)[:2] == (143, "")
+
+
+def test_a_pool_that_was_killed_costs_failures_by_kind_and_status_1(start: Start, endpoint: str, home: Path) -> None:
+    broker = start("broker", "--bind", endpoint)
+    assert said(broker) == f"ready {endpoint}\n"
+    workers = start("worker", "--connect", endpoint)
+    assert said(workers) == f"ready 1 workers at {endpoint}\n"
+    workers.kill()
+    workers.wait(WAIT)
+    status, out, err = ended(start("bulkping", "20", "--connect", endpoint, "--timeout", "0.1", "--json", "-"))
+    run = from_json(out.encode())
+    assert (status, err) == (1, "")
+    assert (run["sent"], run["succeeded"], run["failed"], run["verdict"]) == (20, 0, {"timeout": 20}, "fail")
+    assert run["ledger"]["balanced"]
+
+
+def test_no_broker_at_all_is_told_in_bounded_time(endpoint: str, home: Path, capsys: Capture) -> None:
+    assert main(["bulkping", "10", "--connect", endpoint, "--timeout", "0.1", "--json", "-"]) == 1
+    out, err = capsys.readouterr()
+    run = json.loads(out)
+    assert (run["requested"], run["sent"], run["verdict"]) == (10, 0, "fail")
+    assert err == f"roundhouse: no broker answers at {endpoint}\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_is_printed_and_kept(number: signal.Signals, start: Start, home: Path) -> None:
+    terminal, stderr = os.openpty()
+    run = start("bulkping", "100000000", "--json", "-", stderr=stderr)
+    os.close(stderr)
+    try:
+        while b"bulkping" not in os.read(terminal, 1000):  # the progress line: it is running
+            pass
+        run.send_signal(number)
+        status, out, _ = ended(run)
+    finally:
+        os.close(terminal)
+    record = from_json(out.encode())
+    assert status == 128 + number
+    assert kept(home) == [record]
+    assert 0 < record["sent"] < record["requested"] == 100_000_000
+    assert (record["succeeded"], record["verdict"], record["ledger"]["balanced"]) == (record["sent"], "fail", True)
+
+
+def test_a_broker_whose_endpoint_is_taken_is_status_2(endpoint: str, home: Path, capsys: Capture) -> None:
+    with Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, client=False):
+        assert main(["broker", "--bind", endpoint]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"roundhouse: can not bind {endpoint}: Address already in use")
+
+
+def test_a_run_of_our_own_takes_another_port_and_says_so(home: Path, capsys: Capture) -> None:
+    host, port = SYSTEMS["roundrobin"].endpoint.removeprefix("tcp://").split(":")
+    with socket.socket() as other:
+        with suppress(OSError):  # whoever has it already serves as well
+            other.bind((host, int(port)))
+            other.listen()
+        assert main(["bulkdata", "100", "--bytes", "2000", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    run = from_json(out.encode())
+    assert (run["succeeded"], run["bytes"], run["transport"]) == (100, 200_000, "inproc")
+    assert "is taken by another program; this broker is at tcp://" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_one_message_each(endpoint: str, home: Path, capsys: Capture) -> None:
+    with Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1, client=False) as lab:
+        assert lab.wait_registered(1, WAIT)
+        for command in ("ping", "pingt", "data"):
+            assert main([command, "--connect", endpoint]) == 0
+    ping, pingt, data = capsys.readouterr().out.splitlines()
+    assert ping == "ping: sent, no reply is asked for"
+    assert pingt.startswith("pingt: ")
+    assert data.startswith("data: 1024 bytes, ")
+    assert [run["kind"] for run in kept(home)] == ["ping", "ping", "data"]
