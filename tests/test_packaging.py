@@ -1,0 +1,91 @@
+"""The wheel: everything that runs and nothing else, and it runs from any folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from engine import __version__
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once, by the backend itself: no network, no environment of its own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (built,) = folder.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel's files where nothing else of ours is."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def test_the_wheel_holds_every_source_and_theme_and_no_stray_file(wheel: Path) -> None:
+    assert wheel.name == f"roundhouse-{__version__}-py3-none-any.whl"
+    info = f"roundhouse-{__version__}.dist-info"
+    wanted = {f"console/themes/{path.name}" for path in (ROOT / "themes").glob("*.toml")}
+    assert wanted, "there are no themes"
+    for package in ("console", "engine"):
+        sources = [path for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".tcss", ".md")]
+        wanted |= {path.relative_to(ROOT).as_posix() for path in sources}
+    wanted |= {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}
+    with zipfile.ZipFile(wheel) as archive:
+        assert sorted(archive.namelist()) == sorted(wanted)
+        assert "roundhouse = console.__main__:main" in archive.read(f"{info}/entry_points.txt").decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"), [(["--version"], f"roundhouse {__version__}\n"), (["paths"], "config ")]
+)
+def test_it_runs_from_another_folder(arguments: list[str], printed: str, installed: Path, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    done = run_alone(
+        ["-c", "import sys; from console.__main__ import main; sys.exit(main())", *arguments], path, tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(printed)
+
+
+def test_it_finds_its_themes_there(installed: Path, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    done = run_alone(["-c", "from console.themes import *; print(shipped_folder())"], path, tmp_path)
+    assert (done.stdout, done.stderr) == (f"{installed / 'console' / 'themes'}\n", "")
+
+
+def run_alone(arguments: list[str], path: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Python in an empty folder, without what an editable installation would add to it."""
+    environment = {**os.environ, "PYTHONPATH": path, "HOME": str(folder)}
+    command = [sys.executable, "-S", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_ci_runs_the_readmes_command_and_no_other() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python3 -m venv .*", readme, re.MULTILINE)
+    assert commands == [
+        "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/roundhouse",
+        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest",
+    ]
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    extract = re.search(r"^command=\$\((sed .*)\)$", script.read_text(encoding="utf-8"), re.MULTILINE)
+    assert extract
+    done = subprocess.run(["bash", "-c", extract[1]], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == commands[1] + "\n"
