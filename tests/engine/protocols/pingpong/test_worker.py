@@ -106,12 +106,14 @@ def test_the_table_is_complete() -> None:
 
 
 def test_a_job_before_the_pong_of_ready_is_dropped_and_counted() -> None:
+    """Ruling 10."""
     worker = worker_in("joining")
     assert words(worker.handle(got(b"stale", PONG, b"fresh"), T)) == ["result"]
     assert (worker.dropped, worker.done) == (1, 1)
 
 
 def test_another_job_means_that_the_first_is_forgotten() -> None:
+    """Ruling 10."""
     worker = worker_in("working")
     assert words(worker.handle(got(b"second"), T + 1)) == []
     assert words(worker.handle(Ordered(Slow(0.0)), T + 2)) == ["result"]
