@@ -6,10 +6,10 @@ run has one name (``engine.load.run_id``): keeping it again, say first so far an
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
+from engine.drive.files import write_whole
 from engine.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 
@@ -34,7 +34,7 @@ class History:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._forget(name)
-            write_whole(self.folder / f"{name}.json", to_json(run))
+            write_whole(self.folder / f"{name}.json", to_json(run).encode())
         except OSError:
             self.failed += 1
             raise
@@ -69,25 +69,6 @@ class History:
         ours = sorted((name[0], path) for name, path in found if name and name[0] != coming)
         for _, path in ours[: max(0, len(ours) - self._keep + 1)]:
             path.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Put a text file in place so that a reader, or a crash, finds the old one or the new one. Raises OSError."""
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with half.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
-    except OSError:
-        half.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _reason(error: Exception) -> str:

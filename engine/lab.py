@@ -25,7 +25,8 @@ from engine.history import History
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView
-from engine.pool import BULK, Pool, Refused
+from engine.pool import BULK, Pool
+from engine.pool import Refused as Refused  # what every order here raises
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
 PORTS = 10  # tried in turn when the default one is taken

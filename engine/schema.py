@@ -49,7 +49,7 @@ class OneOf:
     words: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "that is one of " + ", ".join(self.words)
+        return "one of " + ", ".join(self.words)
 
     def admits(self, value: Any) -> bool:
         """Whether a word is among them."""
@@ -101,7 +101,8 @@ def describe(wanted: Any) -> str:
     """A type in an operator's words."""
     origin, args = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        return " ".join([describe(args[0]), *map(str, args[1:])])
+        words = [str(bound) for bound in args[1:] if isinstance(bound, OneOf)]
+        return words[0] if words else " ".join([describe(args[0]), *map(str, args[1:])])
     if origin in (Union, UnionType):
         return f"{describe(_present(args))}, or nothing"
     if origin is Literal:

@@ -39,5 +39,6 @@ def lab_of(
         broker=broker,
         client=client,
         history=History(settings.paths.runs) if client else None,
+        state=settings.paths.kept,
         readonly=settings.readonly,
     )

@@ -9,7 +9,7 @@ from console.cli.arguments import STDOUT
 from console.cli.common import lab_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, Progress, result, tell
-from engine.history import write_whole
+from engine.drive.files import write_whole
 from engine.lab import Lab
 from engine.load import RunRecord, duration, summary, to_json
 from engine.parts.bulk import BulkSpec
@@ -131,7 +131,7 @@ def show(command: str, record: RunRecord, json: Path | None) -> bool:
         if json.exists() and not json.is_file():
             json.write_text(to_json(record), encoding="utf-8")  # a pipe or a device must stay what it is
         else:
-            write_whole(json, to_json(record))
+            write_whole(json, to_json(record).encode())
     except OSError as error:
         tell(f"--json {json}: {error.strerror or error}")
         return False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from engine.drive.files import write_whole
 
 LIMIT = 1024 * 1024  # bytes that are read back
 
@@ -19,16 +20,7 @@ class Keepsake:
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        beside = self._folder / f".{name}.{os.getpid()}"
-        try:
-            with beside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(self._folder / name)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
+        write_whole(self._folder / name, content)
 
     def load(self, name: str) -> bytes | None:
         """What was kept last under a name; None if nothing was, or it is too large to be ours."""

@@ -36,5 +36,5 @@ def test_a_system_is_what_the_contract_says(system: System) -> None:
 
 def test_the_settings_have_a_table_for_each() -> None:
     known = Known({name: system.options for name, system in SYSTEMS.items()})
-    settings = read_settings(Paths(*[Path("nowhere")] * 6), known, {})
+    settings = read_settings(Paths(*[Path("nowhere")] * 7), known, {})
     assert dict(settings.options) == {name: system.options() for name, system in SYSTEMS.items()}

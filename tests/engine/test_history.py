@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.history import History, write_whole
+from engine.history import History
 from engine.load import run_id, to_json
 from engine.schema import Misfit
 from tests.helpers.runs import a_run
@@ -100,11 +100,3 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         history.keep(a_run())
     assert history.failed == 1
-
-
-def test_a_text_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    write_whole(path, "one\n")
-    write_whole(path, "µ\n")
-    assert path.read_text(encoding="utf-8") == "µ\n"
-    assert names(tmp_path) == ["run.json"]

@@ -29,7 +29,15 @@ KNOWN = Known({"roundrobin": Options, "pingpong": Options})
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     state = tmp_path / "state"
-    return Paths(tmp_path / "r.toml", tmp_path / "themes", state, state / "runs", state / "history", state / "log")
+    return Paths(
+        tmp_path / "r.toml",
+        tmp_path / "themes",
+        state,
+        state / "runs",
+        state / "kept",
+        state / "history",
+        state / "log",
+    )
 
 
 def read(paths: Paths, text: str = "", environ: dict[str, str] | None = None, *flags: Flag) -> Settings:
@@ -129,8 +137,7 @@ quit = 3
     environ = {"ROUNDHOUSE_POOL_WORKER": "1", "ROUNDHOUSE_RUN_COUNT": "many"}
     assert wrong(paths, text, environ, Flag(("run", "in_flight"), "--in-flight", "-1")) == [
         "FILE:1: thme: no such key; did you mean theme?",
-        "FILE:2: system: expected plain text that is one of roundrobin, pingpong, got 'roundrobbin'; "
-        "did you mean roundrobin?",
+        "FILE:2: system: expected one of roundrobin, pingpong, got 'roundrobbin'; did you mean roundrobin?",
         "FILE:3: readonly: expected true or false, got 'yes'",
         "FILE:7: [pool] wrkers: no such key; did you mean workers?",
         "FILE:8: [pool] slots: expected a whole number from 1 to 100000, got 0",
@@ -167,7 +174,7 @@ def test_a_screen_knows_its_themes_and_keys(paths: Paths) -> None:
     with pytest.raises(Wrong) as caught:
         read_settings(paths, known, {})
     assert [problem.text for problem in caught.value.problems] == [
-        "theme: expected plain text that is one of midnight, paper, got 'papr'; did you mean paper?",
+        "theme: expected one of midnight, paper, got 'papr'; did you mean paper?",
         "[keymap] run.pin: no such key; did you mean run.ping?",
     ]
     assert read_settings(paths, KNOWN, {}).theme == "papr"
@@ -259,6 +266,7 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         themes=tmp_path / "c/themes",
         state=tmp_path / "s",
         runs=tmp_path / "s/runs",
+        kept=tmp_path / "s/kept",
         history=tmp_path / "s/history",
         log=tmp_path / "l/roundhouse.log",
     )

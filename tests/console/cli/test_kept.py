@@ -75,7 +75,7 @@ def test_a_run_that_is_not_there(history: History, capsys: Capture) -> None:
 def test_paths(home: Path, capsys: Capture) -> None:
     assert paths() == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert list(lines) == ["config", "themes", "state", "runs", "history", "log"]
+    assert list(lines) == ["config", "themes", "state", "runs", "kept", "history", "log"]
     assert lines["config"] == str(home / "config" / "roundhouse" / "roundhouse.toml")
     assert lines["runs"] == str(home / "state" / "roundhouse" / "runs")
     assert list(home.iterdir()) == []

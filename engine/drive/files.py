@@ -1,0 +1,25 @@
+"""Putting a file in place so that whoever reads it, also after a crash, finds the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside the place, flush to the disk, rename. Raises OSError; then the old file stays."""
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with half.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(path)
+    except OSError:
+        half.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
