@@ -200,8 +200,9 @@ class Wires:
                 older.queue.clear()
                 port.deaf.append(older)
             port.ends[end.key] = end
-            if port.spec.kind == "stream":
-                self._tell(port, [[end.key, b""]])
+        for end in (theirs, ours):  # only now: whoever is told first may answer, and that may break the connection
+            if end.port.spec.kind == "stream":
+                self._tell(end.port, [[end.key, b""]])
         self._flush(near)
         self._flush(far)
 

@@ -321,6 +321,17 @@ def test_a_lost_piece_breaks_a_stream() -> None:
     assert peer.got == [[at_peer, b""], [at_peer, b""]]
 
 
+def test_a_first_word_that_is_lost_breaks_a_stream_whose_other_side_has_not_heard_of_it() -> None:
+    world = World()
+    world.link(Link(loss=1.0))
+    bound, peer = Probe(lambda frames: None if frames[1] else [frames[0], b"hello"]), Probe()
+    world.add("b", Seat(bound, (Socket("stream", bind=(HERE,)),)))
+    world.add("a", Seat(peer, (Socket("stream", connect=(HERE,)),)))
+    world.run_for(0.03)
+    ((at_bound, _), (again, _)), ((at_peer, _), (again_too, _)) = bound.got, peer.got
+    assert (at_bound, at_peer) == (again, again_too)  # connected, disconnected
+
+
 def test_cancelling_what_does_not_run_is_of_no_effect() -> None:
     world, _, peer = pair()
     before = len(peer.events)

@@ -1,0 +1,261 @@
+"""The conversation under faults: what was accepted ends once, whatever happens to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core import Command, Event, Leave, Ordered, Received, Seat, Send, Slow, Socket, Start
+from engine.parts.bulk import BulkSpec
+from engine.parts.view import BrokerView, ClientView
+from engine.protocols.conversation import SYSTEM, frontend, header
+from engine.protocols.conversation.frontend import (
+    Accepted,
+    Hold,
+    JobEnded,
+    Refused,
+    Release,
+    StopWorkers,
+    Submit,
+    TaskEnded,
+)
+from engine.protocols.conversation.header import Decoder
+from engine.protocols.conversation.messages import Update, pack_update, tasks
+from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.worker import Worker
+from engine.sim.wire import Link
+from engine.sim.world import Outcome, World
+from tests.helpers.conversation import array
+from tests.helpers.storm import Step, Storm, scripts
+
+ENDPOINT = "inproc://conversation"
+OPTIONS = Options(tries=1000, stream="inproc://plain")
+WORKERS = ("w1", "w2", "w3")
+QUIET = 90.0  # seconds after the last fault in which everything must come to its end
+
+
+class Asker:
+    """A client of real jobs: every task of what was accepted must end exactly once."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.accepted: dict[int, int] = {}  # Ref → tasks
+        self.ended: dict[int, list[int]] = {}
+        self.closed: set[int] = set()
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        match event:
+            case Ordered(int(n)):
+                self.asked += 1
+                submit = Submit(array("echo", n), 1 + self.asked % 3)
+                self.accepted[self.asked] = n
+                return [Send([frontend.pack_request(self.asked, submit)])]
+            case Ordered(Hold() | Release() | StopWorkers() as request):
+                return [Send([frontend.pack_request(0, request)])]
+            case Received(messages):
+                for [body] in messages:
+                    self._hear(frontend.answer(body))
+        return []
+
+    def _hear(self, answer: object) -> None:
+        match answer:
+            case TaskEnded(ref, _, task, success, status):
+                assert success, status
+                self.ended.setdefault(ref, []).append(task)
+            case JobEnded(ref):
+                self.closed.add(ref)
+            case Accepted() | Refused():
+                pass
+            case _:
+                raise AssertionError(answer)
+
+    def wake_at(self) -> float:
+        return float("inf")
+
+    def check(self) -> None:
+        for ref, ended in self.ended.items():
+            assert len(ended) == len(set(ended)), f"a task of {ref} ended twice"
+
+    def snapshot(self, now: float) -> int:
+        return len(self.closed)
+
+
+class Plain:
+    """A worker over plain TCP, as the seed describes it: no keep-alive, one task at a time."""
+
+    def __init__(self) -> None:
+        self.decoder = Decoder(1000)
+        self.broker = b""
+        self.greeted = 0
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        out: list[Command] = []
+        if isinstance(event, Received):
+            for broker, chunk in event.messages:
+                if not chunk:
+                    self.__init__()  # type: ignore[misc]  # connected, or disconnected
+                    continue
+                for kind, _, _, body in self.decoder.feed(chunk):
+                    assert not self.decoder.broken
+                    if kind == header.OK and self.greeted == 0:
+                        out.append(Send([broker, header.pack(header.OK, 1)]))
+                        self.greeted = 1
+                    elif kind == header.JOB:
+                        found = tasks(body)
+                        assert not isinstance(found, str) and len(found) == 1
+                        update = Update(found[0].job.job_id, found[0].number, True, "done", 1)
+                        reply = header.pack_body(header.UPDATE, pack_update(update))
+                        out += [Send([broker, reply[:7]]), Send([broker, reply[7:]])]
+        return out
+
+    def wake_at(self) -> float:
+        return float("inf")
+
+    def check(self) -> None:
+        assert not self.decoder.broken
+
+    def snapshot(self, now: float) -> int:
+        return self.greeted
+
+
+def bodies(_name: str, start: Start) -> Outcome:
+    assert isinstance(start.key, int)
+    return Outcome((start.key * 7 % 23) / 10, True, b"done")
+
+
+def seats() -> dict[str, Any]:
+    plain = Socket("stream", connect=(OPTIONS.stream,))
+    return {
+        "broker": lambda: SYSTEM.broker(OPTIONS, (ENDPOINT,)),
+        **{name: lambda i=int(name[1:]): SYSTEM.worker(OPTIONS, ENDPOINT, i, 1 + i) for name in WORKERS},
+        "plain": lambda: Seat(Plain(), (plain,)),
+    }
+
+
+def no_worker_runs_more_than_it_has(world: World) -> None:
+    for name in WORKERS:
+        if name in world.names:
+            worker: Worker = world.core(name)
+            used = sum(task.slots for task in worker.running.values())
+            assert used <= 1 + int(name[1:])
+    broker = world.core("broker") if "broker" in world.names else None
+    for link in broker.links.values() if broker is not None else ():
+        assert 0 <= link.free <= link.max_nproc
+
+
+def open_world(seed: int) -> tuple[World, Storm]:
+    world = World(seed, bodies=bodies)
+    world.invariants.append(no_worker_runs_more_than_it_has)
+    made = seats()
+    for name, seat in made.items():
+        world.add(name, seat())
+    world.add("asker", Seat(Asker(), (Socket("dealer", connect=(f"{ENDPOINT}-frontend",), routing_id=b"asker"),)))
+    world.add("client", SYSTEM.client(OPTIONS, ENDPOINT, 1))
+    storm = Storm(
+        world,
+        "broker",
+        {name: seat for name, seat in made.items() if name != "broker"},
+        {
+            "ask": lambda _, amount: world.order("asker", 1 + int(8 * amount)),
+            "slow": lambda name, amount: world.order(name, Slow(amount)) if name != "plain" else None,
+            "leave": lambda name, _: world.order(name, Leave()) if name != "plain" else None,
+            "stop": lambda _, amount: world.order("asker", StopWorkers(int(4 * amount))),
+            "stop now": lambda _, __: world.order("asker", StopWorkers(header.STOP_NOW)),
+            "hold": lambda _, amount: world.order("asker", Hold(1 + int(4 * amount))),
+            "release": lambda _, amount: world.order("asker", Release(1 + int(4 * amount))),
+            "freeze broker": lambda _, amount: world.freeze("broker", 0.5 + 9 * amount),
+        },
+    )
+    return world, storm
+
+
+ACTS = (
+    *("ask", "ask", "ask", "slow", "leave", "stop", "stop now", "hold", "release", "freeze broker"),
+    *("crash", "restart", "freeze", "cut", "heal", "reset", "bad link", "good link"),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), scripts(ACTS))
+def test_what_was_accepted_ends_once(seed: int, script: list[Step]) -> None:
+    world, storm = open_world(seed)
+    world.link(Link(), "asker", "broker")
+    world.run_for(1.0)
+    world.order("asker", 5)
+    storm.rage(script)
+    storm.calm()
+    world.run_for(25.0)  # every freeze has ended
+    asker: Asker = world.core("asker")
+    for job in range(1, 10):
+        world.order("asker", Release(job))
+    for name, seat in storm.seats.items():
+        world.restart(name, seat())
+    world.run_for(QUIET)
+    view: BrokerView = world.pictures["broker"]
+    assert (view.backlog, view.in_flight) == (0, 0) and view.ledger.balanced
+    assert view.ledger.sent == view.ledger.succeeded == sum(asker.accepted.values())
+    assert {ref: sorted(ended) for ref, ended in asker.ended.items()} == {
+        ref: list(range(1, n + 1)) for ref, n in asker.accepted.items()
+    }
+    assert asker.closed == asker.accepted.keys()
+    assert [row.state for row in view.workers] == ["ready"] * (len(WORKERS) + 1)
+
+
+def test_a_killed_worker_costs_a_run_nothing() -> None:
+    world, _ = open_world(1)
+    world.crash("plain")
+    world.run_for(1.0)
+    world.order("client", BulkSpec("data", 400, size=100, rate=400.0, in_flight=400, timeout=20.0))
+    world.run_for(0.5)
+    world.crash("w3")
+    world.run_for(20.0)
+    client: ClientView = world.pictures["client"]
+    assert client.run is not None and client.run.passed, client.run
+    assert (client.late, client.run.bytes) == (0, 40_000)
+
+
+def test_a_frozen_worker_completes_no_task_twice() -> None:
+    world, _ = open_world(2)
+    world.crash("plain")
+    world.run_for(1.0)
+    for name in WORKERS:
+        world.order(name, Slow(0.5))
+    world.order("client", BulkSpec("ping", 9, in_flight=9, timeout=30.0))
+    world.run_for(0.1)
+    world.freeze("w3", 12.0)
+    world.run_for(30.0)
+    view: BrokerView = world.pictures["broker"]
+    assert (view.ledger.sent, view.ledger.succeeded) == (9, 9)
+    assert dict(view.counters)["redelivered"] > 0
+    assert sorted(row.name for row in view.workers) == ["worker-1", "worker-2", "worker-3"]
+    client: ClientView = world.pictures["client"]
+    assert client.run is not None and client.run.passed and client.late == 0
+
+
+def test_a_broker_that_starts_again_is_found_by_everybody() -> None:
+    world, _ = open_world(3)
+    world.run_for(1.0)
+    world.restart("broker", SYSTEM.broker(OPTIONS, (ENDPOINT,)))
+    world.run_for(6.0)
+    assert len(world.pictures["broker"].workers) == len(WORKERS) + 1
+    assert world.pictures["client"].linked
+    world.order("asker", 30)
+    world.run_for(30.0)
+    assert world.core("asker").closed == {1}
+
+
+def test_single_losses_are_made_good() -> None:
+    """A keep-alive tells how many messages there were, so no hole in a stream stays unnoticed."""
+    for seed in range(5):
+        world, _ = open_world(seed)
+        world.link(Link(loss=0.05))
+        world.link(Link(), "asker", "broker")
+        world.order("asker", 40)
+        world.run_for(60.0)
+        world.link(Link())
+        world.run_for(QUIET)
+        assert world.core("asker").closed == {1}
+        view: BrokerView = world.pictures["broker"]
+        assert (view.ledger.sent, view.ledger.succeeded, view.in_flight) == (40, 40, 0)
