@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,15 @@ def test_a_file_is_put_in_place_and_replaced(tmp_path: Path) -> None:
     write_whole(path, b"one")
     write_whole(path, b"two\n")
     assert path.read_bytes() == b"two\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_several_threads_may_write_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    texts = [bytes([65 + i]) * 10_000 for i in range(8)] * 10
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(partial(write_whole, path), texts))
+    assert path.read_bytes() in texts
     assert list(tmp_path.iterdir()) == [path]
 
 
