@@ -211,7 +211,7 @@ class Link:
         self._tried.clear()
         self._redirects = 0
         self._next = now + self.interval
-        return [Note("good", f"linked to {self.endpoint}")]
+        return [Note("good", f"linked again, to {self.endpoint}")] if self.links > 1 else []
 
     def _end(self, reason: str, *, failed: bool) -> list[Command]:
         self.state, self._next = "ended", NEVER

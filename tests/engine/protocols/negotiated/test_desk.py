@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from engine.parts.inflight import Task
+from engine.protocols.negotiated.desk import MAX_QUEUES, Desk
+
+
+def desk(**workers: tuple[str, int]) -> Desk:
+    """Workers by name: services separated by spaces, slots."""
+    made = Desk()
+    for name, (services, slots) in workers.items():
+        made.join(name.encode(), tuple(services.split()), slots)
+    return made
+
+
+def accept(desk: Desk, service: str, *ids: bytes) -> list[Task]:
+    tasks = [Task((b"c", task_id), service, [b"body"], 0.0) for task_id in ids]
+    for task in tasks:
+        assert desk.service(service) is not None
+        desk.accept(task)
+    desk.check()
+    return tasks
+
+
+def order(desk: Desk, service: str) -> list[bytes]:
+    return list(desk.queues[service].ready)
+
+
+def give(desk: Desk, service: str) -> bytes | None:
+    task = desk.give(desk.queues[service], 1.0)
+    desk.check()
+    return task.worker if task is not None else None
+
+
+def test_a_worker_stands_in_the_queue_of_each_of_its_services() -> None:
+    it = desk(a=("x y", 1), b=("y", 1))
+    assert (order(it, "x"), order(it, "y")) == ([b"a"], [b"a", b"b"])
+    accept(it, "y", b"1", b"2", b"3")
+    assert [give(it, "y") for _ in range(3)] == [b"a", b"b", None]
+    assert (order(it, "x"), order(it, "y")) == ([], [])
+    assert it.queued == 1 and it.in_flight.count == 2
+
+
+def test_least_recently_used_first_also_with_slots() -> None:
+    it = desk(a=("x", 2), b=("x", 2))
+    accept(it, "x", b"1", b"2", b"3", b"4")
+    assert [give(it, "x") for _ in range(4)] == [b"a", b"b", b"a", b"b"]
+    assert it.take(b"b", (b"c", b"2")) is not None
+    assert order(it, "x") == [b"b"]
+
+
+def test_without_a_worker_or_a_task_nothing_is_given() -> None:
+    it = desk(a=("x", 1))
+    assert give(it, "x") is None
+    accept(it, "y", b"1")
+    assert give(it, "y") is None and it.queued == 1
+
+
+def test_requeued_first_in_line() -> None:
+    it = desk(a=("x", 1), b=("x", 1))
+    accept(it, "x", b"1", b"2")
+    give(it, "x")
+    for task in it.leave(b"a"):
+        it.requeue(task)
+    it.check()
+    assert [task.key[1] for task in it.queues["x"].backlog] == [b"1", b"2"]
+    assert give(it, "x") == b"b" and it.tasks[b"c", b"1"].attempt == 2
+
+
+def test_what_a_worker_does_not_hold_can_not_be_taken_from_it() -> None:
+    it = desk(a=("x", 1), b=("x", 1))
+    accept(it, "x", b"1")
+    give(it, "x")
+    assert it.take(b"b", (b"c", b"1")) is None and it.take(b"a", (b"c", b"2")) is None
+    assert it.members[b"b"].free == 1 and it.members[b"a"].free == 0
+
+
+def test_joining_again_keeps_what_is_held_and_changes_the_rest() -> None:
+    it = desk(a=("x y", 2))
+    accept(it, "x", b"1")
+    give(it, "x")
+    it.join(b"a", ("z",), 3)
+    it.check()
+    assert (order(it, "x"), order(it, "y"), order(it, "z")) == ([], [], [b"a"])
+    assert it.members[b"a"].free == 2 and it.in_flight.held(b"a") == 1
+
+
+def test_a_drained_or_parked_worker_gets_nothing_and_gives_back() -> None:
+    it = desk(a=("x", 2), b=("x", 2))
+    accept(it, "x", b"1", b"2")
+    give(it, "x")
+    it.drain(b"a")
+    it.check()
+    assert order(it, "x") == [b"b"]
+    task = it.take(b"a", (b"c", b"1"))
+    assert task is not None
+    it.end(task)
+    it.park()
+    it.check()
+    assert order(it, "x") == [] and it.members[b"a"].free == 2
+    it.join(b"b", ("x",), 2)
+    assert order(it, "x") == [b"b"]
+
+
+def test_services_are_bounded() -> None:
+    it = Desk()
+    assert all(it.service(f"s{i}") is not None for i in range(MAX_QUEUES))
+    assert it.service("one more") is None and it.service("s0") is not None
+
+
+def test_changes_are_noted_while_somebody_asks() -> None:
+    it = desk(a=("x", 1))
+    it.log = []
+    (task,) = accept(it, "x", b"1")
+    give(it, "x")
+    assert it.take(b"a", task.key) is task
+    it.requeue(task)
+    give(it, "x")
+    (again,) = it.leave(b"a")
+    it.end(again)
+    it.join(b"b", ("x",), 4)
+    assert it.log == [
+        ["a", b"c", b"1", "x", b"body", 0],
+        ["g", b"c", b"1", b"a"],
+        ["r", b"c", b"1"],
+        ["g", b"c", b"1", b"a"],
+        ["l", b"a"],
+        ["e", b"c", b"1"],
+        ["j", b"b", ["x"], 4],
+    ]
