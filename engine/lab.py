@@ -22,6 +22,7 @@ from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
 from engine.history import History
+from engine.journal import Journal
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView
@@ -58,6 +59,7 @@ class Lab:
         client: bool = True,
         history: History | None = None,
         state: Path | None = None,
+        journal: Path | None = None,
         readonly: bool = False,
     ) -> None:
         self.system, self.readonly = system, readonly
@@ -70,6 +72,8 @@ class Lab:
         self._with_broker, self._with_client = broker, client
         self._history = history
         self._keepsake = Keepsake(state)
+        self._record = journal
+        self._journal: Journal | None = None
         self._random = random.Random()
         self._nonces: set[int] = set()
         self._nodes: dict[str, Node] = {}
@@ -84,13 +88,15 @@ class Lab:
         """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
         self._context = make_context()
         try:
+            if self._record is not None:
+                self._journal = self._recording(self._record)
             if self._with_broker:
                 self._open_broker()
             self._pool = Pool(self._node("pool"), self._worker)
             if self._wanted:
                 self.add_workers(self._wanted)
             if self._with_client:
-                seat = self.system.client(self.options, self._peer_endpoint(), self._nonce(), **self._world("client"))
+                seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
                 self._client_id = seat.sockets[0].routing_id
                 self._seat("client", "client", seat)
         except BaseException:
@@ -108,6 +114,8 @@ class Lab:
             self._pool.close(CLOSE / 3)
         stopped = [self._nodes[name].stop(CLOSE / 3) for name in ("client", "pool", "broker") if name in self._nodes]
         self._nodes.clear()
+        if self._journal is not None:
+            self._journal.close()
         if all(stopped):
             self._context.term()
         else:
@@ -252,6 +260,12 @@ class Lab:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    def _recording(self, path: Path) -> Journal:
+        try:
+            return Journal(path, self.system, self.options, lambda note: self.feed.fact(note, "lab", time.time()))
+        except OSError as error:
+            raise Refused(f"no journal can be written there: {error}") from None
+
     def _open_broker(self) -> None:
         inner = f"inproc://{self.system.name}"
         for endpoint in self.endpoints:
@@ -259,7 +273,7 @@ class Lab:
         tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in _ports(self.system.endpoint)]
         for endpoints in tried:
             try:
-                self._seat("broker", "broker", self._broker_seat((*endpoints, inner)))
+                self._seat("broker", "broker", self._made("broker", "broker", "broker", (*endpoints, inner)))
             except zmq.ZMQError as error:
                 problem = str(error)
                 if error.errno == zmq.EADDRINUSE:
@@ -272,9 +286,6 @@ class Lab:
             return
         raise Refused(f"can not bind {problem}; name a free one with --bind")
 
-    def _broker_seat(self, endpoints: tuple[str, ...]) -> Seat:
-        return self.system.broker(self.options, endpoints, **self._world("broker"))
-
     def _peer_endpoint(self) -> str:
         if self._connect is not None:
             return self._connect
@@ -284,6 +295,8 @@ class Lab:
         node = self._nodes.get(name)
         if node is None:
             node = self._nodes[name] = Node(name, self._context, self.feed, self._save)
+            if self._journal is not None:
+                node.taps = (self._journal.tap,)
             node.start()
         return node
 
@@ -302,9 +315,18 @@ class Lab:
         except (RuntimeError, KeyError) as error:
             raise Refused(f"the {node} does not answer: {error}") from None
 
-    def _worker(self) -> Seat:
-        where = self._peer_endpoint()
-        return self.system.worker(self.options, where, self._nonce(), self._slots, **self._world("worker"))
+    def _worker(self, name: str) -> Seat:
+        return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(), self._slots)
+
+    def _made(self, role: str, node: str, name: str, *args: Any) -> Seat:
+        """A seat of this system; how it was made stands in the journal, if one is kept."""
+        world = self._world(role)
+        if self._journal is not None:
+            self._journal.seated(
+                node, name, role, [list(arg) if isinstance(arg, tuple) else arg for arg in args], world
+            )
+        seat: Seat = getattr(self.system, role)(self.options, *args, **world)
+        return seat
 
     def _world(self, role: str) -> dict[str, Any]:
         """What a maker is told of the time of day and of what was kept, where its protocol asks for that."""

@@ -21,9 +21,9 @@ class Refused(ValueError):
 
 
 class Pool:
-    """Workers on one node. ``make`` builds the seat of one more."""
+    """Workers on one node. ``make`` builds the seat of one more, by its name."""
 
-    def __init__(self, node: Node, make: Callable[[], Seat]) -> None:
+    def __init__(self, node: Node, make: Callable[[str], Seat]) -> None:
         self.node = node
         self._make = make
         self._ids: dict[str, bytes] = {}  # seat name → routing id, oldest first
@@ -100,7 +100,8 @@ class Pool:
         seated: list[Future[None]] = []
         for _ in range(n):
             self._serial += 1
-            name, seat = f"worker-{self._serial}", self._make()
+            name = f"worker-{self._serial}"
+            seat = self._make(name)
             seated.append(self.node.seat(name, seat))
             self._ids[name] = seat.sockets[0].routing_id
             names.append(name)

@@ -55,6 +55,7 @@ from engine.drive.chair import Chair, Port
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
+from engine.tape import kept
 
 DRAIN = 64  # messages taken from a socket at a time
 ROUNDS = 32  # batches handled before timers and the inbox get their turn
@@ -64,6 +65,9 @@ PUBLISH = 0.1  # seconds between pictures
 WATCHED = 3.0  # seconds after the last look at the feed in which pictures are still drawn
 GOODBYE = 100  # ms that a leaving core's last words may take to be sent
 PAUSE = 2.0  # seconds of not being run that are told to the cores
+
+Tap = Callable[[str, str, float, Event, list[Command]], None]
+"""(node, seat, now, event, commands); called on the node's thread, so it must be quick and must not raise."""
 
 
 class Node:
@@ -78,6 +82,7 @@ class Node:
     ) -> None:
         self.name = name
         self.dead: str | None = None
+        self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole, from any thread
         self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
         self._context, self._feed, self._save = context, feed, save
         self._chairs: dict[str, Chair] = {}
@@ -227,13 +232,21 @@ class Node:
     def _handle(self, chair: Chair, event: Event) -> None:
         now = time.monotonic()
         core = chair.core
-        refused = self._perform(chair, core.handle(event, now))
+        decide = core.handle if not self.taps else partial(self._tapped, chair)
+        refused = self._perform(chair, decide(event, now))
         while refused:
-            refused = self._perform(chair, core.handle(refused.pop(0), now)) + refused
+            refused = self._perform(chair, decide(refused.pop(0), now)) + refused
         at = core.wake_at()
         if at < chair.scheduled:
             chair.scheduled = at
             heappush(self._agenda, (at, next(self._order), chair))
+
+    def _tapped(self, chair: Chair, event: Event, now: float) -> list[Command]:
+        shown = kept(event)
+        commands = chair.core.handle(event, now)
+        for tap in self.taps:
+            tap(self.name, chair.name, now, shown, commands)
+        return commands
 
     def _perform(self, chair: Chair, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""

@@ -1,0 +1,127 @@
+"""What is recorded stands up to the last whole block, wherever the file is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import SYSTEMS
+from engine.core import Exit, Note, Received, Send, Started
+from engine.journal import DIGEST, EVENT, EVERY, LEFT, MAGIC, SEAT, Journal, read
+from engine.protocols.pingpong import SYSTEM
+from engine.tape import Unreadable
+
+WORKER = ["tcp://127.0.0.1:6715", 7, 1]
+
+
+def record(path: Path, events: int = 3) -> list[Note]:
+    said: list[Note] = []
+    journal = Journal(path, SYSTEM, SYSTEM.options(), said.append)
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal.tap("pool", "worker-1", 1.0, Started(), [Send([b"", b"READY"])])
+    for i in range(events):
+        journal.tap("pool", "worker-1", 2.0 + i, Received([[b"", b"PONG"]]), [])
+    journal.close()
+    return said
+
+
+def test_everything_comes_back_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    assert record(path) == []
+    about, records, cut = read(path, SYSTEMS)
+    assert (about.system, about.options["n_timeouts"], cut) == ("pingpong", 3, "")
+    kinds = [entry[0] for entry in records]
+    assert kinds == [SEAT, EVENT, EVENT, EVENT, EVENT, DIGEST]
+    assert records[0][3:] == ["pool", "worker-1", "worker", WORKER, {}]
+    assert [entry[3] for entry in records[1:5]] == [Started(), *[Received([[b"", b"PONG"]])] * 3]
+    assert [entry[1] for entry in records[1:5]] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_digest_stands_for_so_many_events(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    record(path, events=2 * EVERY)
+    kinds = [entry[0] for entry in read(path, SYSTEMS).records]
+    assert (kinds.count(EVENT), kinds.count(DIGEST)) == (2 * EVERY + 1, 3)
+
+
+def test_a_core_that_exits_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    journal = Journal(path, SYSTEM, SYSTEM.options(), lambda note: None)
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal.tap("pool", "worker-1", 1.0, Started(), [Exit("done")])
+    journal.tap("pool", "worker-1", 2.0, Started(), [])
+    journal.close()
+    assert [entry[0] for entry in read(path, SYSTEMS).records] == [SEAT, EVENT, DIGEST, LEFT]
+
+
+def test_cut_at_any_byte_it_opens_up_to_its_last_whole_block_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.journal.BLOCK", 1)  # a block a record
+    path, short = tmp_path / "a.journal", tmp_path / "short.journal"
+    record(path)
+    whole = path.read_bytes()
+    records = read(path, SYSTEMS).records
+    seen = set[int]()
+    for length in range(len(MAGIC), len(whole) + 1):
+        short.write_bytes(whole[:length])
+        if length < sorted(_ends(whole))[1]:
+            with pytest.raises(Unreadable, match="cut before its first whole block"):
+                read(short, SYSTEMS)
+            continue
+        reading = read(short, SYSTEMS)
+        assert reading.records == records[: len(reading.records)]
+        assert bool(reading.cut) == (length not in _ends(whole))
+        seen.add(len(reading.records))
+    assert seen == set(range(len(records) + 1))
+
+
+def test_a_flipped_bit_ends_it_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.journal.BLOCK", 1)
+    path = tmp_path / "a.journal"
+    record(path)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    reading = read(path, SYSTEMS)
+    assert "does not fit its checksum" in reading.cut
+    assert len(reading.records) == 5
+
+
+@pytest.mark.parametrize("content", [b"", b"roundhouse.journal/9\n", b"\x00" * 100])
+def test_what_is_no_journal_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.journal"
+    path.write_bytes(content)
+    with pytest.raises(Unreadable, match=r"a\.journal: not a journal"):
+        read(path, SYSTEMS)
+
+
+def test_a_full_journal_says_so_and_stands(tmp_path: Path) -> None:
+    path, said = tmp_path / "a.journal", list[Note]()
+    journal = Journal(path, SYSTEM, SYSTEM.options(), said.append, limit=400)
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal.close()
+    journal = Journal(tmp_path / "b.journal", SYSTEM, SYSTEM.options(), said.append, limit=100)
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal._writer.join(0.0)
+    journal._blocks()
+    journal.close()
+    assert [note.text for note in said] == ["the journal ends here: it is as large as it may be, 100 bytes"]
+    assert [entry[0] for entry in read(path, SYSTEMS).records] == [SEAT, DIGEST]
+
+
+def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        Journal(path, SYSTEM, SYSTEM.options(), lambda note: None)
+    assert path.read_text() == "mine"
+
+
+def _ends(whole: bytes) -> set[int]:
+    ends, at = {len(MAGIC)}, len(MAGIC)
+    while at < len(whole):
+        at += 8 + int.from_bytes(whole[at : at + 4], "little")
+        ends.add(at)
+    return ends
