@@ -76,7 +76,7 @@ class Worker:
         self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
         self.done = 0
-        self.sent = 0  # messages of this conversation
+        self.sent = self.received = 0  # messages of this conversation
         self._used = 0
         self._owed: deque[_Ended] = deque()
         self._started = 0
@@ -160,6 +160,7 @@ class Worker:
         match self.state, kind:
             case Cl.INIT0, header.OK if arg0 == 0:
                 # 001 CL_INIT0 on OK(0): send OK(nproc)
+                self.received = 1
                 self._send(header.pack(OK, self.max_nproc), out)
                 self._enter(Cl.INIT1)
             case Cl.INIT1, header.OK if arg0 == self.max_nproc:
@@ -167,7 +168,7 @@ class Worker:
                 self._enter(Cl.LOOP0)
                 out.append(Note("good", f"joined with {self.max_nproc} processors"))
             case Cl.INIT1, header.OK if arg0 == 0:
-                pass  # it heard our opening twice, and greets twice
+                self.received = 1  # it heard our opening twice, and greets anew
             case ((Cl.LOOP0 | Cl.UPDATE1), header.JOB):
                 # 001 CL_LOOP0 on JOB(nproc); ruling 7: also while an OK is waited for
                 self._job(padding, body, now, out)
@@ -186,7 +187,7 @@ class Worker:
             case _, header.ERROR if arg0 == header.BROKEN and self.state != Cl.INIT0:
                 self._begin_anew("the broker ended the conversation", now, out)
             case Cl.INIT0, _:
-                pass  # of a conversation that is over
+                pass  # not to us: the broker has not heard our opening yet
             case state, _:
                 out.extend(self.violations.add(b"", f"{header.NAMES[kind]} in {Cl.NAMES[state]}", now))
 
@@ -259,11 +260,13 @@ class Worker:
     # ---- the conversation's own life ----------------------------------------------------------------------------
 
     def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
+        if self.state == Cl.EXIT1 or self._lost:
+            return  # of a conversation that is over, on a connection that will be closed
         match frames:
             case [b"", beat] if len(beat) == BEAT.size:
                 self._heard = now
-                held = self._decoder.count
-                if self.state != Cl.INIT0 and (self._decoder.partial or BEAT.unpack(beat)[0] != held & WRAP):
+                whole = not self._decoder.partial and BEAT.unpack(beat)[0] == self.received & WRAP
+                if self.state != Cl.INIT0 and not whole:
                     self._begin_anew("messages were lost", now, out)
             case [chunk] if chunk:
                 self._heard = now
@@ -274,10 +277,11 @@ class Worker:
     def _read(self, chunk: bytes, now: float, out: list[Command]) -> None:
         decoder = self._decoder
         for kind, padding, arg0, body in decoder.feed(chunk):
-            if self.state in (Cl.EXIT0, Cl.EXIT1) or decoder is not self._decoder:
+            if self.state == Cl.EXIT1 or self._lost:
                 return
+            self.received += 1
             self._step(kind, padding, arg0, body, now, out)
-        if decoder.broken and decoder is self._decoder:
+        if decoder.broken:
             out.extend(self.violations.add(b"", decoder.broken, now))
             self._begin_anew(decoder.broken, now, out)
 
@@ -287,7 +291,7 @@ class Worker:
             out.append(Reopen())
             self._lost = False
         self._decoder = Decoder(self.options.body_limit)
-        self.sent = 0
+        self.sent = self.received = 0
         self._beat = now + self.options.heartbeat
         out.append(Send([b""]))
 

@@ -242,6 +242,31 @@ def test_the_end_of_a_killed_task_is_owed_to_nobody() -> None:
     assert worker.handle(Woken(), 11.0) == [Reopen(), Send([b""])]
 
 
+def test_what_still_comes_on_a_connection_that_is_given_up_is_not_heard() -> None:
+    worker = at(Cl.LOOP0)
+    joined = b"".join(map(message, ("ERROR(3)", "OK(0)")))
+    worker.handle(Received([[joined], [message("OK(0)")], [b"", b"beat"]]), 10.0)
+    assert worker.state == Cl.INIT0 and worker.hear("OK(0)", "STOP(now)") == []
+    assert worker.handle(Woken(), 11.0) == [Reopen(), Send([b""])]
+    assert told(worker.hear("OK(0)")) == "OK(2)"
+
+
+def test_nothing_is_heard_after_a_stop_at_once() -> None:
+    worker = at(Cl.LOOP0)
+    joined = b"".join(map(message, ("STOP(now)", "STOP(now)")))
+    assert told(worker.handle(Received([[joined], [joined]]), 10.0)) == "kill,ERROR(2)"
+
+
+def test_two_greetings_over_a_slow_link_are_one_conversation() -> None:
+    worker = at(Cl.INIT0)
+    worker.handle(Woken(), 11.0)  # it opens again, and the broker hears it twice
+    worker.hear("OK(0)", "OK(0)", "OK(2)")
+    worker.handle(Received([[b"", b"\2\0\0\0"]]), 12.0)
+    assert worker.state == Cl.LOOP0
+    worker.handle(Received([[b"", b"\3\0\0\0"]]), 12.0)
+    assert worker.state == Cl.INIT0
+
+
 def test_a_stream_that_breaks() -> None:
     for text, why in (("ff", "wrong magic"), ("47c002000000000001000000c1", "unreadable job")):
         worker = at(Cl.LOOP0)
