@@ -151,8 +151,8 @@ class Driver:
         assert self._published >= 0 and self._given_up <= self._failed
         if self._phase in ("working", "publishing", "failing"):
             assert self._held is not None
-        if self._phase in ("idle", "blocked", "ended"):
-            assert self._held is None or self._phase == "blocked"
+        if self._phase in ("idle", "ended"):
+            assert self._held is None or self._trouble
         assert self._orders in (0, 1, 2)
 
     def snapshot(self, now: float) -> DriverView:
