@@ -27,9 +27,10 @@ from engine.core import (
     Send,
     Slow,
     Socket,
+    Woken,
 )
 from engine.parts.bulk import BulkSpec
-from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, client, primary, worker
+from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
 from engine.protocols.negotiated import messages as wire
 from engine.sim.wire import Link
 from engine.sim.world import World
@@ -143,9 +144,9 @@ class Stage:
             case "fallback":
                 seat = backup(options, (FALLBACK,))
             case _ if name.startswith("w"):
-                seat = worker(options, HERE, int(name[1:]), 1, saved=saved)
+                seat = SYSTEM.worker(options, HERE, int(name[1:]), 1, saved=saved)
             case _ if name.startswith("c"):
-                seat = client(options, HERE, int(name[1:]), saved=saved)
+                seat = SYSTEM.client(options, HERE, int(name[1:]), saved=saved)
             case _:
                 endpoint = {"p": HERE, "q": FRONTEND, "f": FALLBACK}[name[0]]
                 seat = Seat(Plain(), (Socket("dealer", connect=(endpoint,), routing_id=name.encode()),))
@@ -194,6 +195,65 @@ class Stage:
         return f"{states.get(key, 'unknown')}, in the queues of {' and '.join(queues) or 'none'}"
 
 
-def notes(commands: list[Command]) -> list[str]:
-    """The texts of the notes among commands."""
-    return [command.text for command in commands if isinstance(command, Note)]
+class One:
+    """A single core that a test speaks to. What it sends comes back as lines; notes and the rest are kept aside."""
+
+    def __init__(self, core: Any, now: float = 100.0) -> None:
+        self.core, self.now = core, now
+        self.notes: list[tuple[str, str]] = []
+        self.others: list[Command] = []
+
+    def do(self, event: Event) -> list[str]:
+        """What it sends: ``frontend c WORKREPLY …`` from a broker's socket, the message alone from a peer's."""
+        sent = []
+        for command in self.core.handle(event, self.now):
+            match command:
+                case Send(frames, socket):
+                    routed = hasattr(self.core, "service") and (socket != "peer" or len(frames) == 4)
+                    who = [] if socket == "main" else [socket]
+                    if routed:
+                        who.append(frames[0].decode())
+                    sent.append(" ".join([*who, shown(frames[1:] if routed else frames)]))
+                case Note(level, text):
+                    self.notes.append((level, text))
+                case _:
+                    self.others.append(command)
+        self.core.check()
+        return sent
+
+    def told(
+        self, command: bytes, header: wire.Header, body: bytes = b"", peer: str = "", socket: str = "main"
+    ) -> list[str]:
+        """One message comes, from a peer of a broker or from the broker of a peer."""
+        frames = wire.build(command, header, body)
+        return self.do(Received([[peer.encode(), *frames] if peer else frames], socket))
+
+    def ordered(self, order: object) -> list[str]:
+        """An operator's order."""
+        return self.do(Ordered(order))
+
+    def at(self, now: float) -> list[str]:
+        """It is woken."""
+        self.now = now
+        return self.do(Woken())
+
+    # ---- what peers of a broker say -------------------------------------------------------------------------------
+
+    def ready(self, peer: str, services: str = "ping", **more: Any) -> list[str]:
+        """READY with the right clock and version."""
+        header = {"services": services.split(), "heartbeat_interval": 1.0, "time": self.now, "config_version": 1}
+        return self.told(names.READY, {**header, **more}, peer=peer)
+
+    def client(self, peer: str = "c") -> list[str]:
+        """A client's CHECKCONFIG."""
+        header = {"config_type": "json", "config_version": 1}
+        return self.told(names.CHECKCONFIG, header, peer=peer, socket="frontend")
+
+    def ask(self, task_id: bytes, service: str = "ping", peer: str = "c") -> list[str]:
+        """A client's WORKREQUEST."""
+        header = {names.IDENTIFIER: task_id, "service": service}
+        return self.told(names.WORKREQUEST, header, peer=peer, socket="frontend")
+
+    def reply(self, peer: str, task_id: bytes, client: bytes = b"c") -> list[str]:
+        """A worker's WORKREPLY."""
+        return self.told(names.WORKREPLY, {names.IDENTIFIER: wire.task_identifier((client, task_id))}, peer=peer)

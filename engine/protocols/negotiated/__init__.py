@@ -21,7 +21,7 @@ ENDPOINT = "tcp://127.0.0.1:6717"
 NOWHERE = Address("", "")  # of a broker that is bound to wildcards only
 
 
-def broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
+def _broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
     """A broker of its own; with ``fallback`` set the primary of a pair, or the fallback where that is to be bound."""
     if options.fallback:
         make = backup if set(bind) & set(ends.listed(options.fallback)) else primary
@@ -52,7 +52,7 @@ def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -
     return Seat(core, (*_sockets(options, bind), peer))
 
 
-def worker(
+def _worker(
     options: Options,
     endpoint: str,
     nonce: int,
@@ -67,7 +67,7 @@ def worker(
     return Seat(core, (Socket("dealer", connect=(endpoint,), routing_id=identity.encode()),))
 
 
-def client(
+def _client(
     options: Options, endpoint: str, nonce: int, *, wall_offset: float = 0.0, saved: bytes | None = None
 ) -> Seat:
     """A client of the broker whose workers connect to ``endpoint``; it connects to the frontend beside it."""
@@ -97,8 +97,8 @@ SYSTEM = System(
     title="Negotiated broker",
     endpoint=ENDPOINT,
     options=Options,
-    broker=broker,
-    worker=worker,
-    client=client,
+    broker=_broker,
+    worker=_worker,
+    client=_client,
     wall=True,
 )

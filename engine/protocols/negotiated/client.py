@@ -177,5 +177,7 @@ class Client:
 
     def _failed(self, identifier: bytes, code: int, now: float) -> None:
         run, task = self.run, int.from_bytes(identifier, "little") - self._base
-        if run is None or not run.failed(task, "refused" if code == names.TOO_MANY else "undeliverable", now):
+        if run is None:
             self._late += 1
+        else:
+            run.failed(task, "refused" if code == names.TOO_MANY else "undeliverable", now)

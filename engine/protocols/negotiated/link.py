@@ -171,8 +171,8 @@ class Link:
     def _group(self) -> list[str]:
         """Every broker that is known and can be reached from here, the preferred one first."""
         brokers = () if self.config is None else self.config.brokers
-        found = [self.preferred, self.endpoint]
-        found += [broker.clients if self._ready is None else broker.workers for broker in brokers]
+        known = [broker.clients if self._ready is None else broker.workers for broker in brokers]
+        found = [self.preferred, *known, self.endpoint]
         scheme = self.endpoint.partition(":")[0]
         return [endpoint for endpoint in dict.fromkeys(found) if endpoint.partition(":")[0] == scheme]
 

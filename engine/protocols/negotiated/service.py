@@ -98,6 +98,7 @@ class Service:
         if offered or self.desk.in_flight.held(peer):
             self._join(peer, offered, header, now)
         elif member is not None:
+            self.out.append(Note("info", f"{member.name} left", peer))
             self._forget(member, now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         self.tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
@@ -105,12 +106,16 @@ class Service:
 
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> None:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
+        before = self.desk.members.get(peer)
+        fresh = before is None or before.away
         member = self.desk.join(peer, offered, slots)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         member.extra = self.options.silence * (interval - self.options.heartbeat)
         member.version, member.skew = header["config_version"], header["time"] - now - self.wall_offset
         member.heard = now
         self._name(member, now)
+        if fresh:
+            self.out.append(Note("good", f"{member.name} joined", peer))
         self.workers.heard(peer, now + member.extra)  # expires with the usual silence after that
 
     def _name(self, member: Member, now: float) -> None:
@@ -126,7 +131,7 @@ class Service:
         key = wire.task_key(identifier)
         task = self.desk.take(peer, key) if key is not None else None
         if task is None:
-            self.count("late replies")
+            self.count("late")
             return
         self.desk.end(task)
         member.done += 1
@@ -168,7 +173,7 @@ class Service:
         queue = self.desk.service(service)
         full = self.desk.queued >= self.options.max_backlog and (queue is None or not queue.ready)
         if queue is None or full:
-            self.count("refused requests")
+            self.count("denied")
             self._fail(key, names.TOO_MANY, "too many services" if queue is None else "the backlog is full")
             return
         self.desk.accept(Task(key, service, [body], now))
@@ -205,7 +210,7 @@ class Service:
         """
         for task in reversed(tasks):
             if task.attempt < self.options.max_deliveries:
-                self.count("deliveries again")
+                self.count("redelivered")
                 self.desk.requeue(task)
                 continue
             self.desk.end(task)
@@ -250,7 +255,7 @@ class Service:
 
     def unsent(self, frames: Frames, socket: str, now: float) -> None:
         """A message that did not go. A worker that can not be given a task is gone."""
-        self.count("undelivered messages")
+        self.count("unsent")
         member = self.desk.members.get(frames[0]) if socket == MAIN else None
         if member is not None and not member.away and frames[1] == names.WORKREQUEST:
             self.out.append(Note("bad", f"{member.name} can not be reached: its tasks go back", member.key))

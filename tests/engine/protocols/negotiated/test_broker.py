@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core import ClockSet, Leave, Paused, Received, Send, Started
+from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
+from engine.protocols.negotiated import broker as module
+from engine.protocols.negotiated import messages as wire
+from tests.helpers.negotiated import FALLBACK, HERE, One, Stage
+
+PAIR = Options(fallback=FALLBACK)
+
+
+def single() -> One:
+    return One(SYSTEM.broker(Options(), (HERE,)).core)
+
+
+def started(make: Any) -> One:
+    it = One(make(PAIR, (HERE,)).core)
+    it.do(Started())
+    return it
+
+
+def beat(it: One, state: str, replica: int = -1) -> list[str]:
+    """The other broker says its state, having heard what was said last."""
+    header = {"state": state, "sequence": 1, "echo": it.core.pair.standby.sequence, "replica": replica}
+    peer = "fallback" if it.core.pair.role == "primary" else ""
+    return it.told(names.BROKERSTATE, header, peer=peer, socket="peer")
+
+
+def test_orders_that_it_does_not_take_are_our_own_mistake() -> None:
+    with pytest.raises(TypeError, match="takes no order"):
+        single().ordered(Leave())
+    with pytest.raises(ValueError, match="no config_version"):
+        single().ordered(Publish(-1))
+
+
+def test_the_clock_can_be_set() -> None:
+    it = single()
+    it.ordered(ClockSet(1_000_000.0))
+    assert it.ready("w") == ["w DISCONNECTERROR code=408"]
+    assert it.ready("w", time=1_000_100.0) == ["w READYOK"]
+
+
+def test_a_pause_is_nobodys_silence() -> None:
+    it = single()
+    it.ready("w")
+    it.now = 110.0
+    assert it.do(Paused(10.0)) == [] and it.notes[-1] == ("warn", "the broker was paused for 10 s")
+    assert it.at(112.9) == [] and len(it.core.snapshot(112.9).workers) == 1
+    assert it.at(113.0) == [] and it.core.snapshot(113.0).workers == ()
+
+
+def test_a_broker_without_a_fallback_has_nothing_to_hand_back_and_no_peer() -> None:
+    it = single()
+    it.ordered(HandBack())
+    assert it.notes == [("warn", "nothing to hand back: no primary is there and waits")]
+    frames = wire.build(names.BROKERSTATE, {"state": "active", "sequence": 1, "echo": 1, "replica": 1})
+    assert it.do(Received([[b"x", *frames]], "peer")) == []
+    assert it.core.service.violations.total == 1
+
+
+def test_a_pending_primary_keeps_who_asks_waiting_and_tells_others_to_ask() -> None:
+    it = started(primary)
+    said = it.told(names.CHECKCONFIG, {"config_type": "xml"}, peer="w")
+    assert [line.split(" sequence")[0] for line in said] == ["peer fallback BROKERSTATE state=primary"]
+    assert it.told(names.PING, {"time": 0.0, "config_version": 1}, peer="v") == ["v FORCENEGOTIATE"]
+    assert it.client() == []
+    answers = beat(it, "backup")
+    assert answers[:2] == [
+        "w CONFIG config_type=xml config_version=1 <321 bytes>",
+        "frontend c CONFIG config_type=json config_version=1",
+    ]
+    assert answers[2].startswith("peer fallback BROKERSTATE state=active") and it.core.serving
+
+
+def test_who_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 1)
+    it = started(primary)
+    for _ in range(2):
+        it.told(names.CHECKCONFIG, {"config_type": "json"}, peer="w")
+    it.told(names.CHECKCONFIG, {"config_type": "json"}, peer="v")
+    assert dict(it.core.snapshot(it.now).counters)["unanswered: too many wait"] == 1
+    assert sum("CONFIG" in line for line in beat(it, "backup")) == 1
+
+
+def test_a_fallback_that_stands_by_names_the_primary_and_changes_nothing() -> None:
+    it = started(backup)
+    beat(it, "active", 5)
+    at = "tcp://127.0.0.1:6717"
+    moved, asks = it.ready("w")
+    assert moved == f"w DISCONNECTERROR code=301 endpoint={at}" and asks.startswith("peer BROKERSTATE state=passive")
+    assert it.client() == ["frontend c DISCONNECTERROR code=301 endpoint=tcp://127.0.0.1:6817"]
+    assert it.told(names.NEEDBROKER, {"identity": "w"}, peer="w") == [f"w CHANGEBROKER code=301 endpoint={at}"]
+    assert it.core.snapshot(it.now).workers == () and not it.core.service.desk.members
+    it.ordered(Publish(9))
+    assert it.notes[-1] == ("warn", "the configuration comes from the broker that serves")
+
+
+def test_what_comes_from_another_than_the_fallback_counts_as_wrong() -> None:
+    it = started(primary)
+    header = {"state": "passive", "sequence": 1, "echo": it.core.pair.standby.sequence, "replica": -1}
+    assert it.told(names.BROKERSTATE, header, peer="stranger", socket="peer") == []
+    assert not it.core.serving and it.core.service.violations.total == 1
+    assert it.told(names.REPLICA, {"sequence": 1}, b"\x90", peer="fallback", socket="peer") == []
+    assert dict(it.core.snapshot(it.now).counters)["replicas of no use"] == 1
+
+
+def test_two_that_serve_meet_and_the_primary_yields() -> None:
+    it = started(primary)
+    beat(it, "backup")
+    it.ready("w", "ping")
+    it.client()
+    it.ask(b"1")
+    out = beat(it, "active", 7)
+    assert out[:2] == [
+        f"w DISCONNECTERROR code=301 endpoint={FALLBACK}",
+        "frontend c DISCONNECTERROR code=301 endpoint=tcp://127.0.0.1:6827",
+    ]
+    assert not it.core.serving and it.core.snapshot(it.now).ledger == (0, 0, (), 0, 0, 0)
+    assert dict(it.core.snapshot(it.now).counters)["handed over"] == 1
+
+
+def test_a_takeover_keeps_the_wait_queue_and_waits_for_its_workers() -> None:
+    """The request that a worker holds stays with it if it says so at the fallback, and goes back if it does not."""
+    for holds in (True, False):
+        stage = Stage(fallback=FALLBACK)
+        for name in ("primary", "fallback", "p1", "q1"):
+            stage.do(f"start {name}")
+        stage.do("wait 1")
+        stage.do("say p1 READY services=ping time=now heartbeat_interval=100 config_version=1")
+        stage.do("say q1 CHECKCONFIG config_type=json")
+        assert stage.do("say q1 WORKREQUEST work_request_identifier=one service=ping") == [
+            "p1 < WORKREQUEST config_version=1 work_request_identifier=7131.6f6e65 service=ping"
+        ]
+        stage.do("kill primary")
+        stage.do("start f1")
+        stage.do("wait 2.6")
+        stage.do("say f1 PING time=now config_version=1")
+        stage.do("wait 0.5")
+        core = stage.world.core("fallback")
+        assert core.serving and core.service.ledger.sent == 1 and core.service.desk.in_flight.held(b"p1") == 1
+        stage.world.crash("p1")
+        one = One(core, stage.world.now)
+        extra: dict[str, Any] = {"holding": [b"7131.6f6e65"]} if holds else {}
+        given = [] if holds else ["p1 WORKREQUEST config_version=1 work_request_identifier=7131.6f6e65 service=ping"]
+        assert one.ready("p1", **extra) == ["p1 READYOK", *given]
+
+
+COMMANDS = sorted({*wire.FROM_WORKERS, *wire.FROM_CLIENTS, *wire.BETWEEN_BROKERS})
+FRAMES = st.lists(
+    st.sampled_from(COMMANDS) | st.binary(max_size=12) | st.just(msgpack.packb({"time": 0.0})), max_size=5
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.tuples(st.sampled_from(("main", "frontend", "peer")), FRAMES), max_size=30), st.booleans())
+def test_random_frames_change_nothing_and_all_are_counted(said: list[tuple[str, list[bytes]]], pair: bool) -> None:
+    it = started(primary) if pair else single()
+    if not pair:
+        it.ready("w")
+        it.client()
+        it.ask(b"1")
+    service = it.core.service
+    before = it.core.snapshot(it.now)
+    for socket, frames in said:
+        known = {"main": wire.FROM_WORKERS, "frontend": wire.FROM_CLIENTS, "peer": wire.BETWEEN_BROKERS}[socket]
+        if not isinstance(wire.parse([b"x", *frames], 1, known), str):
+            continue
+        total = service.violations.total
+        commands = it.core.handle(Received([[b"x", *frames]], socket), it.now)
+        it.core.check()
+        assert service.violations.total == total + 1
+        told = [command for command in commands if isinstance(command, Send) and command.socket == socket]
+        assert len(told) == (0 if socket == "peer" else 1)
+    after = it.core.snapshot(it.now)
+    assert after.workers == before.workers and after.ledger == before.ledger and it.core.serving is not pair

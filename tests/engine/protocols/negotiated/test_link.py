@@ -1,0 +1,231 @@
+"""A peer's link; the usual courses are in the transcripts, here are the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
+from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
+from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.link import MAX_REDIRECTS, Link
+from engine.protocols.negotiated.options import Options
+from tests.helpers.negotiated import shown
+
+HERE, OTHER, THIRD = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.1:3"
+INSIDE = "inproc://x"
+CONFIG = Config(1, 1.0, 30.0, tuple(Address(end, f"{end}-c") for end in (HERE, INSIDE, OTHER, THIRD)))
+READY = {"services": ["ping"], "slots": 1, "holding": []}
+
+
+def lines(commands: list[Command]) -> list[str]:
+    """Commands in short; notes left out."""
+    out = []
+    for command in commands:
+        match command:
+            case Send(frames):
+                out.append(shown(frames).split()[0])
+            case Reopen(endpoint=endpoint):
+                out.append(f"open {endpoint}")
+            case Exit(reason, failed):
+                out.append(f"{'fail' if failed else 'exit'}: {reason}")
+            case Save(name, content):
+                out.append(f"save {name}")
+                assert configs.decode(content, "json") is not None
+            case Note():
+                pass
+            case _:
+                raise AssertionError(command)
+    return out
+
+
+def worker(saved: Config | None = None, **options: Any) -> Link:
+    kept = configs.encode(saved, "json") if saved is not None else None
+    return Link(Options(**options), HERE, "worker-1", lambda: dict(READY), saved=kept)
+
+
+def told(link: Link, command: bytes, now: float, body: bytes = b"", **header: Any) -> list[str]:
+    return lines(link.received((command, header, body), now))
+
+
+def configure(link: Link, now: float = 0.0, config: Config = CONFIG, kind: str = "json", **more: Any) -> list[str]:
+    header = {"config_type": kind, "config_version": config.version, "config_hash": config.hash, **more}
+    return told(link, names.CONFIG, now, configs.encode(config, kind), **header)
+
+
+def linked(**options: Any) -> Link:
+    link = worker(**options)
+    assert lines(link.start(0.0)) == ["CHECKCONFIG"]
+    assert configure(link) == ["save negotiated", "READY"]
+    assert told(link, names.READYOK, 0.0, time=0.0, heartbeat_interval=1.0) == []
+    assert link.linked and link.links == 1
+    link.heard = 0.0
+    return link
+
+
+def test_one_message_of_the_handshake_an_interval() -> None:
+    link = worker()
+    assert lines(link.start(0.0)) == ["CHECKCONFIG"]
+    assert lines(link.tick(0.99)) == [] and link.wake_at() == 1.0
+    assert lines(link.tick(1.0)) == ["CHECKCONFIG"] and lines(link.tick(1.0)) == []
+
+
+def test_a_client_is_linked_by_its_configuration() -> None:
+    link = Link(Options(), HERE, "client-1", None)
+    link.start(0.0)
+    assert configure(link) == ["save negotiated"] and link.linked
+    assert link._group() == [HERE, f"{HERE}-c", f"{OTHER}-c", f"{THIRD}-c"]
+
+
+def test_the_group_is_tried_in_order_on_one_transport_and_then_from_the_start() -> None:
+    link = linked()
+    assert lines(link.tick(3.0)) == [f"open {OTHER}", "NEEDBROKER"]
+    assert [lines(link.tick(3.0 + i)) for i in (1, 2)] == [["NEEDBROKER"], ["NEEDBROKER"]]
+    assert lines(link.tick(6.0)) == [f"open {THIRD}", "NEEDBROKER"]
+    assert lines(link.tick(9.0)) == [f"open {HERE}", "CHECKCONFIG"], "its preferred broker, which it was linked to"
+    assert lines(link.tick(12.0)) == [f"open {OTHER}", "NEEDBROKER"]
+
+
+def test_a_peer_that_was_never_linked_gives_up_after_the_group() -> None:
+    link = worker(saved=CONFIG)
+    link.start(0.0)
+    assert lines(link.tick(3.0)) == [f"open {OTHER}", "NEEDBROKER"]
+    assert lines(link.tick(6.0)) == [f"open {THIRD}", "NEEDBROKER"]
+    tried = ", ".join((HERE, OTHER, THIRD))
+    assert lines(link.tick(9.0)) == [f"fail: no broker of the group answers: tried {tried}"]
+    assert link.state == "ended" and link.wake_at() == NEVER and link.tick(99.0) == []
+
+
+def test_a_saved_configuration_without_another_broker_says_so() -> None:
+    link = worker(saved=Config(1, 1.0, 30.0, (Address(HERE, f"{HERE}-c"),)))
+    link.start(0.0)
+    (failure,) = lines(link.tick(3.0))
+    assert failure.startswith("fail: ") and "names no other" in failure
+
+
+def test_what_was_kept_and_can_not_be_read_counts_as_none() -> None:
+    link = Link(Options(), HERE, "worker-1", lambda: dict(READY), saved=b"\xff")
+    assert link.config is None and lines(link.start(0.0)) == ["CHECKCONFIG"]
+
+
+def test_changebroker_names_the_preferred_broker() -> None:
+    link = linked()
+    link.tick(3.0)
+    assert told(link, names.CHANGEBROKER, 3.1, code=301, endpoint=THIRD) == [f"open {THIRD}", "CHECKCONFIG"]
+    assert link.preferred == link.endpoint == THIRD
+    assert configure(link, 3.2)[-1] == "READY"
+
+
+@pytest.mark.parametrize("endpoint", ["", OTHER, INSIDE])
+def test_changebroker_to_itself_stays(endpoint: str) -> None:
+    link = linked()
+    link.tick(3.0)
+    assert told(link, names.CHANGEBROKER, 3.1, code=301, endpoint=endpoint) == ["CHECKCONFIG"]
+    assert link.preferred == link.endpoint == OTHER
+
+
+def test_brokers_that_send_it_to_and_fro_are_borne_a_while() -> None:
+    link = linked()
+    for i in range(MAX_REDIRECTS):
+        there = OTHER if i % 2 else THIRD
+        moved = told(link, names.DISCONNECTERROR, 0.5, code=301, message="", endpoint=there)
+        assert moved == [f"open {there}", "CHECKCONFIG"]
+    assert told(link, names.DISCONNECTERROR, 0.5, code=301, message="", endpoint=HERE) == []
+    assert link.state == "out" and lines(link.tick(1.5)) == ["CHECKCONFIG"]
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "after"),
+    [
+        (301, "", "linked"),  # without an endpoint: nowhere to go
+        (400, "", "linked"),
+        (403, "fail", "exit"),
+        (408, "out", "out"),
+        (415, "fail", "fail"),
+        (426, "CHECKCONFIG", "linked"),
+        (429, "out", "out"),
+        (501, "", "linked"),
+        (503, "fail", "fail"),
+    ],
+)
+def test_what_each_code_does_before_and_after_the_first_link(code: int, before: str, after: str) -> None:
+    joining, joined = worker(), linked()
+    joining.start(0.0)
+    configure(joining)
+    for link, wanted in ((joining, before), (joined, after)):
+        out = told(link, names.DISCONNECTERROR, 0.5, code=code, message="why")
+        assert link.told == code
+        if wanted in ("fail", "exit"):
+            assert out == [f"{wanted}: the broker says {code}: why"] and link.state == "ended"
+        elif wanted == "out":
+            assert out == [] and link.state == "out" and link.wake_at() == 3.5
+            assert lines(link.tick(3.5)) == ["CHECKCONFIG"]
+        elif wanted == "CHECKCONFIG":
+            assert out == ["CHECKCONFIG"] and link.state == "checking"
+        else:
+            assert out == [] and link.state == (wanted or "joining")
+
+
+def test_what_is_not_expected_changes_nothing() -> None:
+    link = linked()
+    state = dict(vars(link))
+    assert configure(link, 0.5) == []
+    assert told(link, names.READYOK, 0.5, time=0.0, heartbeat_interval=9.0) == []
+    assert told(link, names.CHANGEBROKER, 0.5, endpoint=OTHER) == []
+    assert vars(link) == state
+    link.received((names.FORCENEGOTIATE, {}, b""), 0.5)
+    assert link.state == "checking"
+    assert told(link, names.FORCENEGOTIATE, 0.6) == [], "it is negotiating"
+    assert told(link, names.PONG, 0.6, time=0.0, echo=0.0, config_version=1) == [] and link.rtt is None
+
+
+def test_pong_tells_round_trip_and_skew() -> None:
+    link = linked()
+    link.wall_offset = 1000.0
+    assert lines(link.tick(1.0)) == ["PING"]
+    told(link, names.PONG, 1.5, time=1011.25, echo=1001.0, config_version=1)
+    assert (link.rtt, link.skew) == (0.5, 10.0)
+
+
+def test_the_brokers_interval_counts_where_it_is_longer() -> None:
+    link = worker()
+    link.start(0.0)
+    configure(link)
+    told(link, names.READYOK, 0.0, time=0.0, heartbeat_interval=5.0)
+    link.heard = 0.0
+    assert link.wake_at() == 5.0 and lines(link.tick(5.0)) == ["PING"]
+    assert lines(link.tick(14.9)) == ["PING"] and lines(link.tick(15.0))[0].startswith("open")
+
+
+@pytest.mark.parametrize("kind", ["json", "xml", "zfl"])
+def test_each_form_is_understood_and_kept(kind: str) -> None:
+    link = worker(config_type=kind)
+    link.start(0.0)
+    assert configure(link, kind=kind) == ["save negotiated", "READY"] and link.config == CONFIG
+
+
+def test_a_configuration_that_is_not_what_it_says_is_not_taken() -> None:
+    link = worker()
+    link.start(0.0)
+    assert configure(link, config_hash="0" * 64) == []
+    assert configure(link, kind="xml") == []
+    assert link.state == "checking" and link.config is None and lines(link.tick(1.0)) == ["CHECKCONFIG"]
+
+
+def test_another_configuration_under_the_saved_version_is_fetched_at_once() -> None:
+    saved = Config(1, 2.0, 30.0, ())
+    link = worker(saved=saved)
+    link.start(0.0)
+    header = {"config_type": "json", "config_version": 1, "config_hash": CONFIG.hash}
+    (sent,) = [command for command in link.received((names.CONFIG, header, b""), 0.1) if isinstance(command, Send)]
+    assert wire.decode_header(sent.frames[1]) == {"config_type": "json"}
+    assert configure(link, 0.2) == ["save negotiated", "READY"]
+
+
+def test_a_pause_is_not_the_brokers_silence() -> None:
+    link = linked()
+    link.grace(10.0)
+    assert lines(link.tick(12.9)) == ["PING"] and lines(link.tick(13.0))[0].startswith("open")
