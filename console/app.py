@@ -59,6 +59,7 @@ class Console(App[None]):
         self.history = History(settings.state_folder / "history")
         self.signal_received: int | None = None
         self.summary: str | None = None
+        self.animation_level = "none"  # what moves here is what is measured
         self._themes: tuple[str, ...] = ()
         self._main = Main(lab, self.bridge.rows.name, self.history)
         self._load_themes()
@@ -150,6 +151,7 @@ class Console(App[None]):
             if bars:
                 bars.first().say(text, ink)
                 return
+        self.call_after_refresh(self.say, text, ink)  # nothing is on the screen yet
 
     def remember(self, line: str) -> None:
         """Keep a typed line."""
@@ -166,22 +168,23 @@ class Console(App[None]):
         for active in self._main.active_bindings.values():
             if active.binding.id:
                 shown.setdefault(active.binding.id, []).append(self.get_key_display(active.binding))
-        self._open(Page("help", help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
+        self.open_screen(Page("help", help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
 
     def show_runs(self) -> None:
         """The kept runs."""
-        self._open(Kept(self.bridge.read_runs()))
+        self.open_screen(Kept(self.bridge.read_runs()))
 
     def show_worker_list(self) -> None:
         """The broker's table, as the seed lists it."""
-        self._open(Page("workers", [], worker_list))
+        self.open_screen(Page("workers", [], worker_list))
 
     def action_theme(self) -> None:
         """Choose a theme; files that were changed are read again."""
         problems = self._load_themes()
         self.push_screen(Themes(self._themes, problems))
 
-    def _open(self, screen: Screen[None]) -> None:
+    def open_screen(self, screen: Screen[None]) -> None:
+        """Put a screen on top, and fill it without waiting for the next refresh."""
         self.push_screen(screen)
         self.call_after_refresh(self.tick)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from console.text import clean, label
 from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
@@ -91,7 +92,7 @@ class Rows:
         for worker in picture.workers:
             key = worker.key
             old = before.get(key)
-            if old is None:
+            if old is None or old.worker.name != worker.name:
                 name = short_name(worker.name) or label(key)
                 shown = Shown(worker, name, 0.0, natural(name))
             elif old.worker is worker and not old.rate:
@@ -163,6 +164,20 @@ class RowFilter(NamedTuple):
         """Whether the row is shown."""
         found = self.pattern.search(f"{row.label} {row.worker.state}") or self.pattern.search(row.worker.name)
         return bool(found) is not self.inverse
+
+
+def figure(run: Mapping[str, Any], *path: str) -> float:
+    """A number of a kept run by its path of keys; 0 where it is not there, for files come from outside."""
+    value: Any = run
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+
+
+def failed_of(run: Mapping[str, Any]) -> int:
+    """Tasks of a kept run that failed, of every kind."""
+    kinds = run.get("failed")
+    return sum(int(figure(kinds, kind)) for kind in kinds) if isinstance(kinds, Mapping) else 0
 
 
 def failures(ledger: LedgerView) -> int:

@@ -56,6 +56,11 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
+def took(seconds: float) -> str:
+    """How long something took: ``0.64s`` under ten seconds, else as a clock."""
+    return f"{max(0.0, seconds):.2f}s" if seconds < 9.995 else clock(seconds)
+
+
 def size(n: float) -> str:
     """Bytes in binary units: ``0 B``, ``1 KiB``, ``64 KiB``, ``1.5 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):

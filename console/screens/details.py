@@ -20,7 +20,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from console.widgets.workers import STATES, squares
 from engine.core import NEVER
-from engine.parts.view import Detail, WorkerRow
+from engine.parts.view import Detail, TaskRow, WorkerRow
 
 if TYPE_CHECKING:
     from console.app import Console
@@ -137,19 +137,18 @@ def task_lines(detail: Detail | None, picture: Picture) -> list[Parts]:
         return [[("asking the broker …", "label")]]
     if not detail.tasks:
         return [[("nothing in flight", "label")]]
-    lines: list[Parts] = [[(f"{'kind':8}{'age':>6}  {'attempt':8}{'task':20}client", "label")]]
-    for task in sorted(detail.tasks, key=lambda task: task.given):
-        attempt = ("1", "text") if task.attempt == 1 else (f"{task.attempt} again", "warn bold")
-        lines.append(
-            [
-                (fit(clean(task.kind), 8), "text"),
-                (units.age(picture.at - task.given).rjust(6), "text"),
-                (f"  {fit(attempt[0], 8)}", attempt[1]),
-                (fit(task.id.hex(), 20), "accent"),
-                (short_name(label(task.client)), "label"),
-            ]
-        )
-    return lines
+    title: Parts = [(f"{'kind':6}{'age':>5}  {'try':5}{'task':18}client", "label")]
+    return [title, *(_task(task, picture.at) for task in sorted(detail.tasks, key=lambda task: task.given))]
+
+
+def _task(task: TaskRow, now: float) -> Parts:
+    return [
+        (fit(clean(task.kind), 6), "text"),
+        (units.age(now - task.given).rjust(5), "text"),
+        (f"  {fit(str(task.attempt), 5)}", "text" if task.attempt == 1 else "warn bold"),
+        (fit(task.id.hex(), 18), "accent"),
+        (short_name(label(task.client)), "label"),
+    ]
 
 
 def incident_lines(detail: Detail | None, picture: Picture) -> list[Parts]:

@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture, Run
+from console.rows import failed_of, figure
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -20,20 +21,6 @@ from console.widgets.table import Column, Table
 
 if TYPE_CHECKING:
     from console.app import Console
-
-
-def number(run: Run, *path: str) -> float:
-    """A figure of a run file; 0 where it is not there or none: the files are from outside."""
-    value: Any = run
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
-
-
-def failed(run: Run) -> int:
-    """Tasks that failed, of every kind."""
-    kinds = run.get("failed")
-    return sum(n for n in kinds.values() if isinstance(n, int)) if isinstance(kinds, dict) else 0
 
 
 def _text(key: str) -> Column[Run]:
@@ -48,11 +35,11 @@ def _text(key: str) -> Column[Run]:
 
 def _figure(name: str, title: str, width: int, need: int, *path: str) -> Column[Run]:
     def draw(run: Run, _: float, cells: int) -> Parts:
-        value = number(run, *path)
+        value = figure(run, *path)
         text = units.duration(value) if path[0].endswith("_us") else units.short(value)
         return [(fit(text, cells, right=True), "text")]
 
-    return Column(name, title, width, lambda run: number(run, *path), draw, need=need, right=True, falling=True)
+    return Column(name, title, width, lambda run: figure(run, *path), draw, need=need, right=True, falling=True)
 
 
 def _draw_started(run: Run, _: float, cells: int) -> Parts:
@@ -60,7 +47,7 @@ def _draw_started(run: Run, _: float, cells: int) -> Parts:
 
 
 def _draw_failed(run: Run, _: float, cells: int) -> Parts:
-    n = failed(run)
+    n = failed_of(run)
     return [(fit(units.short(n) if n else "·", cells, right=True), "bad bold" if n else "faint")]
 
 
@@ -75,7 +62,7 @@ COLUMNS: tuple[Column[Run], ...] = (
     _text("kind")._replace(width=5, need=8),
     _figure("n", "n", 7, 7, "requested"),
     _figure("ok", "ok", 7, 5, "succeeded"),
-    Column("fail", "fail", 5, failed, _draw_failed, need=6, right=True, falling=True),
+    Column("fail", "fail", 5, failed_of, _draw_failed, need=6, right=True, falling=True),
     _figure("rate", "rate/s", 7, 4, "rate_per_s"),
     _figure("p50", "p50", 6, 2, "service_us", "p50"),
     _figure("p95", "p95", 6, 0, "service_us", "p95"),
@@ -150,7 +137,7 @@ def run_page(run: Run) -> list[Parts]:
     """Everything that the run file says, as names and values."""
     passed = run.get("verdict") == "pass"
     verdict: Parts = [(" PASS ", "good bold reverse")] if passed else [(" FAIL ", "bad bold reverse")]
-    what = f"{clean(str(run.get('kind', '')))} {units.count(int(number(run, 'requested')))}"
+    what = f"{clean(str(run.get('kind', '')))} {units.count(int(figure(run, 'requested')))}"
     lines: list[Parts] = [[*verdict, (f"  {what}", "text bold")], []]
     for key, value in run.items():
         if isinstance(value, dict):

@@ -149,7 +149,7 @@ class Main(Screen[None]):
         if row is None:
             self.app.say("there is no worker to look at", "warn")
         else:
-            self.app.push_screen(Details(row))
+            self.app.open_screen(Details(row))
 
     def on_table_chosen(self) -> None:
         """A double click on a row."""
@@ -222,7 +222,7 @@ class Main(Screen[None]):
         """Do what was typed."""
         self._close()
         if event.sign == "/":
-            self._filter(event.line)
+            self.perform_filter(event.line)
         elif event.line:
             self.app.remember(event.line)
             try:
@@ -232,7 +232,8 @@ class Main(Screen[None]):
             else:
                 self.perform(command)
 
-    def _filter(self, text: str) -> None:
+    def perform_filter(self, text: str) -> None:
+        """Set a filter, or none."""
         try:
             self.table.set_filter(RowFilter.parse(text))
         except ValueError as error:
@@ -281,7 +282,7 @@ class Main(Screen[None]):
             case Command("sort", str(name)):
                 self._sort(name)
             case Command("filter", str(text)):
-                self._filter(text)
+                self.perform_filter(text)
             case Command("help", _):
                 self.app.action_help()
             case Command("quit", _):

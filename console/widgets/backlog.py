@@ -20,7 +20,7 @@ def peaks(samples: Sequence[int], columns: int) -> list[int]:
     """The samples of the last ``SPAN`` seconds as so many columns, newest right, each the highest of its share."""
     total = SPAN * HERTZ
     padded = [0] * (total - len(samples)) + list(samples[-total:])
-    edges = [round(i * total / columns) for i in range(columns + 1)]
+    edges = [i * total // columns for i in range(columns + 1)]
     return [max(padded[a : max(b, a + 1)]) for a, b in pairwise(edges)]
 
 

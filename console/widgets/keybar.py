@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from textual import events
-from textual.binding import ActiveBinding
+from textual.binding import ActiveBinding, Binding
 from textual.strip import Strip
 
+from console.keys import APP, BACK, MAIN
 from console.text import clean
 from console.widgets.ink import Inked, Parts, cells
 
 SECONDS = 6.0  # that a notice stays
-FIRST = {"back": 0, "help": 1, "quit": 2}
-"""What must be seen on the narrowest terminal."""
+
+_PLACES = {key.id: place for place, key in enumerate((*BACK, *APP[:2], *MAIN, *APP[2:]))}
 
 
 class KeyBar(Inked):
@@ -77,7 +78,7 @@ class KeyBar(Inked):
         """Key, words, binding; neighbours of the same words are one entry, a second key of an action is none."""
         entries: list[tuple[str, str, ActiveBinding]] = []
         seen: set[str] = set()
-        for active in self.screen.active_bindings.values():
+        for active in sorted(self.screen.active_bindings.values(), key=lambda active: place(active.binding)):
             binding = active.binding
             if not binding.show or binding.action in seen:
                 continue
@@ -87,7 +88,12 @@ class KeyBar(Inked):
                 entries[-1] = (entries[-1][0] + name, binding.description, entries[-1][2])
             else:
                 entries.append((name, binding.description, active))
-        return sorted(entries, key=lambda entry: FIRST.get(entry[1], len(FIRST)))
+        return entries
+
+
+def place(binding: Binding) -> int:
+    """Where a binding stands in the bar: in the order of ``console.keys``, remapped or not; others behind."""
+    return _PLACES.get(binding.id or "", len(_PLACES))
 
 
 def key_name(display: str) -> str:

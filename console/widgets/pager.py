@@ -14,7 +14,7 @@ from console.widgets.ink import Inked, Parts
 class Pager(Inked, ScrollView, can_focus=True):
     """Lines under one another. ``follow``: it stays at the end, unless somebody has scrolled away from there."""
 
-    DEFAULT_CSS = "Pager { overflow-x: hidden; scrollbar-size-vertical: 1; }"
+    DEFAULT_CSS = "Pager { overflow: hidden auto; scrollbar-size-vertical: 1; }"
 
     def __init__(self, *, follow: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from textual.strip import Strip
 
 from console import units
 from console.bridge import Picture, Run
-from console.rows import failures
+from console.rows import failed_of, failures, figure
 from console.text import clean, fit
 from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, first_that_fits, spread, values
 from engine.parts.bulk import BulkView
@@ -58,7 +57,7 @@ def run_lines(run: BulkView, width: int) -> list[Parts]:
             ("in flight", units.count(ledger.in_flight), "text"),
         ]
     )
-    times = [("rate", f"{units.short(rate)}/s", "text"), ("time", units.clock(run.elapsed), "text")]
+    times = [("rate", f"{units.short(rate)}/s", "text"), ("time", units.took(run.elapsed), "text")]
     if run.state == "ended":
         times.append(("p99", units.duration(run.service.p99), "text"))
     else:
@@ -83,7 +82,7 @@ def summary_of(run: BulkView) -> str:
     return (
         f"{''.join(text for text, _ in title_of(run))}: {verdict}\n"
         f"  {units.count(ledger.succeeded)} of {units.count(run.spec.n)} succeeded, failed: {kinds}\n"
-        f"  {units.clock(run.elapsed)} at {figures}"
+        f"  {units.took(run.elapsed)}, {figures}"
     )
 
 
@@ -91,16 +90,16 @@ def kept_line(run: Run, width: int) -> Parts:
     """A kept run on one line: verdict, kind, number, rate, p99."""
     passed = run.get("verdict") == "pass"
     mark = ("✓ ", "good bold") if passed else ("× ", "bad bold")
-    n = run.get("requested", 0)
+    n = int(figure(run, "requested"))
     kind = ("bulk" if n != 1 else "") + clean(str(run.get("kind", "?")))
     left: Parts = [mark, (fit(kind, 8), "text"), (fit(units.short(n), 6, right=True), "text")]
-    failed = sum(run.get("failed", {}).values())
-    tail: Parts = [(fit(f"{units.short(run.get('rate_per_s', 0))}/s", 7, right=True), "label")]
-    p99 = run.get("service_us", {}).get("p99", 0)
-    latency: Parts = [(" p99", "label"), (units.duration(p99).rjust(6), "text")]
-    if failed:
-        latency = [(" fail", "label"), (units.short(failed).rjust(5), "bad bold")]
-    return first_that_fits([spread(left, [*tail, *latency], width), spread(left, latency, width), left], width)
+    rate: Parts = [(fit(f"{units.short(figure(run, 'rate_per_s'))}/s", 7, right=True), "label")]
+    if failed := failed_of(run):
+        end: Parts = [(" fail", "label"), (fit(units.short(failed), 5, right=True), "bad bold")]
+    else:
+        p99 = units.duration(figure(run, "service_us", "p99"))
+        end = [(" p99", "label"), (fit(p99, 6, right=True), "text")]
+    return first_that_fits([spread(left, [*rate, *end], width), spread(left, end, width), left], width)
 
 
 class Runs(Panel):

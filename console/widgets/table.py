@@ -61,7 +61,7 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--cursor"}
     DEFAULT_CSS = """
-    Table { overflow-x: hidden; scrollbar-size-vertical: 1; }
+    Table { overflow: hidden auto; scrollbar-size-vertical: 1; }
     Table > .table--cursor { background: $row-cursor-blurred; }
     Table:focus > .table--cursor { background: $row-cursor; }
     """

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from console.screens.confirm import Confirm
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+def test_cancel_is_the_default(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "k")
+        assert isinstance(driver.app.screen, Confirm)
+        assert driver.shows("Stop worker heron-01?") or driver.shows("Stop worker badger-01?")
+        await driver.press("enter")
+        assert driver.at_main
+        for key in ("escape", "n"):
+            await driver.press("k")
+            await driver.press(key)
+            assert driver.at_main
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path)
+
+
+def test_it_acts_on_the_row_that_it_named_and_on_no_other(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table = driver.main.table
+        await driver.press("down", "down", "k")
+        named = table.cursor
+        await driver.press("right")
+        table.sort_by(table.columns[3])
+        table.action_edge(1)
+        assert table.cursor != named
+        driver.lab.workers.reverse()
+        await driver.tick()
+        await driver.press("enter")
+        assert driver.lab.orders == [("stop_worker", named)]
+        assert driver.notice.endswith("is asked to stop")
+
+    drive(scenario, tmp_path)
+
+
+def test_a_filter_changes_nothing_about_it(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "k")
+        named = driver.main.table.cursor
+        driver.main.perform_filter("nothing at all")
+        await driver.press("y")
+        assert driver.lab.orders == [("stop_worker", named)]
+
+    drive(scenario, tmp_path)
+
+
+def test_what_is_held_is_said_and_markup_is_not_read(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.replace(0, name="[b]x[/red]", in_flight=3)
+        await driver.tick()
+        await driver.press("k")
+        assert driver.shows("Stop worker [b]x[/red]?")
+        assert driver.shows("It finishes what it holds (3), then leaves.")
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+def test_everything_about_one_worker(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.replace(0, terms=(("nproc", "3"),), name="tern-01", in_flight=3)
+        driver.lab.publish()
+        await driver.type("/tern")
+        await driver.press("enter", "enter")
+        driver.lab.at += 0.01
+        driver.lab.publish()
+        driver.app.tick()
+        await driver.pilot.pause()
+        for text in (
+            "╭─ worker tern-01 ", "╭─ in flight ", "╭─ violations ", "routing id", "7465726e 2d3031", "7 bytes",
+            "nproc", "ping   0.8s  2    5a1b000000000000", "581b000000000000", "increment without a task × 4",
+            "heartbeats", "812",
+        ):  # fmt: skip
+            assert driver.shows(text), text
+        assert driver.shows("503206") is (size[0] >= 120)
+        await driver.press("escape")
+        assert driver.app.screen is driver.main
+        assert driver.lab.orders == [("inspect", b"tern-01"), ("inspect", None)]
+
+    drive(scenario, tmp_path, lab=FakeLab(16), size=size)
+
+
+def test_a_worker_that_leaves_while_it_is_looked_at(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "enter")
+        del driver.lab.workers[:]
+        await driver.tick()
+        assert driver.shows("gone · the broker no longer knows it")
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_it_is_live_while_the_main_screen_is_paused(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("space", "down", "enter")
+        driver.lab.replace(0, done=4321)
+        await driver.tick()
+        assert driver.shows("4,321")
+        assert driver.shows("nothing in flight")
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
+def test_it_can_be_stopped_from_here(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "enter", "k", "y")
+        assert driver.lab.orders == [("inspect", b"tern-01"), ("stop_worker", b"tern-01")]
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))

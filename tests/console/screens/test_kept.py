@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from console.screens.kept import run_page
+from tests.helpers.fake_lab import FakeLab, kept_run
+from tests.helpers.pilot import Driver, drive
+
+
+def test_runs_are_listed_and_one_is_opened(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.kept.append({**kept_run(7, "ping"), "started_at": "2027-01-01T00:00:00+01:00"})
+        await driver.press("r")
+        rows = [line for line in driver.screen() if "PASS" in line or "FAIL" in line]
+        assert len(rows) == 4
+        assert "2027-01-01 00:00:00+01:00" in rows[0] and "✓ PASS" in rows[0]
+        assert sum("× FAIL" in row for row in rows) == 1
+        await driver.press("down", "enter")
+        assert driver.shows("╭─ run · 2027-01-01T00:00:00+01:00") and driver.shows("service_us")
+        await driver.press("escape")
+        await driver.press("s", "S")
+        await driver.press("escape")
+        assert driver.app.screen is driver.main
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path)
+
+
+def test_no_runs_yet(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.command("runs")
+        assert driver.shows("no runs yet · p starts one")
+        await driver.press("enter")
+        assert driver.app.is_running
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
+def test_a_strange_file_is_shown_and_steers_nothing() -> None:
+    lines = run_page({"kind": "\x1b[2J", "verdict": 3, "failed": {"[/b]": "x"}, "deep": [1, {"a": None}], "ok": True})
+    text = "\n".join("".join(part for part, _ in line) for line in lines)
+    assert text.startswith(" FAIL   ·[2J 0")
+    assert "[/b]" in text and '[1, {"a": null}]' in text
+    assert "\x1b" not in text
+
+
+def test_a_strange_file_in_the_list(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.kept = [{"started_at": 5, "kind": None, "requested": "many", "failed": []}]
+        await driver.press("r")
+        assert driver.shows("× FAIL")
+        await driver.press("s", "s", "s", "s", "enter")
+        assert driver.app.is_running
+
+    drive(scenario, tmp_path)

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from console import keys
+from tests.helpers.fake_lab import FakeLab, FakeSettings
+from tests.helpers.pilot import Driver, drive
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+def test_quit(tmp_path: Path, key: str) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press(key)
+        assert not driver.app.is_running
+
+    app = drive(scenario, tmp_path)
+    assert app.signal_received is None
+    assert app.summary is not None and app.summary.startswith("bulkping 100,000: not finished")
+
+
+def test_without_a_run_there_is_no_summary(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("q")
+
+    assert drive(scenario, tmp_path, lab=FakeLab(1, busy=False)).summary is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    async def scenario(driver: Driver) -> None:
+        signal.raise_signal(number)
+        await driver.pilot.pause()
+        await driver.pilot.pause()
+        assert not driver.app.is_running
+
+    app = drive(scenario, tmp_path)
+    assert app.signal_received == number
+    assert app.return_code == 128 + number
+    assert app.summary is not None
+
+
+def test_an_exception_is_not_swallowed(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        def boom() -> object:
+            raise ZeroDivisionError("in the engine's health")
+
+        driver.lab.health = boom  # type: ignore[method-assign, assignment]
+        driver.app.call_later(driver.app.tick)
+        await driver.pilot.pause()
+        await driver.pilot.pause()
+
+    with pytest.raises(ZeroDivisionError, match="health"):
+        drive(scenario, tmp_path)
+
+
+def test_every_key_is_in_the_palette(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        commands = list(driver.app.get_system_commands(driver.main))
+        helps = {command.help for command in commands}
+        assert helps == {key.help for key in (*keys.MAIN, *keys.APP) if key.id != "focus.next"}
+        await driver.press("ctrl+p")
+        await driver.type("bulkdata")
+        await driver.press("enter")
+        await driver.pilot.pause()
+        assert [order[0] for order in driver.lab.orders] == ["run"]
+
+    drive(scenario, tmp_path)
+
+
+def test_an_unknown_key_id_and_theme_are_told(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.notice == "× keymap: there is no key 'run.pong' · help lists all"
+
+    drive(scenario, tmp_path, settings=FakeSettings(tmp_path, keymap={"run.pong": "f5"}))
+
+    async def other(driver: Driver) -> None:
+        assert driver.notice.startswith("× no theme 'nonsense'")
+
+    drive(other, tmp_path, settings=FakeSettings(tmp_path, theme="nonsense"))
+
+
+def test_a_history_that_can_not_be_used_is_told_and_harms_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.notice.startswith("! the history can not be read")
+        await driver.command("pingt")
+        assert driver.lab.orders == [("ping", True)]
+
+    (tmp_path / "state" / "history").mkdir(parents=True)
+    drive(scenario, tmp_path)
+
+
+def test_a_changed_theme_file_is_taken_and_a_broken_one_leaves_the_old(tmp_path: Path) -> None:
+    settings = FakeSettings(tmp_path, theme="mine")
+    folder = settings.config_folder / "themes"
+    folder.mkdir(parents=True)
+    file = folder / "mine.toml"
+    file.write_text('[theme]\nprimary = "#112233"\n')
+
+    async def scenario(driver: Driver) -> None:
+        app = driver.app
+        assert app.theme == "mine" and app.theme_variables["primary"] == "#112233"
+        file.write_text('[theme]\nprimary = "#445566"\n')
+        await driver.command("theme mine")
+        await driver.pilot.pause()
+        assert app.theme_variables["primary"] == "#445566"
+        file.write_text('[theme]\nprimary = "#4455"\nbad = 1')
+        await driver.command("theme mine")
+        assert driver.notice == "× mine.toml: theme.bad is unknown"
+        assert app.theme == "mine" and app.theme_variables["primary"] == "#445566"
+
+    drive(scenario, tmp_path, settings=settings)
+
+
+def test_no_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def scenario(driver: Driver) -> None:
+        strips = driver.app.screen._compositor.render_strips(driver.app.size)
+        table = driver.main.table
+        for strip in strips:
+            for segment in strip.apply_filter(driver.app._filters[-1], table.background_colors[1]):
+                for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():
+                    triplet = colour.triplet if colour else None
+                    assert triplet is None or triplet.red == triplet.green == triplet.blue
+        assert all(driver.shows(text) for text in ("○ lost", "◐ late", "◇ drain", "● DEGRADED"))
+
+    drive(scenario, tmp_path)
+
+
+def test_hammered_keys_do_no_harm(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        for _ in range(3):
+            for key in (
+                "p",
+                "d",
+                "x",
+                "plus",
+                "minus",
+                "s",
+                "S",
+                "space",
+                "down",
+                "k",
+                "escape",
+                "r",
+                "escape",
+                "enter",
+            ):
+                await driver.pilot.press(key)
+            await driver.press(
+                "escape", "t", "escape", "question_mark", "escape", "slash", "a", "escape", "colon", "escape"
+            )
+            await driver.tick()
+        assert driver.app.is_running
+        assert ("stop_worker",) not in [order[:1] for order in driver.lab.orders]
+
+    drive(scenario, tmp_path)

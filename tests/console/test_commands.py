@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.commands import MOST, WORDS, Command, CommandError, complete, parse
+
+
+@pytest.mark.parametrize(
+    "word", ["register", "workers", "pingt", "ping", "data", "bulk", "endbulk", "deregister", "quit"]
+)
+def test_the_seeds_words_stand_alone(word: str) -> None:
+    assert parse(word) == Command(word, "")
+    assert parse(f"  {word.upper()} ") == Command(word, "")
+    with pytest.raises(CommandError, match=f"{word} takes nothing"):
+        parse(f"{word} 5")
+
+
+@pytest.mark.parametrize("word", ["bulkping", "bulkdata"])
+def test_numbers(word: str) -> None:
+    assert parse(f"{word} 100") == Command(word, 100)
+    assert parse(f"{word} 1,000") == parse(f"{word} 1_000") == Command(word, 1000)
+    for wrong in ("", "0", "-5", "x", "1.5", "1e3", str(MOST + 1), "9" * 5000, "١٢"):
+        with pytest.raises(CommandError, match=f"{word} needs a number from 1"):
+            parse(f"{word} {wrong}")
+
+
+def test_an_unknown_word_is_named_with_what_was_perhaps_meant() -> None:
+    with pytest.raises(CommandError, match="unknown command 'bulkpong' · did you mean bulkping"):
+        parse("bulkpong 100")
+    with pytest.raises(CommandError, match="unknown command 'zzz' · help lists every word"):
+        parse("zzz")
+    with pytest.raises(CommandError, match=r"unknown command '·\[31m'"):
+        parse("\x1b[31m")
+
+
+def test_words_with_text() -> None:
+    assert parse("theme") == Command("theme", "")
+    assert parse("theme paper") == Command("theme", "paper")
+    assert parse("filter !lost|late x") == Command("filter", "!lost|late x")
+    with pytest.raises(CommandError, match="sort needs COLUMN"):
+        parse("sort")
+
+
+def test_completion() -> None:
+    assert complete("reg") == "register"
+    assert complete("bulkp") == "bulkping "
+    assert complete("") is None
+    assert complete("zz") is None
+    assert complete("bulkping 1") is None
+
+
+def test_words_are_unique_and_explained() -> None:
+    assert len({word.name for word in WORDS}) == len(WORDS)
+    assert all(word.help for word in WORDS)
+
+
+@given(st.text(max_size=40))
+def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
+    try:
+        command = parse(line)
+    except CommandError as error:
+        said = str(error)
+    else:
+        said = command.name
+        assert said in {word.name for word in WORDS}
+    assert said.isprintable()

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.helpers.fake_lab import FakeHealth
+from tests.helpers.pilot import Driver, drive
+
+
+def test_a_dead_thread_can_not_be_overlooked(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert not driver.shows("ENGINE THREAD DIED")
+        driver.lab.state = FakeHealth(("broker: ZMQError: \x1b[31mboom [/red]",))
+        await driver.tick()
+        assert "× ENGINE THREAD DIED · broker: ZMQError: ·[31mboom [/red]" in driver.screen()[1]
+        driver.lab.state = FakeHealth()
+        await driver.tick()
+        assert not driver.shows("ENGINE THREAD DIED")
+
+    drive(scenario, tmp_path)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from console.bridge import Gap, Line
+from console.widgets.facts import fact_line, fact_lines
+from engine.core import Level
+from engine.feed import Fact
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+def fact(number: int, text: str, level: Level = "info", subject: bytes = b"") -> Fact:
+    return Fact(number, 1_750_000_000.0, "broker", level, text, subject)
+
+
+def name(key: bytes) -> str:
+    return key.decode()
+
+
+def text(parts: list[tuple[str, str]]) -> str:
+    return "".join(part for part, _ in parts)[9:]
+
+
+def test_glyphs_tell_the_level() -> None:
+    assert [text(fact_line(fact(1, "x", level), name)) for level in ("good", "info", "warn", "bad")] == [
+        "+ x", "· x", "! x", "× x",
+    ]  # fmt: skip
+
+
+def test_the_peer_is_named_once() -> None:
+    assert text(fact_line(fact(1, "violation: bad version", "bad", b"tern"), name)) == "× violation: bad version · tern"
+    assert text(fact_line(fact(1, "worker tern left", "info", b"tern"), name)) == "· worker tern left"
+
+
+def test_equal_ones_after_one_another_are_one_line() -> None:
+    lines: list[Line] = [fact(1, "a"), fact(2, "a"), Gap(3), fact(6, "a"), fact(7, "b"), fact(8, "b", subject=b"x")]
+    assert [text(parts) for parts in fact_lines(lines, name)] == [
+        "· a × 2",
+        "… 3 facts missed",
+        "· a",
+        "· b",
+        "· b · x",
+    ]
+
+
+def test_the_zone_is_in_the_title_and_hostile_words_do_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.shows("facts · ")
+        driver.lab.fact("\x1b]0;owned\x07 [/red][@click=app.quit]", "bad", b"\xff\x1b")
+        await driver.tick()
+        assert driver.shows("·]0;owned· [/red][@click=app.quit] · ff1b")
+
+    drive(scenario, tmp_path)
+
+
+def test_the_newest_one_where_there_is_no_room_for_all(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        for _ in range(3):
+            driver.lab.fact("the newest")
+        await driver.tick()
+        assert "· the newest × 3" in driver.screen()[-3]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))

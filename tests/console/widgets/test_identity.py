@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.fake_lab import FakeHealth, FakeLab
+from tests.helpers.pilot import Driver, drive
+
+ALL = ["◆ roundhouse", "● DEGRADED", "tcp://127.0.0.1:6714", "req/s", "61 fail", "up 14:24"]
+
+
+@pytest.mark.parametrize(
+    ("size", "there", "not_there"),
+    [
+        ((120, 36), [*ALL, "roundrobin"], []),
+        ((80, 24), ALL, ["roundrobin"]),
+        ((40, 10), ["◆", "● DEGRADED", "req/s", "61 fail"], ["roundhouse", "tcp"]),
+    ],
+)  # fmt: skip
+def test_what_matters_least_goes_first(
+    tmp_path: Path, size: tuple[int, int], there: list[str], not_there: list[str]
+) -> None:
+    async def scenario(driver: Driver) -> None:
+        line = driver.screen()[0]
+        assert [text for text in there if text not in line] == []
+        assert [text for text in not_there if text in line] == []
+
+    drive(scenario, tmp_path, size=size)
+
+
+def test_states(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert "● READY" in driver.screen()[0]
+        await driver.press("space")
+        assert "● PAUSED" in driver.screen()[0]
+        await driver.press("space")
+        driver.lab.workers.clear()
+        await driver.tick()
+        assert "● NO WORKERS" in driver.screen()[0]
+        driver.lab.state = FakeHealth(("broker: boom",))
+        await driver.tick()
+        assert "● FAULT" in driver.screen()[0]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_read_only_is_said(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert "read-only" in driver.screen()[0]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, readonly=True))
+
+
+def test_endpoints_are_those_of_now(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.endpoints = ("tcp://127.0.0.1:7714",)
+        await driver.tick()
+        assert "tcp://127.0.0.1:7714" in driver.screen()[0]
+
+    drive(scenario, tmp_path)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.strip import Strip
+
+from console.widgets.ink import Inked, cells, first_that_fits, joined, spread, values
+from tests.helpers.pilot import Driver, drive
+
+
+def test_a_line_with_two_ends() -> None:
+    assert spread([("ab", "text")], [("c", "text")], 6) == [("ab", "text"), ("   ", "text"), ("c", "text")]
+    assert cells(spread([("ab", "text")], [("cd", "text")], 3)) == 5
+
+
+def test_the_first_that_fits_else_the_last() -> None:
+    long, short = [("abcdef", "text")], [("abc", "text")]
+    assert first_that_fits([long, short], 6) is long
+    assert first_that_fits([long, short], 4) is short
+    assert first_that_fits([long, short], 1) is short
+
+
+def test_neighbours_of_one_ink_are_one_part() -> None:
+    assert joined([("a", "x"), ("b", "x"), ("c", "y")]) == [("ab", "x"), ("c", "y")]
+
+
+def test_labels_and_values() -> None:
+    assert "".join(text for text, _ in values([("ok", "1", "good"), ("fail", "2", "bad")])) == "ok 1  fail 2"
+
+
+def test_wide_characters_count_twice() -> None:
+    assert cells([("名前", "text"), ("a", "text")]) == 5
+
+
+class Probe(Inked):
+    """Counts what is repainted."""
+
+    text = "uno"
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        return [self.line([(self.text, "good bold")], width), self.line([("always", "label")], width)]
+
+
+def test_only_lines_that_changed_are_repainted(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        probe = Probe()
+        await driver.main.mount(probe, before="#panels")
+        probe.styles.height = 3
+        await driver.pilot.pause()
+        probe.redraw()
+        await driver.pilot.pause()
+        assert driver.shows("uno")
+        painted: list[object] = []
+        refresh = probe.refresh
+
+        def spy(*regions: object, **how: object) -> object:
+            painted.append(regions)
+            return refresh(*regions, **how)  # type: ignore[arg-type]
+
+        probe.refresh = spy  # type: ignore[method-assign, assignment]
+        probe.redraw()
+        assert painted == []
+        probe.text = "due"
+        probe.redraw()
+        await driver.pilot.pause()
+        assert [[region.y for region in regions] for regions in painted] == [[0]]  # type: ignore[attr-defined]
+        assert driver.shows("due") and not driver.shows("uno")
+
+    drive(scenario, tmp_path)
+
+
+def test_a_theme_changes_every_ink(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        bar = driver.main.query_one("#ledger", Inked)
+        before = bar.ink("good")
+        driver.app.theme = "paper"
+        await driver.pilot.pause()
+        assert bar.ink("good") != before
+        assert bar.ink("good", "") == bar.ink("good")
+
+    drive(scenario, tmp_path)
+
+
+def test_the_mouse_selects_text(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.pilot.mouse_down("#facts", offset=(2, 1))
+        await driver.pilot.hover("#facts", offset=(30, 1))
+        await driver.pilot.mouse_up("#facts", offset=(30, 1))
+        await driver.pilot.pause()
+        text = driver.main.get_selected_text()
+        assert text is not None and "worker otter-01" in text
+        await driver.press("ctrl+c")
+        assert driver.app.clipboard == text
+
+    drive(scenario, tmp_path)

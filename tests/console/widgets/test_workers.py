@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.rows import Shown, natural
+from console.widgets.ink import cells
+from console.widgets.workers import COLUMNS, STATES, gauge, squares
+from engine.core import NEVER
+from engine.parts.view import WorkerRow
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+def text(parts: list[tuple[str, str]]) -> str:
+    return "".join(part for part, _ in parts)
+
+
+def test_slots_are_squares() -> None:
+    assert text(squares(2, 4, 8)) == "■■□□    "
+    assert text(squares(0, 8, 8)) == "□□□□□□□□"
+    assert text(squares(1, 100, 8)) == "■□□□□□□□"
+    assert text(squares(100, 100, 8)) == "■■■■■■■■"
+    assert text(squares(0, 0, 3)) == "   "
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(1, 20))
+def test_squares_take_what_they_are_given(taken: int, total: int, width: int) -> None:
+    assert cells(squares(taken, total, width)) == width
+
+
+@given(st.floats(-10, 10), st.integers(1, 20))
+def test_a_gauge_takes_what_it_is_given(left: float, width: int) -> None:
+    assert cells(gauge(left, width, "good")) == width
+
+
+def test_a_gauge_drains() -> None:
+    assert [text(gauge(left, 4, "good")) for left in (1, 0.5, 0)] == ["━━━━", "━━──", "────"]
+
+
+HOSTILE = "\x1b[2J\u202e[@click=app.quit]x[/red]"
+
+
+@given(
+    st.sampled_from(sorted(STATES)),
+    st.integers(0, 10**12),
+    st.integers(0, 10**9),
+    st.floats(0, 1e9),
+    st.sampled_from([NEVER, 5.0, -1.0]),
+)
+def test_every_cell_has_exactly_its_width(state: str, n: int, slots: int, heard: float, lost_at: float) -> None:
+    worker = WorkerRow(b"\xff", HOSTILE, state, slots, slots // 2, n, n, n, n, 0.0, heard, lost_at, n / 1e6)  # type: ignore[arg-type]
+    row = Shown(worker, "a·b", float(n), natural("a"))
+    for column in COLUMNS:
+        for width in {column.width, column.stretch or column.width}:
+            parts = column.draw(row, 10.0, width)
+            assert cells(parts) == width, column.id
+            assert text(parts).isprintable()
+
+
+def test_each_state_has_its_glyph_and_its_word(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        lab = driver.lab
+        for place, state in enumerate(STATES):
+            lab.replace(place, state=state)
+        lab.publish()
+        lab.at += 0.1
+        lab.publish()
+        driver.app.tick()
+        await driver.pilot.pause()
+        for state, (glyph, _) in STATES.items():
+            assert driver.shows(f"{glyph} {state}")
+
+    drive(scenario, tmp_path, lab=FakeLab(6, busy=False))
+
+
+def test_a_hostile_name_steers_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.replace(0, key=b"\x1b[2J", name=HOSTILE)
+        await driver.tick()
+        assert driver.shows("[@click=app.quit]x[/red]") or driver.shows("click=app.quit]x[/red]")
+        assert all(line.isprintable() for line in driver.screen())
+        await driver.pilot.click("#workers", offset=(5, 2))
+        await driver.press("enter")
+        assert driver.app.is_running
+        assert driver.shows("1b5b324a")
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False), size=(150, 42))
+
+
+def test_the_title_counts_what_is_shown(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.shows("1,000 · by worker ▴")
+        await driver.type("/^tern")
+        await driver.press("enter")
+        assert driver.shows("63 of 1,000 · by worker ▴ · /^tern")
+        await driver.press("escape")
+        assert driver.shows("1,000 · by worker ▴")
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path, lab=FakeLab(1000))
