@@ -217,7 +217,7 @@ class Node:
                 return
             port = next(iter(touched))
             del touched[port]
-            messages = receive(port.socket, DRAIN)
+            messages = receive(port.socket, DRAIN, port.spec.kind)
             if messages:
                 touched[port] = None
                 self._handle(port.chair, Received(messages, port.spec.name))

@@ -1,8 +1,8 @@
 """Sockets: how they are opened, and the two loops that read and write whole messages.
 
 The hot loops call pyzmq's backend with plain integer flags: the public wrappers cost three to eight times as much a
-message (see docs/performance.md). Every frame is asked whether more follow, so a short message of one peer can never
-swallow the next peer's frames.
+message (see docs/performance.md). Every frame that may be a message's last is asked whether more follow, so a short
+message of one peer can never swallow the next peer's frames.
 """
 
 from __future__ import annotations
@@ -85,16 +85,24 @@ def _with_endpoint(act: object, endpoint: str) -> None:
         raise zmq.ZMQError(error.errno, f"{endpoint}: {zmq.strerror(error.errno or 0)}") from None
 
 
-def receive(socket: ZSocket, limit: int) -> list[Frames]:
-    """Up to ``limit`` whole messages that are there now; never waits.
+def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:
+    """Up to ``limit`` whole messages that are there now; never waits. ``kind``: of the socket, as in its ``Spec``.
 
-    A message of more than MAX_FRAMES frames is read to its end and cut to MAX_FRAMES + 1, which every parser refuses.
+    ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a tenth
+    of the cost of a message of seven frames, a third of one of two. A message of more than MAX_FRAMES frames is read to
+    its end and cut to MAX_FRAMES + 1, which every parser refuses.
     """
     messages: list[Frames] = []
+    routed = kind != "dealer"
     try:
         while len(messages) < limit:
-            frame = _recv(socket, _NOBLOCK, False)
-            frames = [frame.bytes]
+            if routed:
+                frames = [_recv(socket, _NOBLOCK, True)]
+                frame = _recv(socket, 0, False)
+            else:
+                frames = []
+                frame = _recv(socket, _NOBLOCK, False)
+            frames.append(frame.bytes)
             while frame.more:
                 frame = _recv(socket, 0, False)
                 if len(frames) <= MAX_FRAMES:
