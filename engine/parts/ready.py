@@ -3,10 +3,14 @@
 The seeds keep a list and scan it past the saturated workers; here only workers that have a free slot are in the
 order at all, so the next one is always the first. The order among them is the seeds' own: whoever was used or gave
 a slot back last stands at the end.
+
+An OrderedDict, whose links lead to the first straight away: a dict looks for it behind the places of all who stood
+there before, and a hundred thousand workers that are busy by now leave as many.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
@@ -19,7 +23,7 @@ class Ready(Generic[W]):
     __slots__ = ("_order",)
 
     def __init__(self) -> None:
-        self._order: dict[W, None] = {}
+        self._order: OrderedDict[W, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._order)
@@ -33,8 +37,8 @@ class Ready(Generic[W]):
 
     def put(self, worker: W) -> None:
         """Place a worker at the end, wherever it stood before."""
-        self._order.pop(worker, None)
         self._order[worker] = None
+        self._order.move_to_end(worker)
 
     def first(self) -> W | None:
         """The least recently used worker, which stays where it is; None when nobody has a free slot."""
