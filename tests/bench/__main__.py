@@ -1,0 +1,59 @@
+"""``python -m tests.bench [--quick] [SECTION …]``: how fast, next to what. Ratios count, other figures are the day's.
+
+Status 0 where everything ran, 1 where a task was lost, came twice or a child failed. No figure ever decides that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+import zmq
+
+from tests.bench import brokers, dispatch
+from tests.bench.figures import RUNS
+from tests.bench.peers import Foul
+
+SECTIONS: dict[str, Callable[[bool], None]] = {
+    "brokers": brokers.section,
+    "dispatch": dispatch.section,
+}
+
+
+def main() -> int:
+    """Run the sections that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Benchmarks: medians and ratios.")
+    parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="under a minute: fewer cells, shorter runs")
+    options = parser.parse_args()
+    unknown = [name for name in options.sections if name not in SECTIONS]
+    if unknown:
+        parser.error(f"no such section: {', '.join(unknown)}")
+    began = time.monotonic()
+    print(heading())
+    for name in options.sections or SECTIONS:
+        try:
+            SECTIONS[name](options.quick)
+        except Foul as foul:
+            sys.stdout.flush()
+            print(f"\n{name} failed: {foul}", file=sys.stderr)
+            return 1
+    print(f"\n{time.monotonic() - began:.0f} s in all; load average {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+def heading() -> str:
+    """What the figures depend on."""
+    versions = f"Python {platform.python_version()}, pyzmq {zmq.__version__}, libzmq {zmq.zmq_version()}"
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
+    when = f"{datetime.now():%Y-%m-%d %H:%M}"
+    return f"{when}  {versions}\n{machine}\nmedians of {RUNS} interleaved runs; ÷ is the median ratio within a round"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

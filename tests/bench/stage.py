@@ -1,0 +1,137 @@
+"""Child processes of a benchmark, their endpoints and their folder; all of it is gone at the end, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.bench.figures import Run
+from tests.bench.peers import Foul
+
+ROOT = Path(__file__).parents[2]
+PYTHON = sys.executable
+PEERS = (PYTHON, "-m", "tests.bench.peers")
+CONSOLE = (PYTHON, "-m", "console")
+PATIENCE = 60.0  # seconds that a child may take to end
+
+Child = subprocess.Popen[str]
+
+
+class Stage:
+    """Use it as a context manager."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="roundhouse-bench-"))
+        self._children: list[Child] = []
+        self._sockets = 0
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            self.environ[name] = str(self.folder)
+        self.environ["PYTHONPATH"] = str(ROOT)
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for child in self._children:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    pipe.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def endpoint(self, transport: str) -> str:
+        """An address that nobody uses."""
+        if transport == "ipc":
+            self._sockets += 1
+            return f"ipc://{self.folder}/{self._sockets}"
+        return f"tcp://127.0.0.1:{free_port()}"
+
+    def start(self, *command: str, ready: bool = True, **settings: str) -> Child:
+        """Start a child and wait until it says ``ready``. ``settings`` of ``roundhouse``: pool_workers="10" and so on."""
+        environ = self.environ | {f"ROUNDHOUSE_{name.upper()}": value for name, value in settings.items()}
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._children.append(child)
+        if ready and not said(child).startswith("ready"):
+            raise Foul(f"{' '.join(command)} did not start")
+        return child
+
+    def end(self, child: Child) -> str:
+        """End a child by SIGTERM; what it had still to say."""
+        child.send_signal(signal.SIGTERM)
+        self._children.remove(child)
+        return child.communicate(timeout=PATIENCE)[0].strip()
+
+    def ask(self, *command: str, **settings: str) -> dict[str, Any]:
+        """Carry out a command that prints JSON. Raises ``Foul`` where its status is not 0."""
+        child = self.start(*command, ready=False, **settings)
+        out, _ = child.communicate(timeout=PATIENCE)
+        self._children.remove(child)
+        if child.returncode:
+            raise Foul(f"{' '.join(command)} ended with status {child.returncode}: {out.strip()[-500:]}")
+        answer: dict[str, Any] = json.loads(out)
+        return answer
+
+    def bulkping(self, n: int, window: int, *more: str, **settings: str) -> Run:
+        """A run of ours as a user gives it, with everything in one process where ``--connect`` names no broker."""
+        command = (*CONSOLE, "bulkping", str(n), "--in-flight", str(window), "--json", "-", *more)
+        return run_of(self.ask(*command, **settings))
+
+    def c_peers(self) -> tuple[str, ...] | None:
+        """``zdrive``, built here; None without a C compiler or libzmq's headers."""
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            return None
+        program = str(self.folder / "zdrive")
+        source = str(Path(__file__).with_name("zdrive.c"))
+        built = subprocess.run(
+            [compiler, "-O2", "-o", program, source, "-lzmq"], capture_output=True, text=True, check=False
+        )
+        return (program,) if built.returncode == 0 else None
+
+
+def run_of(record: dict[str, Any]) -> Run:
+    """The figures of a run of ours. Raises ``Foul`` where one task of it failed, was lost or came twice."""
+    if record["verdict"] != "pass" or not record["ledger"]["balanced"]:
+        raise Foul(f"the run failed: {record['failed']}, {record['ledger']}")
+    return Run(record["rate_per_s"], record["service_us"]["p50"], record["service_us"]["p99"])
+
+
+def said(child: Child) -> str:
+    """The next line that a child prints."""
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def tell(child: Child, line: str) -> None:
+    """Hand a line to a child."""
+    assert child.stdin is not None
+    child.stdin.write(line + "\n")
+    child.stdin.flush()
+
+
+def free_port() -> int:
+    """A TCP port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def script(name: str) -> str | None:
+    """A program that a package of this environment brought along."""
+    here = Path(sysconfig.get_path("scripts"), name)
+    return str(here) if here.is_file() else shutil.which(name)

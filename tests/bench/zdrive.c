@@ -1,0 +1,260 @@
+/* zdrive: C load peers for brokers that speak the round-robin wire, so that the broker under test is the bottleneck
+ * and not the load.
+ *
+ *   cc -O2 -o zdrive zdrive.c -lzmq                  (Debian: libzmq3-dev)
+ *   zdrive workers ENDPOINT K SLOTS                  K workers in one thread: link, REGISTER, answer, INCREMENT
+ *   zdrive client  ENDPOINT N WINDOW SIZE            N TRACKEXEC PINGs, WINDOW in flight
+ *   zdrive proxy   FRONTEND BACKEND                  zmq_proxy, ROUTER to DEALER: the practical limit
+ *   zdrive echo    ENDPOINT K                        K workers for the proxy: every message goes back as it came
+ *   zdrive raw     ENDPOINT N WINDOW SIZE            the client for the proxy: the same frames, no link handshake
+ *   zdrive one     ENDPOINT N WINDOW SIZE            the client for the proxy: one frame a task
+ *
+ * SIZE: bytes of a payload that goes there and back in a frame of its own; 0: the seed's PING as it stands. Workers and
+ * echo print "ready", run until SIGTERM and then print how many tasks they did. A client sends N / 10 tasks more in
+ * front, which its figures leave out, and prints one line of JSON; it ends with status 3 where a reply is missing, wrong
+ * or comes twice. tests/bench/peers.py is the same in Python.
+ */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zmq.h>
+
+static void *ctx;
+static volatile sig_atomic_t halted;
+static const char V[] = "LMQv100";
+enum { MAXF = 64, SILENCE = 10000 /* ms */, AFTERWARDS = 50 /* ms in which a second reply would come */ };
+enum mode { WIRE, RAW, ONE };
+
+static void halt(int number) { (void)number; halted = 1; }
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static int by_value(const void *a, const void *b) { double x = *(double *)a, y = *(double *)b; return (x > y) - (x < y); }
+static void patience(void *s, int ms) { zmq_setsockopt(s, ZMQ_RCVTIMEO, &ms, sizeof ms); }
+static void part(void *s, const void *d, size_t n, int more)
+{
+    if (zmq_send(s, d, n, more ? ZMQ_SNDMORE : 0) < 0) { perror("send"); exit(1); }
+}
+static void pass(void *s, zmq_msg_t *f, int more)
+{
+    if (zmq_msg_send(f, s, more ? ZMQ_SNDMORE : 0) < 0) { perror("send"); exit(1); }
+}
+
+static void *peer(const char *ep, int n)
+{
+    void *s = zmq_socket(ctx, ZMQ_DEALER);
+    int hwm = 0, linger = 0;
+    char id[256];
+    snprintf(id, sizeof id, "%s:%d", ep, n);
+    zmq_setsockopt(s, ZMQ_SNDHWM, &hwm, sizeof hwm);
+    zmq_setsockopt(s, ZMQ_RCVHWM, &hwm, sizeof hwm);
+    zmq_setsockopt(s, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_setsockopt(s, ZMQ_ROUTING_ID, id, strlen(id));
+    if (zmq_connect(s, ep)) { perror(ep); exit(1); }
+    return s;
+}
+
+/* one whole message into f, at most MAXF frames kept; returns their number, 0 when none is there */
+static int take(void *s, zmq_msg_t *f, int flags)
+{
+    int c = 0, more;
+    do {
+        zmq_msg_init(&f[c]);
+        if (zmq_msg_recv(&f[c], s, c ? 0 : flags) < 0) return 0;
+        more = zmq_msg_more(&f[c]);
+        if (c < MAXF - 1) c++; else zmq_msg_close(&f[c]);
+    } while (more);
+    return c;
+}
+static void drop(zmq_msg_t *f, int c) { for (int i = 0; i < c; i++) zmq_msg_close(&f[i]); }
+static int is(zmq_msg_t *f, char v) { return zmq_msg_size(f) == 1 && *(char *)zmq_msg_data(f) == v; }
+
+static int pong(void *s, zmq_msg_t *f, int c)     /* answers a link PING; 1 if it was one */
+{
+    if (c < 4 || zmq_msg_size(&f[0]) || !is(&f[2], 1)) return 0;
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\2", 1, 1);
+    part(s, zmq_msg_data(&f[3]), zmq_msg_size(&f[3]), 1); part(s, "", 0, 0);
+    return 1;
+}
+static void await(void *s, char command)
+{
+    zmq_msg_t f[MAXF];
+    patience(s, SILENCE);
+    for (;;) {
+        int c = take(s, f, 0), hit;
+        if (!c) { fprintf(stderr, "no answer to a handshake in %d ms\n", SILENCE); exit(1); }
+        hit = c >= 4 && is(&f[2], command);
+        if (!hit) pong(s, f, c);
+        drop(f, c);
+        if (hit) break;
+    }
+    patience(s, -1);
+}
+static void greet(void *s)
+{
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\1", 1, 1); part(s, "hbeat..1", 8, 1); part(s, "", 0, 0);
+    await(s, 2);
+}
+static void enlist(void *s, const char *slots)
+{
+    greet(s);
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\4", 1, 1); part(s, "\1\0\0\0", 4, 1);
+    part(s, "\10", 1, 1); part(s, slots, strlen(slots), 1); part(s, "", 0, 0);
+    await(s, 6);
+}
+
+static int answer(void *s, zmq_msg_t *f, int c)     /* "" V 04 id 01 (payload) "" client; 1 if it was a task */
+{
+    if (pong(s, f, c) || c < 7) return 0;
+    pass(s, &f[c - 1], 1);                                                  /* the client, now on top */
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\6", 1, 1);
+    pass(s, &f[3], 1);
+    if (c == 8) pass(s, &f[5], 1);
+    part(s, "", 0, 0);
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\3", 1, 1); part(s, "\2\0\0\0", 4, 1);
+    part(s, "\7", 1, 1); part(s, "", 0, 0);                                  /* INCREMENT */
+    return 1;
+}
+
+static void work(const char *ep, int k, const char *slots, int raw)
+{
+    zmq_pollitem_t *it = calloc(k, sizeof *it);
+    zmq_msg_t f[MAXF];
+    long done = 0;
+    struct sigaction act = {.sa_handler = halt};
+    sigaction(SIGTERM, &act, NULL);
+    for (int i = 0; i < k; i++) {
+        it[i].socket = peer(ep, 1000 + i);
+        it[i].events = ZMQ_POLLIN;
+        if (!raw) enlist(it[i].socket, slots);
+    }
+    puts("ready"); fflush(stdout);
+    while (!halted) {
+        if (zmq_poll(it, k, -1) < 0) continue;
+        for (int i = 0; i < k; i++) {
+            void *s = it[i].socket;
+            if (!it[i].revents) continue;
+            for (int n = 0, c; n < 64 && (c = take(s, f, ZMQ_DONTWAIT)); n++) {
+                if (raw) {
+                    for (int j = 0; j < c; j++) pass(s, &f[j], j < c - 1);
+                    done++;
+                } else {
+                    done += answer(s, f, c);
+                    drop(f, c);
+                }
+            }
+        }
+    }
+    printf("%ld\n", done); fflush(stdout);
+    _exit(0);
+}
+
+static void ask(void *s, uint64_t id, const char *payload, size_t size, enum mode mode)
+{
+    if (mode == ONE) {
+        static char frame[1 << 20];
+        memcpy(frame, &id, 8);
+        part(s, frame, size > 16 ? size : 16, 0);
+        return;
+    }
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\4", 1, 1); part(s, &id, 8, 1); part(s, "\1", 1, 1);
+    if (size) part(s, payload, size, 1);
+    part(s, "", 0, 0);
+}
+
+/* whose reply this is; -1: it is none, -2: one that is not as it should be */
+static int64_t whose(void *s, zmq_msg_t *f, int c, size_t size, enum mode mode)
+{
+    uint64_t id;
+    if (mode == ONE) {
+        if (c != 1 || zmq_msg_size(&f[0]) != (size > 16 ? size : 16)) return -2;
+        memcpy(&id, zmq_msg_data(&f[0]), 8);
+        return (int64_t)id;
+    }
+    if (pong(s, f, c)) return -1;
+    if (c != 6 + (size > 0) || zmq_msg_size(&f[3]) != 8) return -2;      /* "" V 06 id (payload) "" worker, or as sent */
+    if (size && zmq_msg_size(&f[mode == RAW ? 5 : 4]) != size) return -2;
+    memcpy(&id, zmq_msg_data(&f[3]), 8);
+    return (int64_t)id;
+}
+
+static void fail(const char *what, long n, long of)
+{
+    fprintf(stderr, "%ld of %ld tasks: %s\n", n, of, what);
+    _exit(3);
+}
+
+static void load(const char *ep, long n, long window, size_t size, enum mode mode)
+{
+    void *s = peer(ep, 100000 + getpid() % 800000);
+    zmq_msg_t f[MAXF];
+    long warm = n / 10, all = n + warm, got = 0, measured = 0;
+    double *at = malloc(all * sizeof *at), *lat = malloc(all * sizeof *lat), start = 0;
+    char *answered = calloc(all, 1), *payload = calloc(size + 1, 1);
+    uint64_t sent = 0;
+    if (mode == WIRE) greet(s);
+    patience(s, SILENCE);
+    while (got < all) {
+        while (sent < (uint64_t)all && (long)sent - got < window) {
+            at[sent] = now();
+            ask(s, sent++, payload, size, mode);
+        }
+        for (int flags = 0, c; got < all; flags = ZMQ_DONTWAIT) {
+            if (!(c = take(s, f, flags))) {
+                if (!flags) fail("no reply", (long)sent - got, all);
+                break;
+            }
+            int64_t id = whose(s, f, c, size, mode);
+            drop(f, c);
+            if (id == -1) continue;
+            if (id < 0 || id >= (int64_t)sent) fail("a reply that is not as it should be", 1, all);
+            if (answered[id]++) fail("a second reply", 1, all);
+            if (++got == warm || !start) start = now();
+            if (id >= warm) lat[measured++] = now() - at[id];
+        }
+    }
+    double dt = now() - start;
+    patience(s, AFTERWARDS);
+    for (int c; (c = take(s, f, 0)); drop(f, c))
+        if (whose(s, f, c, size, mode) != -1) fail("a second reply", 1, all);
+    qsort(lat, measured, sizeof *lat, by_value);
+    printf("{\"tasks\": %ld, \"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", all, n / dt,
+           lat[measured / 2] * 1e6, lat[measured * 99 / 100] * 1e6);
+    fflush(stdout);
+    _exit(0);
+}
+
+static int proxy(const char *front, const char *back)
+{
+    void *f = zmq_socket(ctx, ZMQ_ROUTER), *b = zmq_socket(ctx, ZMQ_DEALER);
+    int hwm = 0;
+    void *both[] = {f, b};
+    for (int i = 0; i < 2; i++) {
+        zmq_setsockopt(both[i], ZMQ_SNDHWM, &hwm, sizeof hwm);
+        zmq_setsockopt(both[i], ZMQ_RCVHWM, &hwm, sizeof hwm);
+    }
+    if (zmq_bind(f, front) || zmq_bind(b, back)) { perror("bind"); return 1; }
+    puts("ready"); fflush(stdout);
+    zmq_proxy(f, b, NULL);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 2 ? argv[1] : "";
+    ctx = zmq_ctx_new();
+    zmq_ctx_set(ctx, ZMQ_MAX_SOCKETS, 20000);
+    if (argc == 6) {
+        enum mode how = !strcmp(mode, "client") ? WIRE : !strcmp(mode, "raw") ? RAW : ONE;
+        if (how == ONE && strcmp(mode, "one")) goto usage;
+        load(argv[2], atol(argv[3]), atol(argv[4]), strtoul(argv[5], NULL, 10), how);
+    }
+    else if (!strcmp(mode, "workers") && argc == 5) work(argv[2], atoi(argv[3]), argv[4], 0);
+    else if (!strcmp(mode, "echo") && argc == 4) work(argv[2], atoi(argv[3]), "", 1);
+    else if (!strcmp(mode, "proxy") && argc == 4) return proxy(argv[2], argv[3]);
+usage:
+    fprintf(stderr, "see the head of zdrive.c\n");
+    return 2;
+}
