@@ -56,6 +56,7 @@ def test_the_forms_are_what_their_readers_expect() -> None:
 
 
 def test_three_forms_one_hash() -> None:
+    """O7; what is in it: O8."""
     hashes = {config.hash for kind in TYPES if (config := decode(encode(ONE, kind), kind)) is not None}
     assert hashes == {ONE.hash} and len(ONE.hash) == 64
     assert ONE.at(4).hash != ONE.hash and ONE.at(4).brokers == ONE.brokers

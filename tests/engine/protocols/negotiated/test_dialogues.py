@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,3 +39,13 @@ def test_dialogue(lines: list[str]) -> None:
 
 def test_every_file_is_read() -> None:
     assert {file for file, _, _ in scenes()} == {path.stem for path in TRANSCRIPTS.iterdir()}
+
+
+def test_every_ruling_has_a_test_that_names_it() -> None:
+    """R1, O1 … of the README, in a title of a transcript or in a test's text."""
+    root = Path(__file__).parents[4]
+    readme = (root / "engine/protocols/negotiated/README.md").read_text(encoding="utf-8")
+    tests = [*Path(__file__).parent.glob("test_*.py"), *TRANSCRIPTS.iterdir()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in tests if path.name != Path(__file__).name)
+    rulings = re.findall(r"^([RO]\d+)\.", readme, re.MULTILINE)
+    assert len(rulings) == 24 and [one for one in rulings if not re.search(rf"\b{one}\b", text)] == []

@@ -60,6 +60,7 @@ def test_services_without_names_are_refused_at_the_start(services: str) -> None:
 
 
 def test_ping_and_data_are_answered_at_once() -> None:
+    """O12."""
     it = linked()
     assert request(it, A, "ping", b"abc") == [reply(A, 3)]
     assert request(it, B, "data", b"1000") == [reply(B, 1000)]
