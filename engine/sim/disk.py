@@ -192,10 +192,10 @@ class SimDriver:
         """Do one thing: an operation, half a document, or a wake-up that is due."""
         if not self.alive:
             return
-        if self._writing is not None:
-            self._finish_document(self._writing, now)
-        elif self._todo:
+        if self._todo:
             self._do(self._todo.popleft(), now)
+        elif self._writing is not None:
+            self._finish_document(self._writing, now)
         elif now >= self.core.wake_at():
             self._give(Woken(), now)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from engine.core import NEVER, Cancel, Exit, Leave, Level, Note, Ordered, Start, Started, Woken
 from engine.protocols.diskqueue import names
@@ -34,6 +34,7 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
+from engine.protocols.diskqueue.pipeline import DriverView, Phase
 
 IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing
 IDLE_STEP = 0.100  # added with every idle pass
@@ -50,10 +51,6 @@ Event = Started | Woken | Done | Processed | Ordered
 Command = Operation | Start | Cancel | Note | Exit
 
 
-Phase = Literal["starting", "taking", "idle", "blocked", "working", "publishing", "failing", "troubled", "ended"]
-"""idle: nothing to take · blocked: the destination is full · troubled: the disk refuses."""
-
-
 class _Wait(NamedTuple):
     seconds: float
     phase: Phase
@@ -62,22 +59,6 @@ class _Wait(NamedTuple):
 _Life = Generator[Operation | _Wait | Process, Done, None]
 
 _NOTHING = Done(Exists("", ""))  # what a ``_Wait`` or a ``Process`` is answered with; nobody looks at it
-
-
-class DriverView(NamedTuple):
-    """A driver's own picture of itself."""
-
-    at: float
-    number: str
-    phase: Phase
-    document: str  # in its hands, "" for none
-    attempt: int
-    times: Times
-    published: int
-    failed: int  # attempts
-    given_up: int
-    lost: int  # races for a document
-    trouble: str
 
 
 class Driver:
@@ -243,6 +224,8 @@ class Driver:
         idle = IDLE_FIRST
         while not (reason := (yield from self._why_end())):
             full = yield from self._full()
+            if full:
+                yield from self._list()  # for it may be done nevertheless
             if not full and (yield from self._take()):
                 idle = IDLE_FIRST
                 yield from self._work()
@@ -282,6 +265,17 @@ class Driver:
         files, size = move.fullness((yield List(config.dst)).entries)
         return 0 < config.max_files <= files or 0 < config.max_bytes <= size
 
+    def _list(self) -> Steps[None]:
+        """Look at the source anew."""
+        answer = yield List(self.config.src)
+        self._listed, self._still, self._listed_at = move.agenda(answer.entries), answer.still, self._now
+        self._agenda = deque(self._listed.takeable)
+        for name, reason in self._listed.strange:
+            # What lies there under a name that nobody will take is said once.
+            if name not in self._said and len(self._said) < 1000:
+                self._said.add(name)
+                self._note("warn", f"not a document: {reason}", name)
+
     def _take(self) -> Steps[bool]:
         """Lock the next document; False where there is none."""
         config = self.config
@@ -290,19 +284,14 @@ class Driver:
             if not self._agenda or self._now - self._listed_at > LISTING_LIFE:
                 if fresh:
                     return False
-                answer = yield List(config.src)
+                yield from self._list()
                 fresh = True
-                self._listed, self._still, self._listed_at = move.agenda(answer.entries), answer.still, self._now
-                self._agenda = deque(self._listed.takeable)
-                self._tell_strange()
                 if not self._agenda:
                     return False
             item = self._agenda.popleft()
             name = names.ready(item.id) if item.state == "ready" else names.failed(item.id)
             held = move.Held(config.src, config.dst, item.id, config.number, 1 if item.state == "ready" else 2)
-            leftovers = self._listed.leftovers.get(item.id, frozenset())
-            if item.state == "ready" and item.id in self._listed.recorded:
-                leftovers |= {names.attempts(item.id)}
+            leftovers = self._listed.leftovers(item)
             error = yield from move.take(held, name, leftovers, self._wall())
             if not error:
                 self._held = held
@@ -359,6 +348,7 @@ class Driver:
                 self._given_up += settled == "failed_twice"
                 self._note("bad" if settled == "failed_twice" else "warn", f"{settled}: {text}", held.id)
         self._held = None
+        self._enter("taking")
         if self.config.log_file:
             reason = " ".join(text.split())[:500]
             yield Log(
@@ -389,13 +379,6 @@ class Driver:
         spent = self._spent
         docs = self._published + self._failed
         return Times(spent["work"], spent["wait"], spent["block"], spent["overhead"], docs)
-
-    def _tell_strange(self) -> None:
-        """Say once what lies in the queue under a name that nobody will take."""
-        for name, reason in self._listed.strange:
-            if name not in self._said and len(self._said) < 1000:
-                self._said.add(name)
-                self._note("warn", f"not a document: {reason}", name)
 
     def _note(self, level: Level, text: str, subject: str = "") -> None:
         self._out.append(Note(level, text, subject.encode("utf-8", "surrogateescape")))

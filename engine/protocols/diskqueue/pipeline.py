@@ -125,8 +125,8 @@ def survey(found: Iterable[str]) -> Survey:
     held: list[Holder] = []
     locks: list[str] = []
     for name in found:
-        # The two that come by the hundred thousand, without a parse each.
-        if name.endswith(".ready") and name[0] != "." and len(name) > 6:
+        # What comes by the hundred thousand, without a parse each.
+        if name.endswith(".ready") and name[0] != "." and 6 < len(name) <= 50 and name.isprintable():
             tally["ready"] += 1
             continue
         item = names.parse(name)
@@ -144,6 +144,26 @@ def survey(found: Iterable[str]) -> Survey:
         tally["ready"], tally["working"], tally["writing"], tally["failed"], tally["failed_twice"], strange, done
     )
     return Survey(counts, tuple(sorted(held)), tuple(sorted(locks)))
+
+
+Phase = Literal["starting", "taking", "idle", "blocked", "working", "publishing", "failing", "troubled", "ended"]
+"""idle: nothing to take · blocked: the destination is full · troubled: the disk refuses."""
+
+
+class DriverView(NamedTuple):
+    """A driver's own picture of itself."""
+
+    at: float
+    number: str
+    phase: Phase
+    document: str  # in its hands, "" for none
+    attempt: int
+    times: Times
+    published: int
+    failed: int  # attempts
+    given_up: int
+    lost: int  # races for a document
+    trouble: str
 
 
 StageState = Literal["running", "paused", "stopped", "done"]

@@ -246,17 +246,24 @@ class Agenda(NamedTuple):
     """What one listing of a queue means to a driver that takes from it."""
 
     takeable: tuple[names.Item, ...]  # ready before failed, oldest first by time then name (ruling 2)
-    leftovers: dict[str, frozenset[str]]  # id → names of an earlier document that was given up
+    given_up: dict[str, frozenset[str]]  # id → names of a document that was given up
     recorded: frozenset[str]  # ids that have a record of attempts
     strange: tuple[tuple[str, str], ...]  # names that claim to be items, and why they are none
     live: int  # ready, working, writing and failed items of all drivers
     done: bool  # nothing more will come
 
+    def leftovers(self, item: names.Item) -> frozenset[str]:
+        """What lies there of an earlier document of the same id, which a document that is fed anew replaces."""
+        if item.state != "ready":
+            return frozenset()
+        record = {names.attempts(item.id)} if item.id in self.recorded else set()
+        return self.given_up.get(item.id, frozenset()) | record
+
 
 def agenda(entries: tuple[Entry, ...]) -> Agenda:
     """Read one listing."""
     order: list[tuple[bool, int, str, names.Item]] = []
-    leftovers: dict[str, set[str]] = {}
+    given_up: dict[str, set[str]] = {}
     recorded: set[str] = set()
     strange: list[tuple[str, str]] = []
     live, done = 0, False
@@ -273,10 +280,10 @@ def agenda(entries: tuple[Entry, ...]) -> Agenda:
             if item.state in ("ready", "failed"):
                 order.append((item.state == "failed", entry.mtime_ns, entry.name, item))
             elif item.state in ("failed_twice", "kept"):
-                leftovers.setdefault(item.id, set()).add(entry.name)
+                given_up.setdefault(item.id, set()).add(entry.name)
     return Agenda(
         tuple(item for *_, item in sorted(order)),
-        {id: frozenset(found) for id, found in leftovers.items()},
+        {id: frozenset(found) for id, found in given_up.items()},
         frozenset(recorded),
         tuple(sorted(strange)),
         live,

@@ -1,0 +1,191 @@
+"""Transcripts of the fact sheet's transitions, run as data; and what needs no transcript.
+
+A transcript is a dialogue between a driver and a disk. Lines:
+``+ FOLDER/NAME TEXT`` puts a file there · ``! COMMAND`` does something (see ``Scene``) · ``? FOLDER: NAMES`` is all
+that the folder holds · every other line is what the driver does or says, in order, and nothing else.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from engine.core import Leave, Ordered, StopRun
+from engine.protocols.diskqueue.config import DriverConfig
+from engine.protocols.diskqueue.driver import IDLE_MOST, Driver
+from engine.protocols.diskqueue.operations import Done, List
+from engine.sim.disk import Fate, SimDisk, SimDriver, SimRecovery, config
+
+TRANSCRIPTS = Path(__file__).parents[3] / "transcripts" / "diskqueue"
+
+
+def scenes() -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    for path in sorted(TRANSCRIPTS.glob("*.txt")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("= "):
+                found.append((f"{path.stem}: {line[2:]}", []))
+            elif line and not line.startswith("#"):
+                found[-1][1].append(line)
+    return found
+
+
+class Scene:
+    """One disk with the queues src and dst, and the drivers that a transcript names by number."""
+
+    def __init__(self) -> None:
+        self.disk = SimDisk("src", "dst")
+        self.drivers: dict[str, SimDriver] = {}
+        self.fates: dict[tuple[str, int], Fate] = {}
+        self.now = 0.0
+        self.heard: list[str] = []
+
+    def do(self, words: list[str]) -> None:
+        match words:
+            case ["fate", id, attempt, fate]:
+                self.fates[id, int(attempt)] = fate  # type: ignore[assignment]
+            case ["start", number, *changes]:
+                settings = dict(change.split("=") for change in changes)
+                typed = {name: int(value) if value.isdigit() else value for name, value in settings.items()}
+                if "keep_input" in typed:
+                    typed["keep_input"] = bool(typed["keep_input"])
+                made = config("src", "dst", number, **typed)
+                try:
+                    driver = SimDriver(
+                        self.disk, made, lambda id, attempt: self.fates.get((id, attempt), "done"), self.now
+                    )
+                except ValueError as error:
+                    self.heard.append(f"refused: {error}")
+                    return
+                driver.said = self.heard
+                self.drivers[number] = driver
+                self.rest(driver)
+            case ["start-only", number]:
+                self.drivers[number] = SimDriver(
+                    self.disk, config("src", "dst", number), lambda id, attempt: self.fates.get((id, attempt), "done")
+                )
+                self.drivers[number].said = self.heard
+            case ["step", number, count]:
+                for _ in range(int(count)):
+                    self.drivers[number].step(self.now)
+            case ["rest", number]:
+                self.rest(self.drivers[number])
+            case ["wait", seconds]:
+                self.now += float(seconds)
+                for driver in self.drivers.values():
+                    driver.step(self.now)
+                    self.rest(driver)
+            case ["leave", number]:
+                self.drivers[number].leave(self.now)
+            case ["kill", number]:
+                self.drivers[number].crash()
+            case ["recover", number, *rest]:
+                recovery = SimRecovery(self.disk, config("src", "dst", number, keep_input=not rest), self.now)
+                recovery.said = self.heard
+                while recovery.busy:
+                    recovery.step()
+            case ["full", switch]:
+                self.disk.full = switch == "on"
+            case ["forbid", *folders]:
+                self.disk.denied = set(folders)
+            case ["remove", place]:
+                folder, _, name = place.partition("/")
+                del self.disk.folders[folder][name]
+            case _:
+                raise AssertionError(words)
+
+    def rest(self, driver: SimDriver) -> None:
+        """Let a driver do everything that needs no time to pass."""
+        for _ in range(1000):
+            if not driver.busy:
+                return
+            driver.step(self.now)
+        raise AssertionError("it does not come to rest")
+
+
+@pytest.mark.parametrize(("name", "lines"), scenes(), ids=[name for name, _ in scenes()])
+def test_transcript(name: str, lines: list[str]) -> None:
+    scene = Scene()
+    expected: list[str] = []
+
+    def compare() -> None:
+        assert scene.heard == expected
+        scene.heard.clear()
+        expected.clear()
+
+    for line in lines:
+        if line.startswith("+ "):
+            compare()
+            place, _, text = line[2:].partition(" ")
+            folder, _, file = place.partition("/")
+            scene.disk.put(folder, file, text.replace("\\t", "\t").replace("\\n", "\n"))
+        elif line.startswith("! "):
+            compare()
+            scene.do(shlex.split(line[2:]))
+        elif line.startswith("? "):
+            compare()
+            folder, _, held = line[2:].partition(":")
+            assert sorted(scene.disk.folders[folder]) == sorted(held.split())
+        else:
+            expected.append(line)
+    compare()  # and nothing else was said
+
+
+def test_the_idle_back_off_is_10_ms_more_by_100_ms_up_to_5_s() -> None:
+    disk = SimDisk("src", "dst")
+    driver = SimDriver(disk, config("src", "dst", "1"), lambda id, attempt: "done")
+    now, sleeps = 0.0, []
+    for _ in range(60):
+        while driver.busy:
+            driver.step(now)
+        sleeps.append(round(driver.wake_at() - now, 3))
+        now = driver.wake_at()
+        driver.step(now)
+    assert sleeps[:4] == [0.01, 0.11, 0.21, 0.31]
+    assert sleeps[-1] == IDLE_MOST == 5.0
+    assert driver.core.snapshot(now).times.wait == pytest.approx(sum(sleeps), abs=0.1)
+
+
+def test_oldest_first_by_time_then_name_and_ready_before_failed() -> None:
+    disk = SimDisk("src", "dst")
+    for name in ("b.failed", "z.ready", "a.ready", "c.ready"):
+        disk.put("src", name, name)
+    disk.folders["src"]["c.ready"].mtime_ns = disk.folders["src"]["a.ready"].mtime_ns
+    driver = SimDriver(disk, config("src", "dst", "1"), lambda id, attempt: "done")
+    for _ in range(200):
+        driver.step(0.0)
+    assert [said for said in driver.said if said.startswith("process")] == [
+        "process z 1",
+        "process a 1",
+        "process c 1",
+        "process b 2",
+    ]
+
+
+def test_an_answer_to_what_was_not_asked_is_our_own_mistake() -> None:
+    driver = Driver(DriverConfig("src", "dst", "1"))
+    with pytest.raises(AssertionError, match="not asked"):
+        driver.handle(Done(List("elsewhere")), 0.0)
+
+
+def test_an_order_that_it_does_not_take_raises() -> None:
+    driver = Driver(DriverConfig("src", "dst", "1"))
+    with pytest.raises(TypeError):
+        driver.handle(Ordered(StopRun()), 0.0)
+    assert driver.handle(Ordered(Leave()), 0.0) == []
+
+
+def test_the_snapshot_tells_what_is_in_hand() -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.ready", "x")
+    driver = SimDriver(disk, config("src", "dst", "7"), lambda id, attempt: "done")
+    while not driver.said or not driver.said[-1].startswith("process"):
+        driver.step(1.0)
+    view = driver.core.snapshot(1.0)
+    assert (view.number, view.phase, view.document, view.attempt) == ("7", "working", "x", 1)
+    for _ in range(100):
+        driver.step(1.0)
+    view = driver.core.snapshot(1.0)
+    assert (view.phase, view.document, view.published, view.failed, view.times.docs) == ("idle", "", 1, 0, 1)
