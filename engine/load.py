@@ -5,6 +5,7 @@ The rules of this file:
 - A record is the JSON object of schema ``roundhouse.run/1``; its keys are a contract with whoever reads run files.
 - What was not measured is null (``planned_us`` without a rate, ``legs_us`` of tasks that no broker here has seen),
   never zero and never left out.
+- Keys that came later than the schema are filled in where an older record lacks them: nothing was left out then.
 - What is read back may come from anywhere: it has every key with the right type or it is refused with the reason.
   Keys that are not known here are ignored, so a newer version's files can be shown.
 """
@@ -21,7 +22,7 @@ from typing import Annotated, Literal, TypedDict, cast
 import zmq
 
 from engine import __version__
-from engine.parts.bulk import BulkSpec
+from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
 from engine.parts.view import BrokerView, ClientView, LedgerView
@@ -62,6 +63,20 @@ class Books(TypedDict):
     balanced: bool
 
 
+class Missed(TypedDict):
+    """A rate that was not held, in tasks a second."""
+
+    asked: Amount
+    reached: Amount
+
+
+class Observer(TypedDict):
+    """What watching cost, as far as the engine felt it."""
+
+    loop_lag_us: Amount  # the most by which a loop of an engine thread was late for its timers
+    refresh_hz: Amount | None  # the slowest that a screen was drawn meanwhile; null without one
+
+
 class RunRecord(TypedDict):
     """One run, as it is printed with ``--json`` and kept in a file."""
 
@@ -77,13 +92,43 @@ class RunRecord(TypedDict):
     rate_per_s: Amount  # tasks that succeeded, a second
     bytes: Count  # of payload received
     in_flight: Count  # the most that could be out at once
+    warmup: Count  # replies to the first tasks, which no latency below tells of
+    rate_asked: Amount | None  # tasks a second of an open loop
+    rate_missed: Missed | None
     service_us: Durations  # from sending to the reply
     planned_us: Durations | None  # from when sending was due
     legs_us: Legs | None
+    observer: Observer | None
     ledger: Books
     verdict: Literal["pass", "fail"]
     started_at: str  # RFC 3339 with offset
     versions: dict[str, str]
+
+
+LATER = {"warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None}
+
+
+class Watch:
+    """What is seen of the engine and of the screen while a run is going; any thread may tell."""
+
+    def __init__(self) -> None:
+        self._lag: float | None = None
+        self._hertz: float | None = None
+
+    def lagged(self, seconds: float) -> None:
+        """The engine's slowest loop is so late now."""
+        self._lag = max(seconds, self._lag or 0.0)
+
+    def drawn(self, hertz: float) -> None:
+        """The screen is drawn so many times a second now."""
+        self._hertz = hertz if self._hertz is None else min(hertz, self._hertz)
+
+    def view(self) -> Observer | None:
+        """The worst of both; None where nobody has looked."""
+        if self._lag is None:
+            return None
+        hertz = None if self._hertz is None else round(self._hertz, 2)
+        return Observer(loop_lag_us=round(self._lag * 1e6, 3), refresh_hz=hertz)
 
 
 @dataclass(frozen=True)
@@ -95,6 +140,7 @@ class RunReport:
     spec: BulkSpec
     started: datetime = field(default_factory=lambda: datetime.now(UTC).astimezone())
     since: float = field(default_factory=time.monotonic)  # samples from before belong to an earlier run
+    watch: Watch = field(default_factory=Watch)
 
     def document(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> RunRecord:
         """The run so far or at its end. ``broker``: its picture where it is at hand, for the legs.
@@ -104,7 +150,7 @@ class RunReport:
         run = client.run
         if run is None:
             raise ValueError("the client has had no run")
-        ours = [leg for leg in client.legs if leg.sent >= self.since]
+        ours = [leg for leg in client.legs if leg.sent >= max(self.since, run.warm_at)]
         legs = join(client_id, ours, broker.legs) if broker else None
         return RunRecord(
             schema=SCHEMA,
@@ -119,14 +165,24 @@ class RunReport:
             rate_per_s=run.ledger.succeeded / run.elapsed if run.elapsed > 0 else 0.0,
             bytes=run.bytes,
             in_flight=self.spec.in_flight,
+            warmup=run.warmup,
+            rate_asked=self.spec.rate,
+            rate_missed=Missed(asked=self.spec.rate, reached=run.reached) if self.spec.rate and run.reached else None,
             service_us=_durations(run.service),
             planned_us=_durations(run.planned) if run.planned else None,
             legs_us=cast(Legs, {name: _durations(summary) for name, summary in legs.items()}) if legs else None,
+            observer=self.watch.view(),
             ledger=_books(run.ledger),
             verdict="pass" if run.passed else "fail",
             started_at=self.started.isoformat(timespec="microseconds"),
             versions=versions(),
         )
+
+    def nothing(self) -> RunRecord:
+        """The record where nothing was sent, for want of anybody to send it to."""
+        bulk = Bulk(self.spec, 0.0)
+        bulk.stop(0.0)
+        return self.document(ClientView(0.0, False, bulk.view(0.0), 0), b"", None)
 
 
 def versions() -> dict[str, str]:
@@ -160,7 +216,7 @@ def from_json(raw: bytes) -> RunRecord:
         raise Misfit(f"not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise Misfit(f"not a run of schema {SCHEMA}")
-    run: RunRecord = fit(content, RunRecord)
+    run: RunRecord = fit({**LATER, **content}, RunRecord)
     try:
         zoned = datetime.fromisoformat(run["started_at"]).tzinfo is not None
         run_id(run)
@@ -181,13 +237,20 @@ def summary(run: RunRecord) -> str:
     if run["sent"] < run["requested"]:
         rows.append(f"stopped   {run['requested']} were asked for")
     rows.append(f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s")
+    if run["rate_missed"] is not None:
+        asked, reached = run["rate_missed"]["asked"], run["rate_missed"]["reached"]
+        rows.append(f"missed    {asked:,.0f} /s were asked for: {reached:,.0f} /s sent, {1 - reached / asked:.1%} less")
     if run["service_us"]["max"] > 0:
-        rows.append(f"latency   {_percentiles(run['service_us'])}")
+        rows.append(f"service   {_percentiles(run['service_us'])}")
     if run["planned_us"] is not None:
         rows.append(f"planned   {_percentiles(run['planned_us'])}")
     if run["legs_us"] is not None:
         legs = cast(dict[str, Durations], run["legs_us"])
         rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
+    if run["warmup"]:
+        rows.append(f"warm-up   the first {run['warmup']:,} replies are in no latency")
+    if run["observer"] is not None:
+        rows.append(f"observer  {_observed(run['observer'])}")
     if run["failed"]:
         rows.append("failed    " + ", ".join(f"{kind} {n}" for kind, n in run["failed"].items()))
     rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]
@@ -212,6 +275,11 @@ def _books(of: LedgerView) -> Books:
 
 def _percentiles(of: Durations) -> str:
     return f"p50 {duration(of['p50'])}  p95 {duration(of['p95'])}  p99 {duration(of['p99'])}"
+
+
+def _observed(of: Observer) -> str:
+    lag = f"loops late by {duration(of['loop_lag_us'])} at most"
+    return lag if of["refresh_hz"] is None else f"{lag}, screen drawn {of['refresh_hz']:.1f} times a second"
 
 
 def duration(us: float) -> str:

@@ -3,7 +3,9 @@
 Closed loop: at most ``in_flight`` tasks are out and a reply makes room for the next. Open loop (``rate``): task *i* is
 due at start + i / rate whatever has come back, and its planned latency counts from that moment, so a stall is charged
 to everything that it delayed (no coordinated omission). With a rate, ``in_flight`` still bounds what is out: what the
-bound holds back is sent late, and its planned latency shows it.
+bound holds back is sent late, and its planned latency shows it. Whether the rate was held is said apart.
+
+The first tasks warm up what they pass through: they are in the books and in the rate, and in no latency.
 
 Tasks are numbers 0..n-1; the client core maps them to ids on its wire.
 """
@@ -19,6 +21,11 @@ from engine.parts.view import LedgerView
 
 Kind = Literal["ping", "data"]
 
+WARMUP = 10  # one task in so many warms up …
+MOST_WARMUP = 1_000  # … and no more than these
+HELD = 0.99  # of the rate that was asked for: then it was held
+LATE = 0.01  # seconds that the last task may be late, however short the run: a timer is no more exact
+
 
 class BulkSpec(NamedTuple):
     """What is asked for. ``tracked`` False: fire and forget (the seed's ``ping``), done when it is sent."""
@@ -30,6 +37,11 @@ class BulkSpec(NamedTuple):
     rate: float | None = None  # tasks a second; None: closed loop
     timeout: float = 5.0  # seconds from sending to the reply
     tracked: bool = True
+
+    @property
+    def warmup(self) -> int:
+        """The first so many tasks warm up; none of less than ten."""
+        return min(self.n // WARMUP, MOST_WARMUP)
 
 
 class BulkView(NamedTuple):
@@ -45,6 +57,9 @@ class BulkView(NamedTuple):
     planned: Summary | None  # only with a rate
     histogram: tuple[tuple[float, float, int], ...]  # (low µs, high µs, count) of service time
     bytes: int  # payload received
+    warmup: int = 0  # replies that no latency tells of
+    warm_at: float = NEVER  # when the first task behind the warm-up was sent
+    reached: float | None = None  # tasks a second that were sent, where a rate was asked for and is not held
 
     @property
     def passed(self) -> bool:
@@ -66,8 +81,12 @@ class Bulk:
         self.ledger = Ledger()
         self.service = Histogram()
         self.planned = Histogram()
+        self.warmed = 0  # replies of the warm-up
+        self.warm_at = NEVER
+        self._warmup = spec.warmup
         self._out: dict[int, float] = {}  # task → when it was sent, oldest first
         self._next = 0
+        self._last = now  # when something was sent last
         self._end(now)
 
     def due(self, now: float) -> int | None:
@@ -78,6 +97,9 @@ class Bulk:
         if self.spec.rate is not None and now < self._planned(i):
             return None
         self._next = i + 1
+        self._last = now
+        if i == self._warmup:
+            self.warm_at = now
         self.ledger.sent += 1
         if self.spec.tracked:
             self._out[i] = now
@@ -94,9 +116,12 @@ class Bulk:
             return False
         self.ledger.succeeded += 1
         self.bytes += size
-        self.service.record(now - sent)
-        if self.spec.rate is not None:
-            self.planned.record(now - self._planned(task))
+        if task < self._warmup:
+            self.warmed += 1
+        else:
+            self.service.record(now - sent)
+            if self.spec.rate is not None:
+                self.planned.record(now - self._planned(task))
         if not self._out:
             self._end(now)
         return True
@@ -149,6 +174,8 @@ class Bulk:
         """The books balance and nothing is out that was not sent."""
         assert self.ledger.view(len(self._out), 0).balanced, "the ledger does not balance"
         assert len(self._out) <= self.spec.in_flight and all(task < self._next for task in self._out)
+        if self.spec.tracked:
+            assert self.ledger.succeeded == self.warmed + self.service.count, "a latency is missing or made up"
 
     def view(self, now: float) -> BulkView:
         """The picture for the screen and the run file."""
@@ -166,7 +193,18 @@ class Bulk:
             planned=self.planned.summary() if self.spec.rate is not None else None,
             histogram=tuple(self.service.buckets()),
             bytes=self.bytes,
+            warmup=self.warmed,
+            warm_at=self.warm_at,
+            reached=self._reached(),
         )
+
+    def _reached(self) -> float | None:
+        """The rate at which tasks were sent, None where none was asked for or it was held."""
+        rate, gaps = self.spec.rate, self._next - 1
+        if rate is None or gaps < 1:
+            return None
+        took, planned = self._last - self.started, gaps / rate
+        return gaps / took if took > planned / HELD and took > planned + LATE else None
 
     def _planned(self, task: int) -> float:
         return self.started + task / self.spec.rate if self.spec.rate else self.started

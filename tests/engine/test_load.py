@@ -7,6 +7,8 @@ from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.load import MAX_RECORD, RunReport, from_json, run_id, summary, to_json, versions
 from engine.parts.bulk import Bulk, BulkSpec
@@ -17,7 +19,8 @@ from tests.helpers.runs import BEGAN, a_run, finished
 FIGURES = ["min", "mean", "p50", "p90", "p95", "p99", "p999", "max"]
 KEYS = [
     "schema", "kind", "system", "transport", "requested", "sent", "succeeded", "failed", "elapsed_s", "rate_per_s",
-    "bytes", "in_flight", "service_us", "planned_us", "legs_us", "ledger", "verdict", "started_at", "versions",
+    "bytes", "in_flight", "warmup", "rate_asked", "rate_missed", "service_us", "planned_us", "legs_us", "observer",
+    "ledger", "verdict", "started_at", "versions",
 ]  # fmt: skip
 
 
@@ -44,6 +47,10 @@ def test_a_good_run() -> None:
         "rate_per_s": 4.0,
         "bytes": 4096,
         "in_flight": 2,
+        "warmup": 0,
+        "rate_asked": None,
+        "rate_missed": None,
+        "observer": None,
         "planned_us": None,
         "legs_us": None,
         "ledger": {
@@ -91,6 +98,68 @@ def test_legs_are_of_this_run_only() -> None:
         {"client": 1000, "backlog": 2000, "worker": 3000, "return": 4000}
     )
     assert report(spec).document(client, b"another", broker)["legs_us"] is None
+
+
+def test_the_warm_up_is_counted_and_said_and_in_no_latency() -> None:
+    spec = BulkSpec("ping", 20, in_flight=1)
+    bulk, now = Bulk(spec, 100.0), 100.0
+    while (task := bulk.due(now)) is not None:
+        now += 1.0 if task < 2 else 0.001
+        bulk.replied(task, now)
+    legs = tuple(ClientLeg(b"\x10", sent, sent + 0.001) for sent in (100.0, 101.0, 102.0))
+    broker = BrokerView(
+        now, (), 0, 0, LedgerView(0, 0, (), 0, 0, 0), (), (), legs=(BrokerLeg(b"c", b"\x10", 102.0, 102.0, 102.0),)
+    )
+    run = report(spec).document(ClientView(now, True, bulk.view(now), 0, legs), b"c", broker)
+    assert (run["warmup"], run["succeeded"]) == (2, 20)
+    assert run["service_us"]["max"] == pytest.approx(1000)
+    assert run["legs_us"] is not None and run["legs_us"]["client"]["max"] == 0.0
+
+
+def test_a_rate_that_was_not_held_is_told_with_both_figures() -> None:
+    spec = BulkSpec("ping", 11, rate=100.0, in_flight=1)
+    bulk, now = Bulk(spec, 100.0), 100.0
+    while (task := bulk.due(now)) is not None:
+        now += 0.02
+        bulk.replied(task, now)
+    run = report(spec).document(ClientView(now, True, bulk.view(now), 0), b"c", None)
+    assert run["rate_asked"] == 100.0
+    assert run["rate_missed"] == {"asked": 100.0, "reached": pytest.approx(50.0)}
+
+
+def test_what_watching_cost() -> None:
+    spec = BulkSpec("ping", 1)
+    watched = report(spec)
+    for lag in (0.001, 0.25, 0.002):
+        watched.watch.lagged(lag)
+    assert watched.document(finished(spec), b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": None}
+    for hertz in (4.0, 3.1234, 3.9):
+        watched.watch.drawn(hertz)
+    assert watched.document(finished(spec), b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": 3.12}
+    line = "observer  loops late by 250.00 ms at most, screen drawn 3.1 times a second"
+    assert line in summary(watched.document(finished(spec), b"c", None))
+    without = report(spec)
+    without.watch.lagged(0.0)
+    assert "observer  loops late by 0 µs at most\n" in summary(without.document(finished(spec), b"c", None))
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=50))
+def test_no_percentile_is_above_the_maximum(latencies: list[float]) -> None:
+    spec = BulkSpec("ping", len(latencies), in_flight=len(latencies))
+    bulk = Bulk(spec, 100.0)
+    while bulk.due(100.0) is not None:
+        pass
+    for task, latency in sorted(enumerate(latencies), key=lambda item: item[1]):
+        bulk.replied(task, 100.0 + latency)
+    of = report(spec).document(ClientView(200.0, True, bulk.view(200.0), 0), b"c", None)["service_us"]
+    figures = [of[key] for key in ("min", "p50", "p90", "p95", "p99", "p999", "max")]
+    assert figures == sorted(figures)
+
+
+def test_a_record_from_before_some_keys_is_filled_in() -> None:
+    run = a_run(3)
+    older = {key: value for key, value in run.items() if key not in ("warmup", "rate_asked", "rate_missed", "observer")}
+    assert from_json(json.dumps(older).encode()) == run
 
 
 def test_written_and_read_back() -> None:
@@ -144,7 +213,7 @@ def test_the_summary_of_a_good_run() -> None:
         "ping                 4           4\n"
         "\n"
         "rate      1,000 /s, 0.004 s\n"
-        "latency   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms\n"
+        "service   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms\n"
         "ledger    4 sent = 4 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped\n"
         "verdict   PASS\n"
     )
@@ -155,12 +224,19 @@ def test_the_summary_of_everything_else() -> None:
     of = run["service_us"]
     run["planned_us"] = {**of, "p50": 12.3, "p95": 12_345.0, "p99": 1_234_567.0}
     run["legs_us"] = {"client": of, "backlog": of, "worker": of, "return": of}
+    run["rate_missed"] = {"asked": 20_000.0, "reached": 9000.0}
+    run["warmup"] = 1_000
+    run["observer"] = {"loop_lag_us": 1500.0, "refresh_hz": 3.96}
     run["failed"] = {"timeout": 2, "wrong data": 1}
     run["ledger"]["balanced"] = False
     run["verdict"] = "fail"
-    assert summary(run).splitlines()[5:] == [
+    assert summary(run).splitlines()[4:] == [
+        "missed    20,000 /s were asked for: 9,000 /s sent, 55.0% less",
+        "service   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms",
         "planned   p50 12 µs  p95 12.35 ms  p99 1.23 s",
         "legs p50  client 1.00 ms  backlog 1.00 ms  worker 1.00 ms  return 1.00 ms",
+        "warm-up   the first 1,000 replies are in no latency",
+        "observer  loops late by 1.50 ms at most, screen drawn 4.0 times a second",
         "failed    timeout 2, wrong data 1",
         "ledger    1 sent ≠ 1 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped",
         "verdict   FAIL",
@@ -173,7 +249,7 @@ def test_no_latency_where_no_reply_was_expected() -> None:
     bulk.due(100.0)
     run = report(spec).document(ClientView(100.0, True, bulk.view(100.0), 0), b"c", None)
     assert run["verdict"] == "pass"
-    assert "latency" not in summary(run)
+    assert "service" not in summary(run)
 
 
 def test_a_run_that_was_stopped_says_how_many_were_asked_for() -> None:

@@ -78,6 +78,33 @@ def test_one_failure_spoils_the_verdict_and_not_the_books() -> None:
     assert bulk.service.count == 1  # what failed has no service time
 
 
+# ---- warm-up --------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_tasks_are_in_the_books_and_in_no_latency() -> None:
+    bulk = Bulk(spec(20, in_flight=20, rate=1e6), 0.0)
+    send(bulk, 1.0)
+    assert bulk.replied(1, 9.0) and bulk.failed(0, "wrong data", 9.0)
+    assert bulk.view(9.0).warmup == 1 and bulk.service.count == bulk.planned.count == 0
+    for task in range(2, 20):
+        assert bulk.replied(task, 2.0)
+    view = bulk.view(9.0)
+    assert (view.warmup, view.ledger.succeeded, view.warm_at) == (1, 19, 1.0)
+    assert bulk.service.count == 18 and view.service.max == pytest.approx(1e6)
+    assert view.planned is not None and view.planned.max == pytest.approx(2e6, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n", "warmup"), [(0, 0), (1, 0), (9, 0), (10, 1), (100, 10), (10_000, 1000), (10**8, 1000)])
+def test_a_tenth_warms_up_and_a_thousand_at_most(n: int, warmup: int) -> None:
+    assert spec(n).warmup == warmup
+
+
+def test_before_the_warm_up_is_over_nothing_is_warm() -> None:
+    bulk = Bulk(spec(20, in_flight=2), 0.0)
+    assert send(bulk, 1.0) == [0, 1] and bulk.view(1.0).warm_at == NEVER
+    assert bulk.replied(0, 3.0) and send(bulk, 3.0) == [2] and bulk.view(3.0).warm_at == 3.0
+
+
 # ---- open loop ------------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +131,32 @@ def test_a_stall_is_charged_to_everything_that_it_delayed() -> None:
     assert view.passed and view.planned is not None
     assert view.service.min == 0.0 and view.service.max == pytest.approx(3e6)
     assert view.planned.mean == pytest.approx((3 + 2 + 1 + 0) / 4 * 1e6)
+
+
+def test_a_rate_that_is_held_is_not_missed() -> None:
+    bulk = Bulk(spec(101, rate=10.0, in_flight=200), 0.0)
+    assert bulk.view(0.0).reached is None
+    for tenth in range(100):
+        send(bulk, tenth / 10 + 0.05)  # always late, and always caught up
+    send(bulk, 10.1)
+    assert bulk.view(10.1).sent == 101 and bulk.view(10.1).reached is None
+
+
+def test_a_rate_that_is_not_held_is_missed_by_what_was_sent() -> None:
+    bulk = Bulk(spec(101, rate=10.0, in_flight=200), 0.0)
+    send(bulk, 5.0)
+    assert bulk.view(5.0).reached is None
+    send(bulk, 12.5)
+    assert bulk.view(99.0).reached == pytest.approx(8.0)
+
+
+def test_a_timer_that_is_no_more_exact_does_not_miss_a_short_run() -> None:
+    bulk = Bulk(spec(11, rate=1000.0, in_flight=20), 0.0)
+    send(bulk, 0.019)
+    assert bulk.view(1.0).sent == 11 and bulk.view(1.0).reached is None
+    slow = Bulk(spec(11, in_flight=20), 0.0)
+    send(slow, 7.0)
+    assert slow.view(7.0).reached is None
 
 
 def test_a_client_without_a_link_is_woken_for_timeouts_and_not_for_what_it_can_not_send() -> None:
