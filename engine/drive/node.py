@@ -83,6 +83,7 @@ class Node:
         self.name = name
         self.dead: str | None = None
         self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole, from any thread
+        self.failed = 0  # cores that left because of an error
         self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
         self._context, self._feed, self._save = context, feed, save
         self._chairs: dict[str, Chair] = {}
@@ -127,6 +128,10 @@ class Node:
     def ask(self, name: str) -> Future[Any]:
         """A fresh picture of one core; KeyError in the future if it is gone."""
         return self._call(lambda: self._chairs[name].core.snapshot(time.monotonic()))
+
+    def ask_all(self) -> Future[dict[str, Any]]:
+        """Fresh pictures of all cores, by name."""
+        return self._call(lambda: {name: chair.core.snapshot(time.monotonic()) for name, chair in self._chairs.items()})
 
     def remove(self, name: str) -> Future[None]:
         """Close a seat without ceremony, as if its process had died."""
@@ -251,20 +256,24 @@ class Node:
     def _perform(self, chair: Chair, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
+        name, port = "", None  # of the send before: nearly all of a batch go out by one socket
         for command in commands:
-            if type(command) is Send:
-                port = chair.ports.get(command.socket)
-                if port is None:
-                    continue  # the core left with this command still in hand
-                self._touched[port] = None
-                if port.outbox:
-                    port.outbox.append(command.frames)
-                    continue
-                error = send(port.socket, command.frames)
-                if error:
-                    self._refused(port, command.frames, error, refused)
-            else:
+            if type(command) is not Send:
                 self._rarely(chair, command)
+                name = ""  # a Reopen may have replaced the socket
+                continue
+            if command.socket != name:
+                name, port = command.socket, chair.ports.get(command.socket)
+                if port is not None:
+                    self._touched[port] = None
+            if port is None:
+                continue  # the core left with this command still in hand
+            if port.outbox:
+                port.outbox.append(command.frames)
+                continue
+            error = send(port.socket, command.frames)
+            if error:
+                self._refused(port, command.frames, error, refused)
         return refused
 
     def _refused(self, port: Port, frames: Frames, error: int, refused: list[Event]) -> None:
@@ -289,6 +298,7 @@ class Node:
                 self._shut(port)
                 self._plug(chair, spec)
             case Exit(reason, failed):
+                self.failed += failed
                 self._leave(chair.name, GOODBYE)
                 self._feed.fact(
                     Note("bad" if failed else "info", f"{chair.name} left: {reason}"), self.name, time.time()

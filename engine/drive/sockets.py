@@ -116,10 +116,9 @@ def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:
 def send(socket: ZSocket, frames: Frames) -> int:
     """Send one message, never waiting. 0, or the reason in errno: EAGAIN (queue full), EHOSTUNREACH (no such peer)."""
     try:
-        last = len(frames) - 1
-        for i in range(last):
-            _send(socket, frames[i], _MORE_NOBLOCK, True, False)
-        _send(socket, frames[last], _NOBLOCK, True, False)
+        for frame in frames[:-1]:
+            _send(socket, frame, _MORE_NOBLOCK, True, False)
+        _send(socket, frames[-1], _NOBLOCK, True, False)
     except zmq.ZMQError as error:
         if error.errno in (_EAGAIN, _UNREACHABLE):
             return error.errno
