@@ -317,8 +317,9 @@ def _probe(src: str, dst: str, name: str) -> None:
     first, second, third = f"{src}/{name}", f"{src}/{name}2.lock", f"{dst}/{name}"
     try:
         for path in (first, second):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(path)
+            os.close(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            )  # empty: a full disk has room for it
         try:
             _rename(first, second, contended=True)
         except FileExistsError:

@@ -304,13 +304,13 @@ class Pipeline:
 
     def _await_end(self, timeout: float) -> bool:
         limit = time.monotonic() + timeout
-        while self.watched() or self._processes.living():
-            for _ in self._processes.ends():
-                pass  # reaped
+        while True:
+            ours = list(self._processes.ends())  # being asked for reaps them
+            if not ours and not self.watched() and not self._processes.living():
+                return True
             if time.monotonic() > limit:
                 return False
             time.sleep(TICK)
-        return True
 
     def _touch(self, name: str) -> None:
         open(f"{self.root}/{name}", "ab").close()

@@ -307,6 +307,7 @@ class Driver:
         began = self._now
         input = f"{held.src}/{names.working(held.id, held.number)}"
         output = f"{held.dst}/{names.writing(held.id, held.number)}"
+        pause = TROUBLE_FIRST
         while True:
             yield Process(held.id, held.attempt, input, output)
             outcome, text = self._outcome
@@ -323,7 +324,8 @@ class Driver:
                 self._note("bad", f"paused, {text}", held.id)
             self._blocked = text
             if not self._orders:
-                yield _Wait(TROUBLE_MOST, "blocked")
+                yield _Wait(pause, "blocked")
+                pause = min(pause * 2, TROUBLE_MOST)
             if self._orders:
                 outcome = "cancelled"
                 break
