@@ -122,7 +122,9 @@ def _say(line: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Obey standard input until it ends."""
+    """Obey standard input until it ends. Arguments: the processors to run on, where those are known."""
+    if len(sys.argv) > 1:
+        os.sched_setaffinity(0, map(int, sys.argv[1:]))  # the thread that starts guards may keep to one
     woken, wake = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wake, False)

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from engine.drive.cpus import ALL
 from engine.drive.guard import FAULT
 from engine.protocols.conversation.messages import Process
 
@@ -93,7 +94,7 @@ class Jobs:
 
     def _launch(self) -> None:
         guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(GUARD)],
+            [sys.executable, "-I", "-S", str(GUARD), *map(str, sorted(ALL))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

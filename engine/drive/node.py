@@ -52,6 +52,7 @@ from engine.core import (
 )
 from engine.core import Socket as Spec
 from engine.drive.chair import Chair, Port
+from engine.drive.cpus import share_one
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
@@ -79,13 +80,17 @@ class Node:
         context: zmq.Context[ZSocket],
         feed: Feed,
         save: Callable[[str, bytes], None] = lambda name, content: None,
+        *,
+        share: bool = False,
     ) -> None:
+        """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``)."""
         self.name = name
         self.dead: str | None = None
         self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole, from any thread
         self.failed = 0  # cores that left because of an error
         self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
         self._context, self._feed, self._save = context, feed, save
+        self._share = share
         self._chairs: dict[str, Chair] = {}
         self._touched: dict[Port, None] = {}
         self._agenda: list[tuple[float, int, Chair]] = []
@@ -178,6 +183,8 @@ class Node:
 
     def _main(self) -> None:
         try:
+            if self._share:
+                share_one()
             self._selector.register(self._bell_in, selectors.EVENT_READ, None)
             self._loop()
         except Exception as error:

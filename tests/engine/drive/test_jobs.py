@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
@@ -14,6 +15,7 @@ from queue import Queue
 import pytest
 
 from engine.drive import jobs as module
+from engine.drive.cpus import ALL, share_one
 from engine.drive.jobs import Jobs
 from engine.protocols.conversation.messages import Process
 
@@ -183,3 +185,25 @@ def test_nothing_outlives_a_worker_that_is_killed(bench: Bench) -> None:
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE) as worker, open(fifo, "rb") as alive:
         worker.send_signal(signal.SIGKILL)
         assert alive.read() == b""
+
+
+@pytest.mark.skipif(len(ALL) < 2, reason="one processor, or a system that does not tell")
+def test_a_body_has_all_processors_though_its_node_keeps_to_one(tmp_path: Path) -> None:
+    script = tmp_path / "cpus"
+    script.write_text(f"#!{sys.executable}\nimport os\nprint(sorted(os.sched_getaffinity(0)))\n")
+    script.chmod(0o755)
+    ended: Queue[bool] = Queue()
+    jobs = Jobs(lambda key, ok, result: ended.put(ok))
+
+    def node() -> None:
+        share_one()
+        jobs.start(1, Process(str(script), "1", str(tmp_path), str(tmp_path), "cpus_1"))
+
+    thread = threading.Thread(target=node)
+    thread.start()
+    thread.join()
+    try:
+        assert ended.get(timeout=10)
+    finally:
+        jobs.close()
+    assert (tmp_path / "cpus_1.log").read_text() == f"{sorted(ALL)}\n"
