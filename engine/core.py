@@ -222,6 +222,7 @@ class System:
 
     Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
     ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
+    ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
     """
 
     name: str
@@ -233,3 +234,4 @@ class System:
     worker: Callable[..., Seat]
     client: Callable[..., Seat]
     wall: bool = False
+    fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()

@@ -59,10 +59,21 @@ class About(NamedTuple):
 class Journal:
     """Writes one. Its methods are called by the lab and, as a tap, by the nodes' threads."""
 
-    def __init__(self, path: Path, system: System, options: Any, say: Say, limit: int = LIMIT) -> None:
-        """Create the file; raises OSError where that is not possible, FileExistsError where there is one."""
+    def __init__(
+        self,
+        path: Path,
+        system: System,
+        options: Any,
+        say: Say,
+        limit: int = LIMIT,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        """Create the file; raises OSError where that is not possible, FileExistsError where there is one.
+
+        ``clock``: the one that the cores are told, in seconds; monotonic time where none is named.
+        """
         self.path = path
-        self._say, self._limit = say, limit
+        self._say, self._limit, self._clock = say, limit, clock or time.monotonic
         self._tape = tape_of(system)
         self._file = path.open("xb")
         self._size = self._file.write(MAGIC)
@@ -71,7 +82,7 @@ class Journal:
         self._digests: dict[int, list[int]] = {}  # seat → [events, crc]
         self._serial = 0
         self._ended = threading.Event()
-        about = About(system.name, asdict(options), time.time(), time.monotonic(), __version__)
+        about = About(system.name, asdict(options), time.time(), self._clock(), __version__)
         self._queue.append([HEAD, list(about)])
         self._writer = threading.Thread(target=self._write, name="roundhouse-journal", daemon=True)
         self._writer.start()
@@ -81,14 +92,14 @@ class Journal:
         self._serial += 1
         self._numbers[(node, name)] = self._serial
         self._digests[self._serial] = [0, 0]
-        self._queue.append([SEAT, time.monotonic(), self._serial, node, name, role, args, world])
+        self._queue.append([SEAT, self._clock(), self._serial, node, name, role, args, world])
 
     def left(self, node: str, name: str) -> None:
         """A core is gone."""
         number = self._numbers.pop((node, name), None)
         if number is not None:
-            self._queue.append([DIGEST, time.monotonic(), number, self._digests.pop(number)[1]])
-            self._queue.append([LEFT, time.monotonic(), number])
+            self._queue.append([DIGEST, self._clock(), number, self._digests.pop(number)[1]])
+            self._queue.append([LEFT, self._clock(), number])
 
     def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
         """What one core was given and what it answered; a node's tap."""
@@ -110,7 +121,7 @@ class Journal:
     def close(self) -> None:
         """Write what is queued and close the file."""
         for number, (_, digest) in list(self._digests.items()):
-            self._queue.append([DIGEST, time.monotonic(), number, digest])
+            self._queue.append([DIGEST, self._clock(), number, digest])
         self._ended.set()
         self._writer.join()
 

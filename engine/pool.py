@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
+from typing import Protocol
 
 from engine.core import Leave, Seat
-from engine.drive.node import Node
 
 BULK = 10  # workers in all after ``bulk``
 LIMIT = 20_000  # workers in one process
@@ -20,10 +20,18 @@ class Refused(ValueError):
     """An order or a setting that can not be followed; the text says what and what to do instead."""
 
 
+class Seats(Protocol):
+    """Where workers sit: a ``engine.drive.node.Node``, or a stage."""
+
+    def names(self) -> list[str]: ...
+    def seat(self, name: str, seat: Seat) -> Future[None]: ...
+    def order(self, name: str, order: object) -> None: ...
+
+
 class Pool:
     """Workers on one node. ``make`` builds the seat of one more, by its name."""
 
-    def __init__(self, node: Node, make: Callable[[str], Seat]) -> None:
+    def __init__(self, node: Seats, make: Callable[[str], Seat]) -> None:
         self.node = node
         self._make = make
         self._ids: dict[str, bytes] = {}  # seat name → routing id, oldest first

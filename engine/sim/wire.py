@@ -42,6 +42,7 @@ class Link:
     delay: tuple[float, float] = (0.0005, 0.005)
     loss: float = 0.0
     duplicate: float = 0.0
+    corrupt: float = 0.0  # one bit of a message is flipped, or one of its frames cut short
 
 
 class Host:
@@ -273,6 +274,8 @@ class Wires:
         link, random = self._link(end), self._random
         if link.loss and random.random() < link.loss:
             return
+        if link.corrupt and random.random() < link.corrupt:
+            frames = self._garbled(frames)
         self._push(end.peer, frames)
         if link.duplicate and random.random() < link.duplicate:
             self._push(end.peer, list(frames))
@@ -283,15 +286,33 @@ class Wires:
             del end.port.ends[peer]
             self._close(end)
             return
-        loss = self._link(end).loss
-        if loss and self._random.random() < loss:
+        link = self._link(end)
+        if link.loss and self._random.random() < link.loss:
             for side in (end, end.peer):
                 self._break(side)
             return
+        if link.corrupt and self._random.random() < link.corrupt:
+            data = self._flipped(data)
         while data:
             size = self._random.choice((len(data), self._random.randint(1, len(data))))
             self._push(end.peer, [data[:size]])
             data = data[size:]
+
+    def _garbled(self, frames: Frames) -> Frames:
+        """A copy in which one frame is not what was sent; a message of empty frames stays as it is."""
+        full = [place for place, frame in enumerate(frames) if frame]
+        if not full:
+            return frames
+        place = self._random.choice(full)
+        frame = frames[place]
+        cut = self._random.random() < 0.5
+        wrong = frame[: self._random.randrange(len(frame))] if cut else self._flipped(frame)
+        return [*frames[:place], wrong, *frames[place + 1 :]]
+
+    def _flipped(self, data: bytes) -> bytes:
+        wrong = bytearray(data)
+        wrong[self._random.randrange(len(wrong))] ^= 1 << self._random.randrange(8)
+        return bytes(wrong)
 
     def _link(self, end: End) -> Link:
         if not self.links:

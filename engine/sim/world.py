@@ -42,6 +42,7 @@ from engine.core import (
 )
 from engine.sim.agenda import Agenda
 from engine.sim.wire import Host, Link, Port, Wires
+from engine.tape import kept
 
 NOTES = 10_000  # newest notes that are kept
 PAUSE = 2.0  # seconds of not being run that a core is told of, as in the driver
@@ -68,7 +69,7 @@ Bodies = Callable[[str, Start], Outcome]
 """Given the seat's name and its command, how the body ends. It is asked once, when the body starts."""
 
 Watcher = Callable[[float, str, Event, list[Command]], None]
-"""Told of every event that a core took: virtual time, seat, event, the commands that it gave."""
+"""Told of every event that a core took: virtual time, seat, event as it was given, the commands that came of it."""
 
 
 def quick(_name: str, _start: Start) -> Outcome:
@@ -109,6 +110,7 @@ class World:
         self.invariants: list[Callable[[World], None]] = []
         self.watchers: list[Watcher] = []
         self.checks = checks
+        self.acting = ""  # the seat that an event is given to, or was last
         self._bodies = bodies
         self._agenda = Agenda()
         self._wires = Wires(self._agenda, Random(seed), self._deliver, queue, outbox)
@@ -140,6 +142,10 @@ class World:
         """The core of a living seat; KeyError for another."""
         return self._nodes[name].core
 
+    def clock(self, name: str) -> float:
+        """What the clock of a living seat shows now; KeyError for another."""
+        return self._nodes[name].clock(self.now)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The living seats, in the order in which they were added."""
@@ -161,9 +167,13 @@ class World:
         """Enter a call into the agenda."""
         self._agenda.after(seconds, act, *args)
 
+    def step(self, until: float) -> bool:
+        """Let one thing happen, if it does by ``until``; False, with the clock there, where nothing does."""
+        return self._agenda.step(until)
+
     def run(self, until: float) -> None:
         """Let everything happen up to and at ``until`` (virtual seconds)."""
-        while self._agenda.step(until):
+        while self.step(until):
             pass
 
     def run_for(self, seconds: float) -> None:
@@ -245,9 +255,11 @@ class World:
         events = [event]
         while events and node.alive:
             event = events.pop(0)
+            self.acting = node.name
+            shown = kept(event) if self.watchers else event
             commands = node.core.handle(event, node.clock(self.now))
             for watcher in self.watchers:
-                watcher(self.now, node.name, event, commands)
+                watcher(self.now, node.name, shown, commands)
             events = self._perform(node, commands) + events
             if self.checks:
                 node.core.check()

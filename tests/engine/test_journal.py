@@ -111,6 +111,18 @@ def test_a_full_journal_says_so_and_stands(tmp_path: Path) -> None:
     assert [entry[0] for entry in read(path, SYSTEMS).records] == [SEAT, DIGEST]
 
 
+def test_a_clock_of_the_cores_own_is_the_journals(tmp_path: Path) -> None:
+    clock = iter([5.0, 6.0, 7.0, 7.0])
+    path = tmp_path / "a.journal"
+    journal = Journal(path, SYSTEM, SYSTEM.options(), lambda note: None, clock=lambda: next(clock))
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal.left("pool", "worker-1")
+    journal.close()
+    reading = read(path, SYSTEMS)
+    assert reading.about.monotonic == 5.0
+    assert [record[1] for record in reading.records] == [6.0, 7.0, 7.0]
+
+
 def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.journal"
     path.write_text("mine")

@@ -101,4 +101,5 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     wall=True,
+    fallback=lambda options: ends.listed(options.fallback),
 )

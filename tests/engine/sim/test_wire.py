@@ -98,6 +98,39 @@ def test_loss_loses_some_and_duplicates_double_some_in_order() -> None:
     assert 330 < len(kept) < 450 and kept == sorted(kept) and set(kept) == set(range(300))
 
 
+def test_a_corrupt_link_changes_one_frame_of_some_messages_and_never_what_the_sender_holds() -> None:
+    world, broker, _ = pair(seed=3)
+    sent = [[b"front", b"", b"%03d" % i] for i in range(300)]
+    world.link(Link(corrupt=0.3), "a", "b")
+    say(world, "a", *sent)
+    world.run_for(5.0)
+    got = [frames[1:] for frames in broker.got]
+    wrong = [(was, now) for was, now in zip(sent, got, strict=True) if was != now]
+    assert 60 < len(wrong) < 120
+    for was, now in wrong:
+        assert sum(a != b for a, b in zip(was, now, strict=True)) == 1
+    assert {len(now[2]) for _, now in wrong} == {0, 1, 2, 3}, "some are cut short"
+    assert sent == [[b"front", b"", b"%03d" % i] for i in range(300)]
+
+
+def test_a_message_of_empty_frames_can_not_be_corrupted() -> None:
+    world, broker, _ = pair()
+    world.link(Link(corrupt=1.0))
+    say(world, "a", [b"", b""])
+    world.run_for(1.0)
+    assert broker.got == [[b"A", b"", b""]]
+
+
+def test_a_corrupt_stream_has_a_wrong_bit_and_goes_on() -> None:
+    world, bound, _, at_bound, at_peer = stream()
+    world.link(Link(corrupt=1.0))
+    say(world, "a", [at_peer, b"eight by"], [at_peer, b"eight by"])
+    world.run_for(1.0)
+    got = b"".join(chunk for _, chunk in bound.got)
+    pairs = list(zip(got, b"eight byeight by", strict=True))
+    assert sum((a ^ b).bit_count() for a, b in pairs) == 2 and bound.got[0][0] == at_bound
+
+
 def test_a_link_of_two_seats_leaves_the_others_alone() -> None:
     world, broker, _ = pair()
     other = Probe()

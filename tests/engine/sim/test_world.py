@@ -140,6 +140,34 @@ def test_a_skewed_clock_jumps_and_runs_at_its_own_rate() -> None:
         world.skew("w0", jump=-1.0)
 
 
+def test_a_step_is_one_entry_and_says_whether_there_was_one() -> None:
+    world, _, beats = small(0)
+    while beats[0].sent == 0:
+        assert world.step(5.0)
+    assert world.now == 1.0 and world.acting == "w0" and beats[1].sent == 0
+    world.skew("w0", jump=7.0)
+    assert (world.clock("w0"), world.clock("w1")) == (8.0, 1.0)
+    world.run(1.5)
+    assert not world.step(1.5) and world.now == 1.5
+
+
+def test_a_watcher_sees_an_event_as_it_was_given_though_its_core_took_it_apart() -> None:
+    class Greedy(Probe):
+        def handle(self, event: Event, now: float) -> list[Command]:
+            if isinstance(event, Received):
+                event.messages[0].clear()
+            return []
+
+    world = World()
+    seen: list[Event] = []
+    world.watchers.append(lambda _at, name, event, _commands: seen.append(event) if name == "b" else None)
+    world.add("b", router(Greedy(), HERE))
+    world.add("a", dealer(Probe(), HERE, b"A"))
+    world.order("a", [b"", b"hello"])
+    world.run(1.0)
+    assert seen == [Started(), Received([[b"A", b"", b"hello"]])]
+
+
 # ---- processes ------------------------------------------------------------------------------------------------------
 
 
