@@ -75,7 +75,7 @@ class Sight:
             time.time(),
             self._root,
             state,
-            tuple(QueueRow(name, sight.folder, surveys[name].counts) for name, sight in self._queues.items()),
+            tuple(QueueRow(n, q.folder, surveys[n].counts, surveys[n].trouble) for n, q in self._queues.items()),
             tuple(self._stage(i, surveys, rows, views.get(stage.name)) for i, stage in enumerate(self._stages)),
             rows,
             tuple(self._logs.documents),
@@ -132,7 +132,7 @@ class Sight:
 
     def numbers(self) -> list[str]:
         """The numbers of all worker folders, ascending."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return sorted((n for n in map(worker_number, os.listdir(self._root)) if n is not None), key=int)
         return []
 

@@ -46,8 +46,10 @@ class QueueSight:
                 return self._seen
             with os.scandir(self.folder) as found:
                 self._seen = survey(entry.name for entry in found)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._seen, changed = Survey(Counts(), (), ()), -1
+        except OSError as error:
+            self._seen, changed = self._seen._replace(trouble=error.strerror or str(error)), -1
         self._settled = changed if began - changed > STILL_NS else -1
         spent = time.monotonic() - now
         self._not_before = now + spent + (spent / SHARE if spent > 0.005 else 0.0)

@@ -116,7 +116,7 @@ def test_eight_drivers_race_for_twenty_thousand(drivers: Drivers) -> None:
 def race(drivers: Drivers, count: int) -> None:
     ids = fill(drivers.src, count)
     (drivers.src / names.DONE).touch()
-    started = [drivers.start(number, "tests.loopback.diskqueue_work:note") for number in range(1, 9)]
+    started = [drivers.start(number, "tests.helpers.diskqueue_work:note") for number in range(1, 9)]
     for process in started:
         assert drivers.end(process) == (0, "")
     assert visible(drivers.src) == [names.DONE]
@@ -132,7 +132,7 @@ def test_kill_9_in_every_phase_loses_nothing(drivers: Drivers, phase: str) -> No
     """The driver is killed while it works, with half an output, and stopped short of deleting its input."""
     fill(drivers.src, 1)
     (drivers.src / names.DONE).touch()
-    victim = drivers.start(1, f"tests.loopback.diskqueue_work:{phase}")
+    victim = drivers.start(1, f"tests.helpers.diskqueue_work:{phase}")
     until(lambda: (drivers.src.parent / "reached").exists())
     victim.kill()
     assert drivers.end(victim)[0] == -signal.SIGKILL

@@ -116,6 +116,7 @@ class Survey(NamedTuple):
     counts: Counts
     held: tuple[Holder, ...]
     locks: tuple[str, ...]  # numbers that drivers of ours take under, dead ones among them
+    trouble: str = ""  # why the queue cannot be read, then all else is of the last time that it could
 
 
 def survey(found: Iterable[str]) -> Survey:
@@ -180,6 +181,7 @@ class QueueRow(NamedTuple):
     name: str
     folder: str
     counts: Counts
+    trouble: str = ""  # why it cannot be read; the counts are old then
 
 
 class StageRow(NamedTuple):

@@ -346,7 +346,8 @@ class Watchdog:
                     self._leaving.add(number)
                     out.append(Quit(number))
             if now >= stage.not_before:
-                for _ in range(wanted - len(staying)):
+                # Those that are still leaving count, or impatient orders would fill the machine with drivers.
+                for _ in range(wanted - len(stage.drivers)):
                     number = str(self._next)
                     self._next += 1
                     self._of[number] = name

@@ -1,4 +1,4 @@
-"""What drivers of the loopback tests do with a document; each knows its folder by the paths that it gets."""
+"""What drivers in tests do with a document; each knows its folder by the paths that it gets."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def published(source: str, target: str) -> None:
     """Wait to be killed, with the output complete but not published."""
     shutil.copyfile(source, target)
     _reach(source)
+
+
+def tell(source: str, target: str) -> None:
+    """Copy, and meanwhile tell this driver to leave."""
+    shutil.copyfile(source, target)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _reach(source: str) -> None:

@@ -1,0 +1,127 @@
+"""What is done with a document, and what its failure is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from engine.drive.documents import Cancelled, parse_work, process
+from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.operations import Process, Processed
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Process:
+    (tmp_path / "in").write_text("text of doc\n", encoding="utf-8")
+    return Process("doc", 1, str(tmp_path / "in"), str(tmp_path / "out"))
+
+
+def done(work: str, task: Process) -> str:
+    assert process(parse_work(work), task) == Processed("done")
+    return Path(task.output).read_text(encoding="utf-8")
+
+
+def test_copy_upper_and_sleep(task: Process) -> None:
+    assert done("copy", task) == "text of doc\n"
+    assert done("upper", task) == "TEXT OF DOC\n"
+    assert done("sleep 0.001", task) == "text of doc\n"
+
+
+def test_fail_and_fail_marked(task: Process) -> None:
+    assert process(parse_work("fail"), task) == Processed("failed", "told to fail")
+    marked = parse_work("fail marked")
+    assert process(marked, task) == Processed("done")
+    Path(task.input).write_text("fail once\n", encoding="utf-8")
+    assert process(marked, task) == Processed("failed", "the document says 'fail once'")
+    assert process(marked, task._replace(attempt=2)) == Processed("done")
+    Path(task.input).write_text("fail twice\n", encoding="utf-8")
+    assert process(marked, task._replace(attempt=2)).outcome == "failed"
+
+
+def test_a_command_gets_both_paths_as_words_of_their_own(task: Process) -> None:
+    assert done("cp {input} {output}", task) == "text of doc\n"
+    assert done('sh -c \'tr a-z A-Z < "$1" > "$2"\' sh {input} {output}', task) == "TEXT OF DOC\n"
+
+
+def test_a_commands_failure_tells_its_status_and_its_last_words(
+    task: Process, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failed = process(parse_work("sh -c 'echo no good >&2; exit 3' sh {input} {output}"), task)
+    assert failed == Processed("failed", "exit status 3: no good")
+    assert capfd.readouterr().err == "no good\n"
+    killed = process(parse_work("sh -c 'kill -9 $$' sh {input} {output}"), task)
+    assert killed == Processed("failed", "killed by signal 9")
+
+
+def test_a_command_that_writes_nothing_has_failed(task: Process) -> None:
+    assert process(parse_work("true {input} {output}"), task) == Processed("failed", "wrote no output")
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        ("", "neither copy"),
+        ("sleep x", "neither copy"),
+        ("cp {input}", "neither copy"),
+        ("nobody-has-this {input} {output}", "no command 'nobody-has-this'"),
+        ("sh -c 'cat < {input} > {output}'", "must be a word of its own"),
+        ("sh -c cat<{input}>{output}", "must be a word of its own"),
+        ("cp '{input} {output}", "No closing quotation"),
+        ("nobody_has_this:f", "ModuleNotFoundError"),
+        ("os:nobody", "AttributeError"),
+        ("os:sep", "is not callable"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(work: str, message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        parse_work(work)
+
+
+def test_a_python_function(task: Process) -> None:
+    assert done("shutil:copyfile", task) == "text of doc\n"
+
+
+def test_what_a_function_raises_is_a_failure(task: Process, capfd: pytest.CaptureFixture[str]) -> None:
+    failed = process(parse_work("json:loads"), task)
+    assert failed.outcome == "failed"
+    assert failed.text.startswith("TypeError: ")
+    assert "Traceback" in capfd.readouterr().err
+    assert process(lambda task: exit(3), task) == Processed("failed", "it exited: 3")
+
+
+def test_an_unreadable_input_is_a_failure(task: Process) -> None:
+    os.unlink(task.input)
+    assert process(parse_work("copy"), task).outcome == "failed"
+
+
+def test_a_full_disk_blocks(task: Process, tmp_path: Path) -> None:
+    def work(task: Process) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", task.output)
+
+    assert process(work, task) == Processed("blocked", f"No space left on device: {task.output}")
+
+
+def test_a_lost_folder_blocks(task: Process) -> None:
+    gone = task._replace(output="/nobody/has/this/out")
+    assert process(parse_work("copy"), gone).outcome == "blocked"
+
+
+def test_a_signal_ends_a_command_and_its_children(task: Process) -> None:
+    def cancel(number: int, frame: object) -> None:
+        raise Cancelled
+
+    former = signal.signal(signal.SIGALRM, cancel)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        work = parse_work("sh -c 'echo $$ > \"$2\"; sleep 60; true' sh {input} {output}")
+        assert process(work, task) == Processed("cancelled")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    pid = int(Path(task.output).read_text(encoding="utf-8") or 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

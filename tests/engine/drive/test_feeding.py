@@ -1,0 +1,51 @@
+"""Feeding: copied, renamed, and refused file by file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.drive.feeding import Fed, feed
+from engine.protocols.diskqueue.config import Refused
+
+
+def files(folder: Path, *names: str) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_text(f"text of {name}", encoding="utf-8")
+    return [str(folder / name) for name in names]
+
+
+def test_files_are_fed_under_their_names_and_done_is_touched_last(tmp_path: Path) -> None:
+    paths = files(tmp_path / "in", "a.txt", "b")
+    assert feed(str(tmp_path), paths, done=True) == [Fed(paths[0], "a.txt"), Fed(paths[1], "b")]
+    queue = tmp_path / "queue-start"
+    assert sorted(os.listdir(queue)) == ["a.txt.ready", "b.ready", "done"]
+    assert (queue / "b.ready").read_text(encoding="utf-8") == "text of b"
+    with pytest.raises(Refused, match="is done"):
+        feed(str(tmp_path), paths)
+
+
+def test_what_cannot_be_fed_says_why_holds_up_nobody_and_holds_back_done(tmp_path: Path) -> None:
+    paths = files(tmp_path / "in", "a", ".hidden", "b")
+    missing = str(tmp_path / "in" / "missing")
+    fed = feed(str(tmp_path), [paths[0], paths[0], paths[1], missing, paths[2]], done=True)
+    assert [one.reason for one in fed[:3]] == ["", "an item of this id is in the queue", "id starts with a dot"]
+    assert "No such file" in fed[3].reason
+    assert fed[4].reason == ""
+    assert sorted(os.listdir(tmp_path / "queue-start")) == ["a.ready", "b.ready"]
+
+
+def test_an_id_that_is_in_the_queue_in_any_state_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "queue-start").mkdir()
+    (tmp_path / "queue-start" / "a.7.working").touch()
+    (fed,) = feed(str(tmp_path), files(tmp_path / "in", "a"))
+    assert fed.reason == "an item of this id is in the queue"
+
+
+def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Refused, match="cannot feed"):
+        feed(str(tmp_path / "file"), [])

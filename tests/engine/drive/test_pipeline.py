@@ -1,0 +1,67 @@
+"""A pipeline without its processes: what is remembered, refused, asked; with them it is in tests/loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.core import Note
+from engine.drive.disk import Lock
+from engine.drive.pipeline import Pipeline
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import Stage
+
+
+def test_stages_that_make_no_pipeline_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="twice"):
+        Pipeline(str(tmp_path), [Stage("a"), Stage("a")])
+
+
+def test_where_nothing_was_run_there_is_nothing_to_open(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="there is no pipeline"):
+        Pipeline.open(str(tmp_path))
+    (tmp_path / "pipeline.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(Refused, match=r"pipeline\.json"):
+        Pipeline.open(str(tmp_path))
+
+
+def test_all_done_already_ends_at_once_and_is_remembered(tmp_path: Path) -> None:
+    for queue in ("start", "a"):
+        (tmp_path / f"queue-{queue}").mkdir()
+        (tmp_path / f"queue-{queue}" / names.DONE).touch()
+    notes: list[Note] = []
+    stages = [Stage("a", 2, "upper")]
+    assert Pipeline(str(tmp_path), stages, Options(max_files=7), notes.append).run(signals=False) == 0
+    assert notes == [Note("good", "a is done"), Note("good", "done")]
+    known = Pipeline.open(str(tmp_path))
+    assert (known.stages, known.options.max_files) == ((Stage("a", 2, "upper"),), 7)
+    view = known.show()
+    assert (view.state, view.stages[0].state, view.drivers) == ("absent", "done", ())
+
+
+def test_a_root_that_cannot_be_used_and_a_second_watchdog_are_status_2(tmp_path: Path) -> None:
+    notes: list[Note] = []
+    (tmp_path / "file").touch()
+    assert Pipeline(str(tmp_path / "file"), [Stage("a")], say=notes.append).run(signals=False) == 2
+    lock = Lock(str(tmp_path), ".watchdog.lock")
+    assert lock.acquire()
+    assert Pipeline(str(tmp_path), [Stage("a")], say=notes.append).run(signals=False) == 2
+    assert notes[-1] == Note("bad", f"another watchdog runs in {tmp_path}")
+    with pytest.raises(Refused, match="a watchdog runs"):
+        Pipeline(str(tmp_path), [Stage("a")]).start()
+    lock.release()
+
+
+def test_a_document_that_was_given_up_is_retried(tmp_path: Path) -> None:
+    queue = tmp_path / "queue-start"
+    queue.mkdir()
+    for name in ("x.failed_twice", "x.failed_twice.input"):
+        (queue / name).touch()
+    pipeline = Pipeline(str(tmp_path), [Stage("a")])
+    assert pipeline.retry("start", "x") == ""
+    assert [path.name for path in queue.iterdir()] == ["x.ready"]
+    assert pipeline.retry("start", "x") == "its input was not kept"
+    assert "is gone" in pipeline.retry("none", "x")

@@ -1,0 +1,75 @@
+"""Pictures of a pipeline made out of what lies on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.drive.pipelineview import Place, Sight, document, documents
+from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
+from engine.protocols.diskqueue.pipeline import Stage
+
+STAGES = (Stage("values"), Stage("parse", 3))
+
+
+def laid_out(root: Path) -> Sight:
+    for queue, names in (
+        ("start", ("a.ready", "b.ready", "done")),
+        ("values", ("c.2.working", "d.failed", ".d.attempts")),
+        ("parse", ("e.ready", "c.2.writing.xml")),
+    ):
+        (root / f"queue-{queue}").mkdir()
+        for name in names:
+            (root / f"queue-{queue}" / name).touch()
+    (root / "queue-values" / ".d.attempts").write_text("fail\t1\t2\t5.000\tno good\n", encoding="utf-8")
+    worker = root / "worker-2"
+    worker.mkdir()
+    config = DriverConfig(str(root / "queue-values"), str(root / "queue-parse"), "2")
+    (worker / "worker.par").write_text(parameter_file(config), encoding="utf-8")
+    (worker / "times").write_text(Times(1.0, 0.0, 0.0, 0.0, 2).text(), encoding="ascii")
+    (worker / "documents").write_text(
+        "5.000\tfailed\t1\t3\td\tno good\n6.000\tpublished\t1\t3\te\t\n", encoding="utf-8"
+    )
+    return Sight(str(root), STAGES)
+
+
+def test_queues_side_by_side_with_stages_and_drivers_between(tmp_path: Path) -> None:
+    view = laid_out(tmp_path).picture("running", drivers={"2": ("parse", 0)}, fresh=True)
+    assert [(queue.name, queue.counts.live, queue.counts.done) for queue in view.queues] == [
+        ("start", 2, True),
+        ("values", 2, False),
+        ("parse", 2, False),
+    ]
+    assert [(stage.name, stage.state, stage.wanted, stage.running, stage.docs) for stage in view.stages] == [
+        ("values", "running", 1, 0, 0),
+        ("parse", "running", 3, 1, 2),
+    ]
+    (driver,) = view.drivers
+    assert (driver.number, driver.document, driver.times.docs, driver.memory) == ("2", "c", 2, 0)
+    assert [row.id for row in view.documents] == ["d", "e"]
+
+
+def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
+    sight = laid_out(tmp_path)
+    sight.bury("parse", "2", Times(1.0, 0.5, 0.0, 0.0, 2))
+    view = sight.picture("running", drivers={})
+    assert (view.stages[1].docs, view.stages[1].running, view.stages[1].times.wait) == (2, 0, 0.5)
+    assert [row.id for row in view.documents] == ["d", "e"]
+
+
+def test_a_drivers_stage_stands_in_its_parameter_file(tmp_path: Path) -> None:
+    sight = laid_out(tmp_path)
+    assert sight.numbers() == ["2"]
+    assert sight.stage_of("2") == "parse"
+    assert sight.stage_of("77") == ""
+
+
+def test_drilling_down_to_a_document_and_into_a_queue(tmp_path: Path) -> None:
+    view = laid_out(tmp_path).picture("running", drivers={"2": ("parse", 0)})
+    found = document(view, "d")
+    assert found.places == (Place("values", "failed", ""),)
+    assert [(queue, line.what, line.reason) for queue, line in found.attempts] == [("values", "fail", "no good")]
+    assert [(row.outcome, row.text) for row in found.history] == [("failed", "no good")]
+    assert document(view, "c").places == (Place("values", "working", "2"), Place("parse", "writing", "2"))
+    assert documents(str(tmp_path / "queue-start"), "ready") == ("a", "b")
+    assert len(documents(str(tmp_path / "queue-start"), "ready", limit=1)) == 1
+    assert documents(str(tmp_path / "none"), "ready") == ()

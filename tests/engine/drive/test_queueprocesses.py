@@ -1,0 +1,92 @@
+"""Driver processes: started in the original's layout, told, counted out."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from engine.drive import queueprocesses
+from engine.drive.disk import Lock
+from engine.drive.pipelineview import Sight
+from engine.drive.queueprocesses import DriverProcesses
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import Stage
+from engine.protocols.diskqueue.watchdog import Ended, Found
+
+STAGES = (Stage("a"), Stage("b"))
+
+
+def made(root: Path) -> DriverProcesses:
+    for queue in ("start", "a", "b"):
+        (root / f"queue-{queue}").mkdir(exist_ok=True)
+    return DriverProcesses(str(root), STAGES, Options(), Sight(str(root), STAGES))
+
+
+def ended(processes: DriverProcesses) -> Ended:
+    """The next driver that ends; it is told to, so it will."""
+    while True:
+        for end in processes.ends():
+            return end
+        os.sched_yield()
+
+
+def test_a_driver_is_started_found_told_and_counted_out(tmp_path: Path) -> None:
+    processes = made(tmp_path)
+    (tmp_path / "queue-start" / names.DONE).touch()
+    (tmp_path / "queue-start" / "x.ready").write_text("x", encoding="utf-8")
+    assert processes.spawn("a", "1") == []
+    assert set(processes.running()) == {"1"}
+    end = ended(processes)
+    assert (end.number, end.code, end.started, end.docs) == ("1", 0, True, 1)
+    assert processes.running() == {}
+    assert (tmp_path / "queue-a" / "x.ready").exists()
+    assert {"worker.par", "pid", "times", "out.txt", "documents"} <= set(os.listdir(tmp_path / "worker-1"))
+
+
+def test_between_stages_there_is_a_limit_and_at_the_end_none(tmp_path: Path) -> None:
+    processes = made(tmp_path)
+    for stage, number in (("a", "1"), ("b", "2")):
+        processes.spawn(stage, number)
+        processes.kill(number)
+        assert ended(processes).code == -signal.SIGKILL
+    first, last = ((tmp_path / f"worker-{n}" / "worker.par").read_text(encoding="utf-8") for n in (1, 2))
+    assert "disk_queue_max_dst_files: 500\n" in first
+    assert "disk_queue_max_dst_files: 0\n" in last
+    assert f"disk_queue_src: {tmp_path}/queue-a\n" in last
+
+
+def test_a_number_that_was_used_is_not_used_again(tmp_path: Path) -> None:
+    processes = made(tmp_path)
+    (tmp_path / "worker-1").mkdir()
+    (end,) = processes.spawn("a", "1")
+    assert (end.code, end.started) == (1, False)
+    assert processes.running() == {}
+
+
+def test_a_living_driver_is_adopted(tmp_path: Path) -> None:
+    first = made(tmp_path)
+    first.spawn("a", "1")
+    second = made(tmp_path)
+    while not (tmp_path / "worker-1" / "times").exists():
+        os.sched_yield()
+    assert second.adopt() == [Found("1", "a")]
+    second.quit("1")
+    end = ended(first)
+    assert (end.code, end.started) == (128 + signal.SIGTERM, True)
+    assert ended(second) == end._replace(code=None)
+    assert Lock(str(tmp_path / "queue-start"), names.working_lock("1")).acquire(create=False) is False
+
+
+def test_what_drivers_print_is_kept_within_bounds(tmp_path: Path, monkeypatch: object) -> None:
+    processes = made(tmp_path)
+    processes.spawn("a", "1")
+    out = tmp_path / "worker-1" / "out.txt"
+    with out.open("ab") as file:
+        file.write(b"x" * (queueprocesses.OUTPUT_MOST + 1))
+    processes.trim()
+    assert out.stat().st_size == 0
+    assert (tmp_path / "worker-1" / "out.txt.old").stat().st_size > queueprocesses.OUTPUT_MOST
+    processes.kill("1")
+    ended(processes)

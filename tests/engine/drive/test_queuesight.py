@@ -1,0 +1,110 @@
+"""Looking at queues, logs and processes, and how little it costs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.drive.queuesight import LogSight, ProcessSight, ProcessUse, QueueSight, driver_process, tail_of, times_of
+from engine.protocols.diskqueue.config import Times
+
+
+def still(folder: Path) -> None:
+    """As if the folder had last changed long ago."""
+    os.utime(folder, ns=(1_000_000_000, 1_000_000_000))
+
+
+def test_a_folder_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.ready").touch()
+    still(tmp_path)
+    reads: list[str] = []
+    scandir = os.scandir
+
+    def counted(path: str) -> object:
+        reads.append(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    sight = QueueSight(str(tmp_path))
+    assert sight.look().counts.ready == 1
+    assert sight.look().counts.ready == 1
+    assert sight.look(fresh=True).counts.ready == 1
+    assert len(reads) == 1
+    (tmp_path / "b.failed").touch()
+    assert sight.look(fresh=True).counts.failed == 1
+    assert len(reads) == 2
+
+
+def test_a_folder_that_takes_long_is_read_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 100.2, 101.0, 102.5, 102.7, 102.8])
+    monkeypatch.setattr("engine.drive.queuesight.time.monotonic", lambda: next(clock))
+    sight = QueueSight(str(tmp_path))
+    assert sight.look().counts.ready == 0  # it took 0.2 s: not again within 2 s
+    (tmp_path / "a.ready").touch()
+    assert sight.look().counts.ready == 0
+    assert sight.look().counts.ready == 1
+
+
+def test_a_queue_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert QueueSight(str(tmp_path / "none")).look().counts.live == 0
+
+
+def test_a_queue_that_cannot_be_read_says_so_and_keeps_its_last_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.ready").touch()
+    sight = QueueSight(str(tmp_path))
+    assert sight.look().counts.ready == 1
+
+    def forbidden(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    (tmp_path / "b.ready").touch()
+    found = sight.look(fresh=True)
+    assert (found.counts.ready, found.trouble) == (1, "Permission denied")
+
+
+def test_a_log_is_followed_through_torn_lines_and_its_own_shortening(tmp_path: Path) -> None:
+    log = tmp_path / "worker-1" / "documents"
+    log.parent.mkdir()
+    sight = LogSight()
+    sight.look(str(tmp_path), "a", "1")
+    lines = [f"{number}.000\tpublished\t1\t5\tdoc-{number}\t\n" for number in range(1, 5)]
+    log.write_text("".join(lines[:2]) + lines[2][:9], encoding="utf-8")
+    sight.look(str(tmp_path), "a", "1")
+    assert [row.id for row in sight.documents] == ["doc-1", "doc-2"]
+    log.write_text("".join(lines[:3]), encoding="utf-8")
+    sight.look(str(tmp_path), "a", "1")
+    shorter = tmp_path / "shorter"
+    shorter.write_text("".join(lines[2:]), encoding="utf-8")
+    os.replace(shorter, log)
+    sight.look(str(tmp_path), "a", "1")
+    assert [row.id for row in sight.documents] == ["doc-1", "doc-2", "doc-3", "doc-4"]
+
+
+def test_a_process_that_is_no_more_uses_nothing() -> None:
+    sight = ProcessSight()
+    assert sight.look(os.getpid()).memory > 0
+    assert sight.look(2**22 + 1) == ProcessUse(0, 0.0)
+
+
+def test_a_pid_alone_does_not_make_a_driver(tmp_path: Path) -> None:
+    folder = tmp_path / "worker-1"
+    folder.mkdir()
+    assert driver_process(str(tmp_path), "1") == 0
+    for text in ("", "x", "-1", str(os.getpid()), "9" * 30):
+        (folder / "pid").write_text(text, encoding="ascii")
+        assert driver_process(str(tmp_path), "1") == 0
+
+
+def test_times_and_tails(tmp_path: Path) -> None:
+    assert times_of(str(tmp_path), "1") is None
+    (tmp_path / "worker-1").mkdir()
+    (tmp_path / "worker-1" / "times").write_text(Times(1.0, 2.0, 3.0, 4.0, 5).text(), encoding="ascii")
+    assert times_of(str(tmp_path), "1") == Times(1.0, 2.0, 3.0, 4.0, 5)
+    assert tail_of(str(tmp_path / "none")) == ""
+    (tmp_path / "out.txt").write_text("first line\nsecond\nthird\n", encoding="utf-8")
+    assert tail_of(str(tmp_path / "out.txt"), 15) == "second\nthird\n"
