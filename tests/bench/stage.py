@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +26,11 @@ CONSOLE = (PYTHON, "-m", "console")
 PATIENCE = 60.0  # seconds that a child may take to end
 
 Child = subprocess.Popen[str]
+
+Settings = Mapping[str, str]
+"""Of ``roundhouse``, as its environment variables are named: ``{"pool_workers": "10"}``."""
+
+NONE: Settings = {}
 
 
 class Stage:
@@ -46,7 +52,7 @@ class Stage:
         for child in self._children:
             child.kill()
             child.wait()
-            for pipe in (child.stdin, child.stdout):
+            for pipe in (child.stdin, child.stdout, child.stderr):
                 if pipe is not None:
                     pipe.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -58,15 +64,20 @@ class Stage:
             return f"ipc://{self.folder}/{self._sockets}"
         return f"tcp://127.0.0.1:{free_port()}"
 
-    def start(self, *command: str, ready: bool = True, **settings: str) -> Child:
-        """Start a child and wait until it says ``ready``. ``settings`` of ``roundhouse``: pool_workers="10" and so on."""
+    def start(self, *command: str, settings: Settings = NONE) -> Child:
+        """Start a child and wait until it says ``ready``."""
+        child = self.launch(*command, settings=settings)
+        if not said(child).startswith("ready"):
+            raise Foul(f"{' '.join(command)} did not start")
+        return child
+
+    def launch(self, *command: str, settings: Settings = NONE, stderr: int | None = None) -> Child:
+        """Start a child and wait for nothing."""
         environ = self.environ | {f"ROUNDHOUSE_{name.upper()}": value for name, value in settings.items()}
         child = subprocess.Popen(
-            command, cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            command, cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
         )
         self._children.append(child)
-        if ready and not said(child).startswith("ready"):
-            raise Foul(f"{' '.join(command)} did not start")
         return child
 
     def end(self, child: Child) -> str:
@@ -75,20 +86,20 @@ class Stage:
         self._children.remove(child)
         return child.communicate(timeout=PATIENCE)[0].strip()
 
-    def ask(self, *command: str, **settings: str) -> dict[str, Any]:
+    def ask(self, *command: str, settings: Settings = NONE) -> dict[str, Any]:
         """Carry out a command that prints JSON. Raises ``Foul`` where its status is not 0."""
-        child = self.start(*command, ready=False, **settings)
-        out, _ = child.communicate(timeout=PATIENCE)
+        child = self.launch(*command, settings=settings, stderr=subprocess.PIPE)
+        out, err = child.communicate(timeout=PATIENCE)
         self._children.remove(child)
         if child.returncode:
-            raise Foul(f"{' '.join(command)} ended with status {child.returncode}: {out.strip()[-500:]}")
+            raise Foul(f"{' '.join(command)} ended with status {child.returncode}: {out[-500:]}{err[-500:]}")
         answer: dict[str, Any] = json.loads(out)
         return answer
 
-    def bulkping(self, n: int, window: int, *more: str, **settings: str) -> Run:
+    def bulkping(self, n: int, window: int, *more: str, settings: Settings = NONE) -> Run:
         """A run of ours as a user gives it, with everything in one process where ``--connect`` names no broker."""
         command = (*CONSOLE, "bulkping", str(n), "--in-flight", str(window), "--json", "-", *more)
-        return run_of(self.ask(*command, **settings))
+        return run_of(self.ask(*command, settings=settings))
 
     def c_peers(self) -> tuple[str, ...] | None:
         """``zdrive``, built here; None without a C compiler or libzmq's headers."""

@@ -4,6 +4,8 @@
  *   cc -O2 -o zdrive zdrive.c -lzmq                  (Debian: libzmq3-dev)
  *   zdrive workers ENDPOINT K SLOTS                  K workers in one thread: link, REGISTER, answer, INCREMENT
  *   zdrive client  ENDPOINT N WINDOW SIZE            N TRACKEXEC PINGs, WINDOW in flight
+ *   zdrive packers ENDPOINT K SLOTS                  K workers on the packed lane of roundrobin/packed.py
+ *   zdrive packed  ENDPOINT N WINDOW SIZE            the client on that lane: whatever may be sent goes together
  *   zdrive proxy   FRONTEND BACKEND                  zmq_proxy, ROUTER to DEALER: the practical limit
  *   zdrive echo    ENDPOINT K                        K workers for the proxy: every message goes back as it came
  *   zdrive raw     ENDPOINT N WINDOW SIZE            the client for the proxy: the same frames, no link handshake
@@ -12,7 +14,7 @@
  * SIZE: bytes of a payload that goes there and back in a frame of its own; 0: the seed's PING as it stands. Workers and
  * echo print "ready", run until SIGTERM and then print how many tasks they did. A client sends N / 10 tasks more in
  * front, which its figures leave out, and prints one line of JSON; it ends with status 3 where a reply is missing, wrong
- * or comes twice. tests/bench/peers.py is the same in Python.
+ * or comes twice. tests/bench/peers.py is the same in Python, but for the packed lane.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -27,7 +29,9 @@ static void *ctx;
 static volatile sig_atomic_t halted;
 static const char V[] = "LMQv100";
 enum { MAXF = 64, SILENCE = 10000 /* ms */, AFTERWARDS = 50 /* ms in which a second reply would come */ };
-enum mode { WIRE, RAW, ONE };
+enum { BATCH = 64, HEAD = 5, SMALL = 16384 };     /* of the packed lane, as packed.py has them */
+enum mode { WIRE, RAW, ONE, PACKED };
+typedef unsigned char byte;
 
 static void halt(int number) { (void)number; halted = 1; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
@@ -92,14 +96,14 @@ static void await(void *s, char command)
     }
     patience(s, -1);
 }
-static void greet(void *s)
+static void greet(void *s, int packs)
 {
-    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\1", 1, 1); part(s, "hbeat..1", 8, 1); part(s, "", 0, 0);
+    part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\1", 1, 1); part(s, packs ? "hi!pack" : "hbeat..1", 8, 1); part(s, "", 0, 0);
     await(s, 2);
 }
-static void enlist(void *s, const char *slots)
+static void enlist(void *s, const char *slots, int packs)
 {
-    greet(s);
+    greet(s, packs);
     part(s, "", 0, 1); part(s, V, 7, 1); part(s, "\4", 1, 1); part(s, "\1\0\0\0", 4, 1);
     part(s, "\10", 1, 1); part(s, slots, strlen(slots), 1); part(s, "", 0, 0);
     await(s, 6);
@@ -118,7 +122,103 @@ static int answer(void *s, zmq_msg_t *f, int c)     /* "" V 04 id 01 (payload) "
     return 1;
 }
 
-static void work(const char *ep, int k, const char *slots, int raw)
+/* ---- the packed lane: flat msgpack arrays of binaries, see packed.py ---------------------------------------------- */
+
+static byte *put_array(byte *p, unsigned n)
+{
+    *p++ = 0xdc; *p++ = n >> 8; *p++ = n & 255;
+    return p;
+}
+static byte *put_bin(byte *p, const void *d, size_t n)
+{
+    *p++ = n < 256 ? 0xc4 : 0xc5;
+    if (n >= 256) *p++ = n >> 8;
+    *p++ = n & 255;
+    memcpy(p, d, n);
+    return p + n;
+}
+static void wrong(const char *what) { fprintf(stderr, "packed: %s\n", what); _exit(3); }
+static const byte *get_array(const byte *p, const byte *end, unsigned *n)
+{
+    if (p < end && (*p & 0xf0) == 0x90) { *n = *p & 15; return p + 1; }
+    if (end - p < 3 || *p != 0xdc) wrong("no array");
+    *n = p[1] << 8 | p[2];
+    return p + 3;
+}
+static const byte *get_bin(const byte *p, const byte *end, const byte **d, size_t *n)
+{
+    int wide = p < end && *p == 0xc5;
+    if (end - p < 2 + wide || (*p != 0xc4 && !wide)) wrong("no binary");
+    *n = wide ? p[1] << 8 | p[2] : p[1];
+    *d = p + 2 + wide;
+    if ((size_t)(end - *d) < *n) wrong("cut off");
+    return *d + *n;
+}
+static const byte *open_frame(zmq_msg_t *f, int c, char kind, const byte **end, unsigned *n)
+{
+    const byte *p = zmq_msg_data(f);
+    *end = p + zmq_msg_size(f);
+    if (c != 1 || *end - p < HEAD + 1 || memcmp(p, "RHP1", 4) || p[4] != (byte)kind) wrong("another frame");
+    return get_array(p + HEAD, *end, n);
+}
+
+static void ask_batch(void *s, uint64_t first, unsigned n, const char *payload, size_t size)
+{
+    static byte frame[BATCH * (SMALL + 64)];
+    byte *p = put_array((byte *)memcpy(frame, "RHP1T", HEAD) + HEAD, n);
+    for (uint64_t id = first; id < first + n; id++) {
+        *p++ = size ? 0x94 : 0x93;
+        p = put_bin(put_bin(put_bin(p, "\4", 1), &id, 8), "\1", 1);
+        if (size) p = put_bin(p, payload, size);
+    }
+    part(s, frame, p - frame, 0);
+}
+
+static int answer_batch(void *s, zmq_msg_t *f, int c)     /* deliveries: client, task … → client, id, payload or true … */
+{
+    static byte frame[BATCH * (SMALL + 1024)];
+    const byte *end, *d;
+    unsigned n, parts;
+    size_t size;
+    if (pong(s, f, c)) return 0;
+    const byte *p = open_frame(f, c, 'D', &end, &n);
+    if (!n || n > 2 * BATCH || n % 2) wrong("wrong number of values");
+    byte *q = put_array((byte *)memcpy(frame, "RHP1A", HEAD) + HEAD, n / 2 * 3);
+    for (unsigned i = 0; i < n / 2; i++) {
+        p = get_bin(p, end, &d, &size);
+        q = put_bin(q, d, size);                                        /* the client */
+        p = get_array(p, end, &parts);
+        for (unsigned j = 0; j < parts; j++) {
+            p = get_bin(p, end, &d, &size);
+            if (j == 1 || j == 3) q = put_bin(q, d, size);              /* the id, and the payload goes back */
+        }
+        if (parts < 4) *q++ = 0xc3;
+    }
+    part(s, frame, q - frame, 0);
+    return n / 2;
+}
+
+static int results(zmq_msg_t *f, int c, size_t want, uint64_t *ids)     /* id, worker, payload or nil … */
+{
+    const byte *end, *d;
+    unsigned n;
+    size_t size;
+    const byte *p = open_frame(f, c, 'R', &end, &n);
+    if (!n || n > 3 * BATCH || n % 3) wrong("wrong number of values");
+    for (unsigned i = 0; i < n / 3; i++) {
+        p = get_bin(p, end, &d, &size);
+        if (size != 8) return -1;
+        memcpy(&ids[i], d, 8);
+        p = get_bin(p, end, &d, &size);
+        if (p < end && *p == 0xc0) { size = 0; p++; } else p = get_bin(p, end, &d, &size);
+        if (size != want) return -1;
+    }
+    return n / 3;
+}
+
+/* ---- loops --------------------------------------------------------------------------------------------------------- */
+
+static void work(const char *ep, int k, const char *slots, enum mode mode)
 {
     zmq_pollitem_t *it = calloc(k, sizeof *it);
     zmq_msg_t f[MAXF];
@@ -128,7 +228,7 @@ static void work(const char *ep, int k, const char *slots, int raw)
     for (int i = 0; i < k; i++) {
         it[i].socket = peer(ep, 1000 + i);
         it[i].events = ZMQ_POLLIN;
-        if (!raw) enlist(it[i].socket, slots);
+        if (mode != RAW) enlist(it[i].socket, slots, mode == PACKED);
     }
     puts("ready"); fflush(stdout);
     while (!halted) {
@@ -137,11 +237,11 @@ static void work(const char *ep, int k, const char *slots, int raw)
             void *s = it[i].socket;
             if (!it[i].revents) continue;
             for (int n = 0, c; n < 64 && (c = take(s, f, ZMQ_DONTWAIT)); n++) {
-                if (raw) {
+                if (mode == RAW) {
                     for (int j = 0; j < c; j++) pass(s, &f[j], j < c - 1);
                     done++;
                 } else {
-                    done += answer(s, f, c);
+                    done += mode == PACKED ? answer_batch(s, f, c) : answer(s, f, c);
                     drop(f, c);
                 }
             }
@@ -164,20 +264,20 @@ static void ask(void *s, uint64_t id, const char *payload, size_t size, enum mod
     part(s, "", 0, 0);
 }
 
-/* whose reply this is; -1: it is none, -2: one that is not as it should be */
-static int64_t whose(void *s, zmq_msg_t *f, int c, size_t size, enum mode mode)
+/* how many replies this message holds, and to what; -1: one that is not as it should be */
+static int replies(void *s, zmq_msg_t *f, int c, size_t size, enum mode mode, uint64_t *ids)
 {
-    uint64_t id;
     if (mode == ONE) {
-        if (c != 1 || zmq_msg_size(&f[0]) != (size > 16 ? size : 16)) return -2;
-        memcpy(&id, zmq_msg_data(&f[0]), 8);
-        return (int64_t)id;
+        if (c != 1 || zmq_msg_size(&f[0]) != (size > 16 ? size : 16)) return -1;
+        memcpy(ids, zmq_msg_data(&f[0]), 8);
+        return 1;
     }
-    if (pong(s, f, c)) return -1;
-    if (c != 6 + (size > 0) || zmq_msg_size(&f[3]) != 8) return -2;      /* "" V 06 id (payload) "" worker, or as sent */
-    if (size && zmq_msg_size(&f[mode == RAW ? 5 : 4]) != size) return -2;
-    memcpy(&id, zmq_msg_data(&f[3]), 8);
-    return (int64_t)id;
+    if (pong(s, f, c)) return 0;
+    if (mode == PACKED) return results(f, c, size, ids);
+    if (c != 6 + (size > 0) || zmq_msg_size(&f[3]) != 8) return -1;      /* "" V 06 id (payload) "" worker, or as sent */
+    if (size && zmq_msg_size(&f[mode == RAW ? 5 : 4]) != size) return -1;
+    memcpy(ids, zmq_msg_data(&f[3]), 8);
+    return 1;
 }
 
 static void fail(const char *what, long n, long of)
@@ -193,32 +293,39 @@ static void load(const char *ep, long n, long window, size_t size, enum mode mod
     long warm = n / 10, all = n + warm, got = 0, measured = 0;
     double *at = malloc(all * sizeof *at), *lat = malloc(all * sizeof *lat), start = 0;
     char *answered = calloc(all, 1), *payload = calloc(size + 1, 1);
-    uint64_t sent = 0;
-    if (mode == WIRE) greet(s);
+    uint64_t sent = 0, ids[BATCH];
+    if (mode == WIRE || mode == PACKED) greet(s, mode == PACKED);
     patience(s, SILENCE);
     while (got < all) {
-        while (sent < (uint64_t)all && (long)sent - got < window) {
-            at[sent] = now();
-            ask(s, sent++, payload, size, mode);
+        for (long free; (free = window - ((long)sent - got)) > 0 && sent < (uint64_t)all;) {
+            long n = mode != PACKED ? 1 : free < BATCH ? free : BATCH;
+            if (n > all - (long)sent) n = all - (long)sent;
+            double t = now();
+            for (long i = 0; i < n; i++) at[sent + i] = t;
+            if (mode == PACKED) ask_batch(s, sent, n, payload, size);
+            else ask(s, sent, payload, size, mode);
+            sent += n;
         }
         for (int flags = 0, c; got < all; flags = ZMQ_DONTWAIT) {
             if (!(c = take(s, f, flags))) {
                 if (!flags) fail("no reply", (long)sent - got, all);
                 break;
             }
-            int64_t id = whose(s, f, c, size, mode);
+            int many = replies(s, f, c, size, mode, ids);
             drop(f, c);
-            if (id == -1) continue;
-            if (id < 0 || id >= (int64_t)sent) fail("a reply that is not as it should be", 1, all);
-            if (answered[id]++) fail("a second reply", 1, all);
-            if (++got == warm || !start) start = now();
-            if (id >= warm) lat[measured++] = now() - at[id];
+            if (many < 0) fail("a reply that is not as it should be", 1, all);
+            for (int i = 0; i < many; i++) {
+                if (ids[i] >= sent) fail("a reply that is not as it should be", 1, all);
+                if (answered[ids[i]]++) fail("a second reply", 1, all);
+                if (++got == warm || !start) start = now();
+                if ((long)ids[i] >= warm) lat[measured++] = now() - at[ids[i]];
+            }
         }
     }
     double dt = now() - start;
     patience(s, AFTERWARDS);
     for (int c; (c = take(s, f, 0)); drop(f, c))
-        if (whose(s, f, c, size, mode) != -1) fail("a second reply", 1, all);
+        if (replies(s, f, c, size, mode, ids)) fail("a second reply", 1, all);
     qsort(lat, measured, sizeof *lat, by_value);
     printf("{\"tasks\": %ld, \"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", all, n / dt,
            lat[measured / 2] * 1e6, lat[measured * 99 / 100] * 1e6);
@@ -247,14 +354,14 @@ int main(int argc, char **argv)
     ctx = zmq_ctx_new();
     zmq_ctx_set(ctx, ZMQ_MAX_SOCKETS, 20000);
     if (argc == 6) {
-        enum mode how = !strcmp(mode, "client") ? WIRE : !strcmp(mode, "raw") ? RAW : ONE;
-        if (how == ONE && strcmp(mode, "one")) goto usage;
-        load(argv[2], atol(argv[3]), atol(argv[4]), strtoul(argv[5], NULL, 10), how);
+        const char *modes[] = {"client", "raw", "one", "packed"};
+        for (int how = WIRE; how <= PACKED; how++)
+            if (!strcmp(mode, modes[how])) load(argv[2], atol(argv[3]), atol(argv[4]), strtoul(argv[5], NULL, 10), how);
     }
-    else if (!strcmp(mode, "workers") && argc == 5) work(argv[2], atoi(argv[3]), argv[4], 0);
-    else if (!strcmp(mode, "echo") && argc == 4) work(argv[2], atoi(argv[3]), "", 1);
+    else if (!strcmp(mode, "workers") && argc == 5) work(argv[2], atoi(argv[3]), argv[4], WIRE);
+    else if (!strcmp(mode, "packers") && argc == 5) work(argv[2], atoi(argv[3]), argv[4], PACKED);
+    else if (!strcmp(mode, "echo") && argc == 4) work(argv[2], atoi(argv[3]), "", RAW);
     else if (!strcmp(mode, "proxy") && argc == 4) return proxy(argv[2], argv[3]);
-usage:
     fprintf(stderr, "see the head of zdrive.c\n");
     return 2;
 }
