@@ -24,6 +24,7 @@ from console.screens.listing import help_lines, worker_list
 from console.screens.main import Main
 from console.screens.page import Page
 from console.screens.themes import Themes
+from console.terminal import Terminal
 from console.text import clean
 from console.widgets.keybar import KeyBar
 from console.widgets.runs import summary_of
@@ -51,7 +52,7 @@ class Console(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.APP)]
 
     def __init__(self, lab: Lab, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
+        super().__init__(driver_class=Terminal)
         self.lab = lab
         self.settings = settings
         self.clock = clock
@@ -63,6 +64,8 @@ class Console(App[None]):
         self._themes: tuple[str, ...] = ()
         self._main = Main(lab, self.bridge.rows.name, self.history)
         self._load_themes()
+        if settings.theme in self._themes:
+            self.theme = settings.theme  # before anything is painted
         self.set_keymap(settings.keymap)
 
     def get_default_screen(self) -> Screen[Any]:
@@ -94,6 +97,11 @@ class Console(App[None]):
         client = self.lab.feed.pictures.get("client")
         if client is not None and client.run is not None:
             self.summary = summary_of(client.run)
+
+    def hang_up(self) -> None:
+        """The terminal is gone, whether or not a signal says so."""
+        if self.signal_received is None:
+            self._on_signal(signal.SIGHUP)
 
     def _on_signal(self, number: int) -> None:
         self.signal_received = number

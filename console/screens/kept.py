@@ -91,7 +91,7 @@ class Kept(Screen[None]):
     def compose(self) -> ComposeResult:
         """The table and the key bar."""
         places = {id(run): place for place, run in enumerate(self._runs)}
-        yield Table(COLUMNS, lambda run: places[id(run)], empty="no runs yet · p starts one", id="kept")
+        yield Table(COLUMNS, lambda run: places[id(run)], empty="no runs yet", id="kept")
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:

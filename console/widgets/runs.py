@@ -122,13 +122,7 @@ class Runs(Panel):
         if picture is None or width < 12:
             return []
         inner = width - 2
-        lines: list[Parts]
-        if picture.run is None:
-            lines = [
-                [("p", "accent bold"), (" bulkping 100   ", "label"), ("d", "accent bold"), (" bulkdata 100", "label")]
-            ]
-        else:
-            lines = run_lines(picture.run, inner)
+        lines = run_lines(picture.run, inner) if picture.run else [[("no run yet", "label")]]
         kept = [kept_line(run, inner) for run in reversed(picture.runs)]
         if kept and height > len(lines) + 1:
             lines += [[("╌" * inner, "frame")], *kept]

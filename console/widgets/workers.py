@@ -145,7 +145,7 @@ class Workers(Table[Shown], Panel):
     BORDER_TITLE = "workers"
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(COLUMNS, lambda row: row.worker.key, empty="no workers · + starts one", id=id)
+        super().__init__(COLUMNS, lambda row: row.worker.key, empty="no workers", id=id)
         self.sort_column = COLUMNS[0]
         self.filter: RowFilter | None = None
         self._picture: Picture | None = None

@@ -99,6 +99,7 @@ class FakeLab:
         self._spec = BulkSpec("ping", 100_000, 0, 256)
         self._histogram = Histogram()
         self._backlog = 0
+        self._elapsed = 0.0
         self.workers: list[WorkerRow] = [self._worker(i, workers) for i in range(workers)]
         self._seed_facts()
         self.advance(0.25)
@@ -228,10 +229,12 @@ class FakeLab:
     def _run(self) -> BulkView:
         done = min(self._done - 1000, self._spec.n)
         ended = done >= self._spec.n
+        if not ended:
+            self._elapsed = self.at - 1000 + 4.5
         out = 0 if ended else 256
         ledger = LedgerView(done + out, done - 3, (("timeout", 3),), out, 0, 0)
         return BulkView(
-            self._spec, "ended" if ended else "running", False, done + out, ledger, self.at - 1000 + 4.5,
+            self._spec, "ended" if ended else "running", False, done + out, ledger, self._elapsed,
             self._histogram.summary(), None, tuple(self._histogram.buckets()), 0,
         )  # fmt: skip
 

@@ -45,6 +45,6 @@ def test_figures_and_rulers(tmp_path: Path) -> None:
 
 def test_before_the_first_run(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        assert driver.shows("no run yet · p starts one")
+        assert driver.shows("no run yet")
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False))

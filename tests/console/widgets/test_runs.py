@@ -74,7 +74,7 @@ def test_the_summary_that_stays_on_the_terminal() -> None:
 
 def test_the_panel(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        assert driver.shows("p bulkping 100   d bulkdata 100")
+        assert driver.shows("no run yet")
         driver.lab.kept.append(kept_run())
         driver.app.bridge.read_runs()
         for _ in range(SETTLE):

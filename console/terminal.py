@@ -1,0 +1,66 @@
+"""The terminal that may be taken away.
+
+Textual's driver hands every write to a thread through a bounded queue. When the terminal is closed that thread dies of
+the first write, the queue fills, and the application waits for ever to write its farewell: a process that nobody sees
+and nobody can reach. Here a terminal that is gone swallows what is written, and the console is told to leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import IO, Any, cast
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class Outlet:
+    """A file that writes until it can not, says so once, and then takes everything in silence."""
+
+    def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
+        self._file = file
+        self._gone: Callable[[], None] | None = gone
+
+    def write(self, text: str) -> int:
+        """Write, as long as somebody is there."""
+        self._try(lambda: self._file.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, as long as somebody is there."""
+        self._try(self._file.flush)
+
+    def fileno(self) -> int:
+        """The descriptor, for the size of the terminal."""
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self._file.isatty()
+
+    def _try(self, do: Callable[[], object]) -> None:
+        if self._gone is None:
+            return
+        try:
+            do()
+        except OSError:
+            gone, self._gone = self._gone, None
+            gone()
+
+
+class Terminal(LinuxDriver):
+    """Textual's driver on an ``Outlet``."""
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._console = app
+        self._file = cast(Any, Outlet(cast(IO[str], self._file), self._hang_up))
+
+    def run_input_thread(self) -> None:
+        """Read keys until the end; a terminal that can no longer be read is gone as well."""
+        try:
+            super().run_input_thread()
+        except OSError:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        self._console.call_later(self._console.hang_up)
