@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from engine.drive import disk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
-from engine.protocols.diskqueue.operations import Rename, Touch
+from engine.protocols.diskqueue.operations import Rename, Sync, Touch
 from engine.protocols.diskqueue.pipeline import START, queue_folder
 
 
@@ -44,11 +45,29 @@ def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
         if not reason:
             present.add(id)
         fed.append(Fed(path, id, reason))
+    answer = disk.perform(Sync(queue))
+    if answer.error:
+        raise Refused(f"cannot put {queue} on the disk: {answer.text}")
     if done and not any(one.reason for one in fed):
         answer = disk.perform(Touch(queue, names.DONE))
         if answer.error:
             raise Refused(f"cannot write {queue}/{names.DONE}: {answer.text}")
     return fed
+
+
+def feed_text(root: str, id: str, text: str) -> str:
+    """Feed one document that is no file yet; the reason why not, or the empty string."""
+    queue = os.path.abspath(queue_folder(root, START))
+    if reason := names.why_not(id):
+        return reason
+    try:
+        os.makedirs(queue, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            return _feed_one(queue, file.name, id)
+    except OSError as error:
+        return str(error)
 
 
 def _feed_one(queue: str, path: str, id: str) -> str:

@@ -34,6 +34,8 @@ def run_driver(config: DriverConfig) -> int:
     where it could not start, with the reason on stderr. Call it on the main thread of a process of its own.
     """
     config = replace(config, src=os.path.abspath(config.src), dst=os.path.abspath(config.dst))
+    if config.quit_file:
+        config = replace(config, quit_file=os.path.abspath(config.quit_file))
     try:
         disk.check_queues(config.src, config.dst, config.number)
         with disk.number_locks(config.src, config.dst, config.number) as locks:

@@ -39,7 +39,8 @@ from engine.protocols.diskqueue.pipeline import DriverView, Phase
 IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing
 IDLE_STEP = 0.100  # added with every idle pass
 IDLE_MOST = 5.0
-LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked through
+LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked through,
+LISTING_WORTH = 10.0  # or this many times as long as it took, if that is longer
 TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
 TROUBLE_MOST = 5.0
 
@@ -70,6 +71,8 @@ class Driver:
     def __init__(self, config: DriverConfig, epoch: float = 0.0) -> None:
         self.config = config
         self._epoch = epoch
+        folder, _, name = config.quit_file.rpartition("/")
+        self._quit = Exists(folder, name)
         self._now = 0.0
         self._since: float | None = None  # up to when the time is accounted for
         self._phase: Phase = "starting"
@@ -77,7 +80,7 @@ class Driver:
         self._held: move.Held | None = None
         self._agenda: deque[names.Item] = deque()
         self._listed = move.agenda(())
-        self._listed_at = -NEVER
+        self._listed_until = -NEVER
         self._still = False  # the newest listing was of a folder in which nothing moved
         self._outcome = Processed("failed")
         self._published = self._failed = self._given_up = self._lost = 0
@@ -178,10 +181,10 @@ class Driver:
         if answer.operation != self._asked:
             raise AssertionError(f"an answer to what was not asked: {answer.operation}")
         if answer.error in TROUBLE:
-            if isinstance(answer.operation, WriteOut | Log):
+            if isinstance(answer.operation, WriteOut | Log) or answer.operation == self._quit:
                 # What only tells about the work must not hold it up.
                 if not self._quiet:
-                    self._note("warn", f"cannot write {answer.operation.path}: {answer.text}")
+                    self._note("warn", f"cannot use its own files: {answer.text}")
                 self._quiet = True
             else:
                 self._suffer(answer, now)
@@ -243,10 +246,8 @@ class Driver:
         if self._finished():
             yield Touch(self.config.dst, names.DONE)
             return "done"
-        if self.config.quit_file:
-            folder, _, name = self.config.quit_file.rpartition("/")
-            if not (yield Exists(folder, name)).error:
-                return "quit file"
+        if self.config.quit_file and not (yield self._quit).error:
+            return "quit file"
         return ""
 
     def _finished(self) -> bool:
@@ -267,8 +268,10 @@ class Driver:
 
     def _list(self) -> Steps[None]:
         """Look at the source anew."""
+        began = self._now
         answer = yield List(self.config.src)
-        self._listed, self._still, self._listed_at = move.agenda(answer.entries), answer.still, self._now
+        self._listed, self._still = move.agenda(answer.entries), answer.still
+        self._listed_until = self._now + max(LISTING_LIFE, LISTING_WORTH * (self._now - began))
         self._agenda = deque(self._listed.takeable)
         for name, reason in self._listed.strange:
             # What lies there under a name that nobody will take is said once.
@@ -281,7 +284,7 @@ class Driver:
         config = self.config
         fresh = False
         while True:
-            if not self._agenda or self._now - self._listed_at > LISTING_LIFE:
+            if not self._agenda or self._now > self._listed_until:
                 if fresh:
                     return False
                 yield from self._list()

@@ -197,10 +197,12 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
         id = names.published_by(name, number)
         if id is None or names.why_not(id):
             continue
-        whither = (yield Read(src, name)).text.partition("\n")[0]
+        whither, whole, _ = (yield Read(src, name)).text.partition("\n")
+        if not whole or "\0" in whither:
+            whither = dst  # what a power cut leaves of a line
         if names.working(id, number) in found:
             # Attempt 2 stands for "there may be a record".
-            if not (yield from complete(Held(src, whither or dst, id, number, ATTEMPTS))):
+            if not (yield from complete(Held(src, whither, id, number, ATTEMPTS))):
                 settled.append((id, "published"))
                 found.discard(names.working(id, number))
         elif not found & {names.ready(id), names.failed(id)}:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive.feeding import Fed, feed
+from engine.drive.feeding import Fed, feed, feed_text
 from engine.protocols.diskqueue.config import Refused
 
 
@@ -49,3 +49,11 @@ def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="cannot feed"):
         feed(str(tmp_path / "file"), [])
+
+
+def test_a_text_is_fed_and_replaces_nothing(tmp_path: Path) -> None:
+    assert feed_text(str(tmp_path), "a", "one") == ""
+    assert feed_text(str(tmp_path), "a", "two").startswith("a.ready: ")
+    assert feed_text(str(tmp_path), ".a", "two") == "id starts with a dot"
+    assert os.listdir(tmp_path / "queue-start") == ["a.ready"]
+    assert (tmp_path / "queue-start" / "a.ready").read_text(encoding="utf-8") == "one"

@@ -1,0 +1,29 @@
+"""A pipeline to look at: three stages, and a feeder whose documents do not all go through."""
+
+from __future__ import annotations
+
+from engine.drive.feeding import feed_text
+from engine.protocols.diskqueue.pipeline import Stage
+
+STAGES = (Stage("values", 1, "sleep 0.15"), Stage("parse", 3, "fail marked"), Stage("output", 2, "upper"))
+EVERY = 0.25  # seconds between two documents
+DOCUMENTS = 10_000  # after which nothing more is fed
+FAILS_ONCE, FAILS_TWICE = 5, 9  # of every twenty documents, these
+
+
+class DemoFeeder:
+    """Feeds numbered documents into ``queue-start`` under ``root`` at a steady pace; whoever owns it calls ``step``."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._next = 1
+        self._due = 0.0
+
+    def step(self, now: float) -> str:
+        """Feed what is due at monotonic ``now``, one document at most; the reason why that failed, or nothing."""
+        if now < self._due or self._next > DOCUMENTS:
+            return ""
+        self._due = max(self._due + EVERY, now)
+        number, self._next = self._next, self._next + 1
+        first = {FAILS_ONCE: "fail once", FAILS_TWICE: "fail twice"}.get(number % 20, "a document")
+        return feed_text(self._root, f"doc-{number:04}.txt", f"{first}\nnumber {number}\n")
