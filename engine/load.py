@@ -239,7 +239,8 @@ def summary(run: RunRecord) -> str:
     rows.append(f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s")
     if run["rate_missed"] is not None:
         asked, reached = run["rate_missed"]["asked"], run["rate_missed"]["reached"]
-        rows.append(f"missed    {asked:,.0f} /s were asked for: {reached:,.0f} /s sent, {1 - reached / asked:.1%} less")
+        less = (1 - reached / asked) * 100
+        rows.append(f"missed    {asked:,.0f} /s were asked for: {reached:,.0f} /s sent, {less:.1f} % less")
     if run["service_us"]["max"] > 0:
         rows.append(f"service   {_percentiles(run['service_us'])}")
     if run["planned_us"] is not None:

@@ -231,7 +231,7 @@ def test_the_summary_of_everything_else() -> None:
     run["ledger"]["balanced"] = False
     run["verdict"] = "fail"
     assert summary(run).splitlines()[4:] == [
-        "missed    20,000 /s were asked for: 9,000 /s sent, 55.0% less",
+        "missed    20,000 /s were asked for: 9,000 /s sent, 55.0 % less",
         "service   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms",
         "planned   p50 12 µs  p95 12.35 ms  p99 1.23 s",
         "legs p50  client 1.00 ms  backlog 1.00 ms  worker 1.00 ms  return 1.00 ms",
