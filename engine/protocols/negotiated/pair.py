@@ -4,6 +4,7 @@
 - Who serves sends the whole desk when the other says -1, and from then on what changes, in order. Who follows says -1
   as soon as a number is missing, a change does not fit, or a beat names another one.
 - Changes count only from a peer that is known to serve, and only while we do not.
+- The fallback opens its socket anew while the primary stays silent: a connection may be dead without a word.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from engine.core import Frames, Note, Send
+from engine.core import Command, Frames, Note, Reopen, Send
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, replica
@@ -21,6 +22,8 @@ from engine.protocols.negotiated.standby import Standby
 
 PEER = "peer"
 """The socket between the brokers: a ROUTER at the primary, a DEALER at its fallback."""
+
+REOPEN = 5.0  # intervals of the primary's silence after which the fallback connects anew, and again after as many
 
 FALLBACK_ID = b"fallback"
 """The fallback's routing id there."""
@@ -41,11 +44,13 @@ class Pair:
         self._interval = interval
         self._sent = 0
         self._whole = False  # the peer wants everything
+        self._opened = 0.0  # when the fallback opened its socket
 
     def start(self, now: float, wall: float) -> None:
         """Begin. ``wall``: seconds since the epoch, so that our numbers are none of an earlier life's."""
         self._sent = max(0, int(wall * 1000))
         self.standby = Standby(self.role, self._interval, self._sent, now)
+        self._opened = now
 
     def state(self, header: wire.Header, desk: Desk, now: float) -> None:
         """A BROKERSTATE came."""
@@ -98,9 +103,12 @@ class Pair:
         """The fallback is not there: nothing is noted until it is."""
         desk.log = None
 
-    def flush(self, desk: Desk, config: Config, now: float) -> list[Send]:
+    def flush(self, desk: Desk, config: Config, now: float) -> list[Command]:
         """What is to be said to the other broker now."""
-        out: list[Send] = []
+        out: list[Command] = []
+        if self.role == "backup" and now >= max(self._opened, self.standby.peer_at) + REOPEN * self._interval:
+            self._opened = now
+            out.append(Reopen(PEER))
         if now >= self.standby.beat_at:  # before any changes: they count only from a peer that said that it serves
             header = {
                 "state": self.standby.state,

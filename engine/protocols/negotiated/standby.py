@@ -49,7 +49,7 @@ class Standby:
         self.yielded = False  # we stand by because the other one serves, or is told to
         self._interval = interval
         self._said: deque[tuple[int, float]] = deque(maxlen=KEPT)
-        self._peer_at = self._anyone_at = now
+        self.peer_at = self._anyone_at = now  # when the peer, and when anybody, was heard
         self._asked_at = NEVER  # when the first request came since the peer was heard
 
     # ---- what happens -------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class Standby:
     def heard(self, state: State, sequence: int, echo: int, now: float) -> bool:
         """The peer said its state, having heard our beat ``echo`` last; False where that is no news."""
         self.peer_sequence = sequence
-        self._peer_at, self._asked_at = now, NEVER
+        self.peer_at, self._asked_at = now, NEVER
         said = next((at for number, at in self._said if number == echo), None)
         if said is None or said + LONE * self._interval < now:
             self.beat_at = now  # tell it at once where we are
@@ -108,13 +108,13 @@ class Standby:
         if self.role == "primary" or self.state != "active" or self.peer_state != "passive" or self.doubtful(now):
             return False
         self._become("passive", now)
-        self._peer_at = now
+        self.peer_at = now
         self.yielded = True
         return True
 
     def pause(self, now: float) -> None:
         """We were not run for a while, so the peer's silence meanwhile is none. (Alone we were all the same.)"""
-        self._peer_at, self._asked_at = now, NEVER
+        self.peer_at, self._asked_at = now, NEVER
 
     # ---- what is known ------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Standby:
 
     def doubtful(self, now: float) -> bool:
         """Whether the peer was not heard for so long that it may be gone."""
-        return now >= self._peer_at + LONE * self._interval
+        return now >= self.peer_at + LONE * self._interval
 
     def wake_at(self) -> float:
         """When ``beat`` or ``tick`` is due."""
@@ -137,7 +137,7 @@ class Standby:
         return min(self.beat_at, turn)
 
     def _takeover(self) -> float:
-        return max(self._peer_at + SILENCE * self._interval, self._asked_at + ASK * self._interval)
+        return max(self.peer_at + SILENCE * self._interval, self._asked_at + ASK * self._interval)
 
     def _become(self, state: State, now: float) -> None:
         self.state = state

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core import Send
+from engine.core import Reopen, Send
 from engine.parts.inflight import Task
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
@@ -141,6 +141,18 @@ def primary_whole(primary: End) -> list[tuple[bytes, wire.Header, bytes]]:
     header = {"state": "passive", "sequence": 99, "echo": primary.pair.standby.sequence, "replica": -1}
     primary.pair.state(header, primary.desk, 3.0)
     return primary.flush(3.0)
+
+
+def test_the_fallback_connects_anew_while_the_primary_is_silent() -> None:
+    primary, fallback = joined()
+    opened = []
+    for i in range(60):
+        now = 3.0 + i * 0.5
+        opened += [now for command in fallback.pair.flush(fallback.desk, CONFIG, now) if isinstance(command, Reopen)]
+        silent = primary.pair.flush(primary.desk, CONFIG, now)
+        assert not any(isinstance(command, Reopen) for command in silent)
+    assert opened[1:4] == [opened[0] + 5.0, opened[0] + 10.0, opened[0] + 15.0]
+    assert 7.5 <= opened[0] <= 8.0, "five intervals after it was heard last"
 
 
 def test_ranks_in_words() -> None:
