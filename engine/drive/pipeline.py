@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import queue
-import shutil
 import signal
 import time
 from collections import deque
@@ -284,22 +283,19 @@ class Pipeline:
         os.replace(f"{self.root}/pipeline.json.tmp", f"{self.root}/pipeline.json")
 
     def _first_number(self) -> int:
-        """One more than the highest ever used; folders of the long dead go, but never the highest."""
+        """One more than the highest ever used."""
         numbers = self._sight.numbers()
-        living = set(self._processes.living())
-        for number in numbers[: -self.options.worker_folders]:
-            if number not in living:
-                shutil.rmtree(worker_folder(self.root, number), ignore_errors=True)
         return int(numbers[-1]) + 1 if numbers else 1
 
     def _asked_from_outside(self) -> list[Event]:
-        """What another process wants of this watchdog; also keeps drivers' outputs within bounds."""
+        """What another process wants of this watchdog; also keeps what drivers leave behind within bounds."""
         found: list[Event] = []
         for name, order in (("quit", Leave()), ("kill", Abort())):
             if os.path.lexists(f"{self.root}/{name}"):
                 self._remove(f"{self.root}/{name}")
                 found.append(Ordered(order))
         self._processes.trim()
+        self._processes.prune()
         return found
 
     def _await_end(self, timeout: float) -> bool:

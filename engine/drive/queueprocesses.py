@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -59,7 +60,9 @@ class DriverProcesses:
                 out.write(f"{child.pid}\n")
         except OSError as error:
             if number not in self._children:
-                return [Ended(number, 1, False, 0, str(error))]
+                # A full disk is no mistake of the stage's: as if it had run and died, so it is tried again later.
+                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                return [Ended(number, 1, full, 0, str(error))]
             self.kill(number)  # without its pid on disk no later watchdog would find it
         return []
 
@@ -127,6 +130,12 @@ class DriverProcesses:
                 if os.stat(path).st_size > OUTPUT_MOST:
                     shutil.copyfile(path, f"{path}.old")
                     os.truncate(path, 0)
+
+    def prune(self) -> None:
+        """Delete the folders of the long dead; never the newest, whose number says which ones have been used."""
+        for number in self._sight.numbers()[: -self._options.worker_folders]:
+            if number not in self._children and not driver_process(self._root, number):
+                shutil.rmtree(worker_folder(self._root, number), ignore_errors=True)
 
     def _send(self, number: str, what: signal.Signals) -> None:
         child = self._children.get(number)

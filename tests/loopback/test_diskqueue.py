@@ -74,8 +74,9 @@ class Drivers:
 
     def end(self, process: subprocess.Popen[str]) -> tuple[int, str]:
         """Its exit status and what it printed."""
-        output, _ = process.communicate(timeout=60)
-        return process.returncode, output
+        assert process.stdout is not None
+        output = process.stdout.read()  # not communicate(), which would miss what readline() has buffered
+        return process.wait(60), output
 
     def close(self) -> None:
         for process in self.processes:
@@ -273,9 +274,9 @@ def test_an_independent_program_shares_the_queues(drivers: Drivers) -> None:
     (drivers.src / names.DONE).touch()
     for process in ours:
         assert drivers.end(process) == (0, "")
-    output, _ = foreign.communicate(timeout=60)
-    theirs = output.split()
-    assert foreign.returncode == 0
+    theirs = foreign.stdout.read().split()
+    assert foreign.wait(60) == 0
+    foreign.stdout.close()
     assert theirs, "it got nothing"
     assert visible(drivers.src) == [names.DONE]
     assert visible(drivers.dst) == sorted([*map(names.ready, ids), names.DONE])
@@ -295,7 +296,11 @@ def test_a_pipeline_with_drivers_killed_at_random_ends_by_itself_with_all_accoun
         (inputs / id).write_text(f"text of {id}\n", encoding="utf-8")
     fed = feed(str(root / "p"), [str(inputs / id) for id in ids], done=True)
     assert [one.reason for one in fed] == [""] * 1000
-    stages = [parse_stage(text) for text in ("values=1", "parse=3", "output=2")]
+    stages = [
+        parse_stage("values=1"),
+        parse_stage("parse=3", "sleep 0.004"),
+        parse_stage("output=2", "sleep 0.002"),
+    ]
     notes: list[Note] = []
     pipeline = Pipeline(str(root / "p"), stages, Options(poll=0.1), notes.append)
     ended = threading.Event()
@@ -303,7 +308,7 @@ def test_a_pipeline_with_drivers_killed_at_random_ends_by_itself_with_all_accoun
 
     def kill_at_random() -> None:
         choose = random.Random(3)
-        while not ended.wait(0.15):
+        while not ended.wait(0.3):
             busy = [driver for driver in pipeline.picture().drivers if driver.pid]
             if busy:
                 victim = choose.choice(busy)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
+
+import pytest
 
 from engine.drive import queueprocesses
 from engine.drive.disk import Lock
@@ -79,7 +82,7 @@ def test_a_living_driver_is_adopted(tmp_path: Path) -> None:
     assert Lock(str(tmp_path / "queue-start"), names.working_lock("1")).acquire(create=False) is False
 
 
-def test_what_drivers_print_is_kept_within_bounds(tmp_path: Path, monkeypatch: object) -> None:
+def test_what_drivers_print_is_kept_within_bounds(tmp_path: Path) -> None:
     processes = made(tmp_path)
     processes.spawn("a", "1")
     out = tmp_path / "worker-1" / "out.txt"
@@ -90,3 +93,21 @@ def test_what_drivers_print_is_kept_within_bounds(tmp_path: Path, monkeypatch: o
     assert (tmp_path / "worker-1" / "out.txt.old").stat().st_size > queueprocesses.OUTPUT_MOST
     processes.kill("1")
     ended(processes)
+
+
+def test_folders_of_the_long_dead_go_but_never_the_newest(tmp_path: Path) -> None:
+    for number in range(1, 7):
+        (tmp_path / f"worker-{number}").mkdir()
+    options = Options(worker_folders=2)
+    DriverProcesses(str(tmp_path), STAGES, options, Sight(str(tmp_path), STAGES)).prune()
+    assert sorted(os.listdir(tmp_path)) == ["worker-5", "worker-6"]
+
+
+def test_a_full_disk_is_no_mistake_of_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    processes = made(tmp_path)
+    monkeypatch.setattr(os, "mkdir", full)
+    (end,) = processes.spawn("a", "1")
+    assert (end.code, end.started, end.docs) == (1, True, 0)
