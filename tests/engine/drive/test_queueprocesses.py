@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -19,6 +22,7 @@ from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import Ended, Found
 
 STAGES = (Stage("a"), Stage("b"))
+T = TypeVar("T")
 
 
 def made(root: Path) -> DriverProcesses:
@@ -27,12 +31,18 @@ def made(root: Path) -> DriverProcesses:
     return DriverProcesses(str(root), STAGES, Options(), Sight(str(root), STAGES))
 
 
+def until(what: Callable[[], T | None]) -> T:
+    """Wait for something that is sure to come; the limit is for a defect."""
+    limit = time.monotonic() + 30
+    while (found := what()) is None:
+        assert time.monotonic() < limit, "it did not come"
+        time.sleep(0.005)
+    return found
+
+
 def ended(processes: DriverProcesses) -> Ended:
     """The next driver that ends; it is told to, so it will."""
-    while True:
-        for end in processes.ends():
-            return end
-        os.sched_yield()
+    return until(lambda: next(processes.ends(), None))
 
 
 def test_a_driver_is_started_found_told_and_counted_out(tmp_path: Path) -> None:
@@ -72,8 +82,7 @@ def test_a_living_driver_is_adopted(tmp_path: Path) -> None:
     first = made(tmp_path)
     first.spawn("a", "1")
     second = made(tmp_path)
-    while not (tmp_path / "worker-1" / "times").exists():
-        os.sched_yield()
+    until(lambda: (tmp_path / "worker-1" / "times").exists() or None)
     assert second.adopt() == [Found("1", "a")]
     second.quit("1")
     end = ended(first)
