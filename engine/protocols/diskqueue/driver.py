@@ -243,10 +243,10 @@ class Driver:
         """The reason to end now, or the empty string."""
         if self._orders:
             return "told to leave"
-        if self._finished():
+        if self._finished():  # 003 row 5
             yield Touch(self.config.dst, names.DONE)
             return "done"
-        if self.config.quit_file and not (yield self._quit).error:
+        if self.config.quit_file and not (yield self._quit).error:  # 003 row 10
             return "quit file"
         return ""
 
@@ -299,7 +299,7 @@ class Driver:
             if not error:
                 self._held = held
                 return True
-            self._lost += 1
+            self._lost += 1  # 003 row 6
             if error == "exists":
                 self._note("bad", f"somebody else works under number {config.number}", item.id)
 

@@ -98,7 +98,7 @@ def in_hand(record: list[Line], number: str) -> tuple[int, bool]:
 
 
 def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[Error]:
-    """Lock ``name`` for this driver; ``gone`` for the loser of the race. Row 1 of the table.
+    """Lock ``name`` for this driver; ``gone`` for the loser of the race. 003 row 1.
 
     ``leftovers`` are the names beside it that belong to an earlier document of the same id, which this one replaces.
     """
@@ -113,7 +113,7 @@ def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[E
 
 
 def publish(held: Held) -> Steps[str]:
-    """Publish the written output; the reason why not, or the empty string. Row 2 of the table."""
+    """Publish the written output; the reason why not, or the empty string. 003 row 2."""
     answer = yield Sync(held.dst, names.writing(held.id, held.number))
     if answer.error == "gone":
         return "wrote no output"
@@ -146,7 +146,7 @@ def complete(held: Held) -> Steps[str]:
 
 
 def fail(held: Held, reason: str, keep: bool, at: float) -> Steps[Settled]:
-    """This attempt failed. Rows 3 and 4 of the table."""
+    """This attempt failed. 003 rows 3 and 4."""
     yield Remove(held.dst, names.writing(held.id, held.number))
     yield Append(held.src, names.attempts(held.id), line("fail", held, at, reason))
     return (yield from settle(held, keep))
