@@ -48,6 +48,7 @@ class Console(App[None]):
     """
 
     TITLE = "roundhouse"
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (16, "-tall")]
     CSS_PATH = "console.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.APP)]
 

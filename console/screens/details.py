@@ -69,7 +69,8 @@ class Details(Screen[None]):
         detail = picture.broker.detail if picture.broker else None
         if detail is not None and detail.key != key:
             detail = None
-        self.query_one("#worker", Pager).set_lines(worker_lines(self._row, picture.at, detail, gone=here is None))
+        who = self.query_one("#worker", Pager)
+        who.set_lines(worker_lines(self._row, picture.at, detail, here is None, who.size.width))
         tasks = task_lines(detail, picture)
         self.query_one("#tasks", Pager).set_lines(tasks)
         self.query_one("#incidents", Pager).set_lines(incident_lines(detail, picture))
@@ -87,15 +88,15 @@ def _field(name: str, *value: tuple[str, str]) -> Parts:
     return [(fit(name, _NAME), "label"), *value]
 
 
-def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool) -> list[Parts]:
-    """Identity, state and counters."""
+def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, width: int) -> list[Parts]:
+    """Identity, state and counters, for a panel of so many cells."""
     worker = row.worker
     glyph, ink = STATES[worker.state]
     state = [("gone · the broker no longer knows it", "bad")] if gone else [(f"{glyph} {worker.state}", f"{ink} bold")]
     lines = [
         _field("state", *state),
         _field("name", (clean(worker.name), "text bold")),
-        *_hex_lines(worker.key),
+        *_hex_lines(worker.key, 16 if width >= 54 else 8),
         [],
         _field(
             "slots",
@@ -114,14 +115,15 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool) -> l
     ]
     own = [*worker.terms, *(((name, units.count(n)) for name, n in detail.counters) if detail else ())]
     if own:
-        lines += [[], *([(fit(clean(name), 28), "label"), (clean(value), "text")] for name, value in own)]
+        cells = min(28, max(_NAME, *(len(name) + 2 for name, _ in own)))
+        lines += [[], *([(fit(clean(name), cells), "label"), (clean(value), "text")] for name, value in own)]
     return lines
 
 
-def _hex_lines(key: bytes) -> list[Parts]:
-    """The true routing id, sixteen bytes a line, and how long it is."""
-    rows = [key[i : i + 16] for i in range(0, len(key), 16)] or [b""]
-    lines = [_field("" if i else "routing id", (true_bytes(part), "accent")) for i, part in enumerate(rows[:16])]
+def _hex_lines(key: bytes, each: int) -> list[Parts]:
+    """The true routing id, so many bytes a line, and how long it is."""
+    rows = [key[i : i + each] for i in range(0, len(key), each)] or [b""]
+    lines = [_field("" if i else "routing id", (true_bytes(part), "accent")) for i, part in enumerate(rows)]
     return [*lines, _field("", (f"{len(key)} bytes", "label"))]
 
 
@@ -159,6 +161,6 @@ def incident_lines(detail: Detail | None, picture: Picture) -> list[Parts]:
     lines: list[Parts] = []
     for incident in reversed(detail.incidents):
         times = f" × {units.count(incident.times)}" if incident.times > 1 else ""
-        age = f"  {units.age(picture.at - incident.at)} ago"
-        lines.append([(f"{glyph} ", ink), (clean(incident.reason), words), (times, "bad bold"), (age, "label")])
+        age = units.age(picture.at - incident.at).rjust(4)
+        lines.append([(age, "label"), (f" {glyph} ", ink), (clean(incident.reason), words), (times, "bad bold")])
     return lines

@@ -14,7 +14,7 @@ from console.widgets.ink import Inked, Parts, cells
 
 SECONDS = 6.0  # that a notice stays
 
-_PLACES = {key.id: place for place, key in enumerate((*BACK, *APP[:2], *MAIN, *APP[2:]))}
+_PLACES = {key.id: place for place, key in reversed(list(enumerate((*BACK, *APP[:2], *MAIN, *APP[2:]))))}
 
 
 class KeyBar(Inked):

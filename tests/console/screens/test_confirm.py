@@ -41,6 +41,14 @@ def test_it_acts_on_the_row_that_it_named_and_on_no_other(tmp_path: Path) -> Non
     drive(scenario, tmp_path)
 
 
+def test_it_is_all_there_on_the_smallest_terminal(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "k")
+        assert driver.shows("Stop worker badger-01?") and driver.shows("Cancel")
+
+    drive(scenario, tmp_path, size=(40, 10))
+
+
 def test_a_filter_changes_nothing_about_it(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("down", "k")

@@ -25,6 +25,14 @@ def test_what_does_not_fit_is_not_cut_in_two(tmp_path: Path) -> None:
     drive(scenario, tmp_path, size=(80, 24))
 
 
+def test_the_way_back_comes_first(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("r")
+        assert driver.screen()[-1].startswith(" esc back  ? help  q quit ")
+
+    drive(scenario, tmp_path)
+
+
 def test_a_remapped_key_is_shown_as_it_is(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         assert "f5 bulkping" in driver.screen()[-1]
