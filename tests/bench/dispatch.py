@@ -123,7 +123,7 @@ def growth(title: str, what: str, make: Callable[[int], Step], sizes: tuple[int,
         [name, f"{1e9 / median(run.rate for run in runs):,.0f}", f"{ratio(least, runs):.2f}"]
         for name, runs in found.items()
     ]
-    table(title, [what, "ns a task", f"÷ {next(iter(found))}"], rows)
+    table(title, [what, "ns a task", f"cost ÷ {next(iter(found))}"], rows)
 
 
 # ---- a million ------------------------------------------------------------------------------------------------------

