@@ -48,7 +48,6 @@ class Console(App[None]):
     """
 
     TITLE = "roundhouse"
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (16, "-tall")]
     CSS_PATH = "console.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.APP)]
 
@@ -61,6 +60,7 @@ class Console(App[None]):
         self.history = History(settings.state_folder / "history")
         self.signal_received: int | None = None
         self.summary: str | None = None
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
         self.animation_level = "none"  # what moves here is what is measured
         self._themes: tuple[str, ...] = ()
         self._main = Main(lab, self.bridge.rows.name, self.history)

@@ -61,13 +61,14 @@ class Facts(Pager, Panel):
         super().__init__(follow=True, id=id)
         self._namer = namer
         self._facts: Sequence[Line] = ()
+        self._named = 0  # workers whose names were known: a fact comes sooner than the picture of whom it is about
 
     def show(self, picture: Picture) -> None:
         """Show a picture."""
-        if picture.facts is self._facts:
+        if picture.facts is self._facts and len(picture.rows) == self._named:
             return
-        self._facts = picture.facts
-        last = self._facts[-1]
+        self._facts, self._named = picture.facts, len(picture.rows)
+        last = self._facts[-1] if self._facts else Gap(0)
         if not isinstance(last, Gap):
             self.border_title = Content(f"facts · {units.zone(last.at)}")
         self.set_lines(fact_lines(self._facts, self._namer))

@@ -54,6 +54,18 @@ def test_the_zone_is_in_the_title_and_hostile_words_do_nothing(tmp_path: Path) -
     drive(scenario, tmp_path)
 
 
+def test_a_peer_gets_its_name_when_its_picture_comes(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.fact("w4 joined", "good", b"inproc://roundrobin:833032")
+        await driver.tick()
+        assert driver.shows("w4 joined · 833032")
+        driver.lab.workers.append(driver.lab.workers[0]._replace(key=b"inproc://roundrobin:833032", name="w4"))
+        await driver.tick()
+        assert driver.shows("w4 joined ") and not driver.shows("833032")
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
 def test_the_newest_one_where_there_is_no_room_for_all(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         for _ in range(3):
