@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.core import Core, Event, Exit, Frames, Note, Ordered, Received, Reopen, Send, Unsent, Woken
 from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
 
@@ -115,3 +116,14 @@ def given(worker: bytes, number: int, client: bytes = b"c") -> Frames:
 def relayed(number: int, worker: bytes, client: bytes = b"c") -> Frames:
     """The reply to a ping as the broker hands it to a client."""
     return [client, b"", wire.VERSION, wire.RESPONSE, ident(number), b"", worker]
+
+
+def submitted(client: bytes, *numbers: int) -> Frames:
+    """Tracked pings as a client that packs sends them."""
+    return [client, packed.tasks([wire.ping(ident(number), True)[2:-1] for number in numbers])]
+
+
+def given_packed(worker: bytes, *numbers: int, client: bytes = b"c") -> Frames:
+    """Tracked pings as the broker hands them to a worker that packs."""
+    pairs = [(client, wire.ping(ident(number), True)[2:-1]) for number in numbers]
+    return [worker, packed.deliveries([value for pair in pairs for value in pair])]

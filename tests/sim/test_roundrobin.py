@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import Command, Drain, Event, Leave, Received, Seat, Send, Slow, StopRun
+from engine.core import Command, Drain, Event, Frames, Leave, Received, Seat, Send, Slow, StopRun
 from engine.parts.bulk import BulkSpec
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
-from engine.protocols.roundrobin import SYSTEM
+from engine.protocols.roundrobin import SYSTEM, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
+from engine.sim.wire import Link
 from engine.sim.world import World
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
-OPTIONS = Options(task_deadline=20.0, max_backlog=40, lost_shown=15.0)
+OPTIONS = Options(packed=True, task_deadline=20.0, max_backlog=40, lost_shown=15.0)
 HERE = SYSTEM.endpoint
+AS_THE_ORIGINAL = replace(OPTIONS, packed=False)
 WORKERS = {"w1": 1, "w2": 3, "w3": 10}  # name → slots
 CLIENTS = ("c1", "c2")
 NONCES = {name: i for i, name in enumerate((*WORKERS, *CLIENTS), 1)}
 ACTS = (*FAULTS, "ping", "ping", "data", "paced", "fire and forget", "stop", "leave", "drain", "slow")
 LOAD = [Step(1.0, "slow", 1, 0.1), Step(0.0, "slow", 3, 0.1), Step(0.0, "paced", 4, 1.0), Step(0.0, "ping", 5, 1.0)]
+LANES: dict[str, Collection[str]] = {  # who packs
+    "packed": ("broker", *WORKERS, *CLIENTS),
+    "mixed": ("broker", "w1", "w3", "c2"),
+    "seed": (),
+}
 SETTLED = 120.0  # seconds: every deadline of OPTIONS and of a run has passed
 
 
@@ -37,11 +45,15 @@ def routing_id(name: str) -> bytes:
 class House:
     """A broker, three workers and two clients, watched from outside."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, lane: str = "packed") -> None:
         self.world = World(seed)
-        seats: dict[str, Callable[[], Seat]] = {"broker": partial(SYSTEM.broker, OPTIONS, [HERE])}
-        seats |= {name: partial(SYSTEM.worker, OPTIONS, HERE, NONCES[name], slots) for name, slots in WORKERS.items()}
-        seats |= {name: partial(SYSTEM.client, OPTIONS, HERE, NONCES[name]) for name in CLIENTS}
+        self.packs = LANES[lane]
+        options = {name: OPTIONS if name in self.packs else AS_THE_ORIGINAL for name in ("broker", *NONCES)}
+        seats: dict[str, Callable[[], Seat]] = {"broker": partial(SYSTEM.broker, options["broker"], [HERE])}
+        seats |= {
+            name: partial(SYSTEM.worker, options[name], HERE, NONCES[name], slots) for name, slots in WORKERS.items()
+        }
+        seats |= {name: partial(SYSTEM.client, options[name], HERE, NONCES[name]) for name in CLIENTS}
         acts: dict[str, Callable[[str, float], None]] = {
             "ping": partial(self.bulk, "ping", 40, {}),
             "data": partial(self.bulk, "data", 20, {"size": 3000}),
@@ -90,25 +102,34 @@ class House:
     # ---- what must hold in the storm ----------------------------------------------------------------------------
 
     def watch(self, _at: float, name: str, event: Event, commands: list[Command]) -> None:
-        """What the broker hands out was asked for, and goes out in the order in which it was, the first time."""
+        """What the broker hands out was asked for, and goes out in the order in which it was, the first time.
+
+        The packed lane sorts what one event hands out by worker; order is looked at from event to event, and by worker.
+        """
+        messages = event.messages if isinstance(event, Received) else []
+        if name not in self.packs:
+            assert all(len(frames) > 2 for frames in messages), "the original's kind got a packed frame"
         if name != "broker":
             return
         if self.world.core(name) is not self.broker:
             self.broker, self.got, self.newest = self.world.core(name), 0, 0
             self.asked.clear()
             self.handed.clear()
-        for frames in event.messages if isinstance(event, Received) else ():
-            if wire.at_broker(list(frames)) is wire.TASK:
-                self.got += 1
-                self.asked.setdefault((frames[0], frames[4]), []).append(self.got)
-        for command in commands:
-            if isinstance(command, Send) and wire.at_peer(command.frames[1:]) is wire.TASK:
-                key = (command.frames[-1], command.frames[4])
-                numbers = self.asked[key]
-                if key not in self.handed and len(numbers) == 1:  # asked again, it may have been dropped before
-                    assert numbers[0] > self.newest, "a newer task went first"
-                    self.newest = numbers[0]
-                self.handed.add(key)
+        for key in (key for frames in messages for key in asked(frames)):
+            self.got += 1
+            self.asked.setdefault(key, []).append(self.got)
+        newest, by_worker = self.newest, dict[bytes, int]()
+        for worker, key in (
+            pair for command in commands if isinstance(command, Send) for pair in handed(command.frames)
+        ):
+            numbers = self.asked[key]
+            if key not in self.handed and len(numbers) == 1:  # asked again, it may have been dropped before
+                assert numbers[0] > max(newest, by_worker.get(worker, 0)), "a newer task went first"
+                by_worker[worker] = numbers[0]
+                self.newest = max(self.newest, numbers[0])
+                if not self.packs:
+                    newest = self.newest
+            self.handed.add(key)
 
     def hold(self, world: World) -> None:
         if "broker" not in world.names:
@@ -165,21 +186,42 @@ class House:
         assert [world.pictures[name].run.passed for name in CLIENTS] == [True, True]
 
 
-def live(seed: int, script: list[Step]) -> House:
-    house = House(seed)
+def asked(frames: Frames) -> list[TaskKey]:
+    """The tasks that a message to the broker brings."""
+    if wire.at_broker(list(frames)) is wire.TASK:
+        return [(frames[0], frames[4])]
+    tasks = packed.read_tasks(frames[1]) if len(frames) == 2 and packed.kind(frames[1]) == packed.TASKS else []
+    assert not isinstance(tasks, str), tasks
+    return [(frames[0], task[1]) for task in tasks]
+
+
+def handed(frames: Frames) -> list[tuple[bytes, TaskKey]]:
+    """The tasks that a message of the broker hands out, each with its worker."""
+    if wire.at_peer(frames[1:]) is wire.TASK:
+        return [(frames[0], (frames[-1], frames[4]))]
+    pairs = (
+        packed.read_deliveries(frames[1]) if len(frames) == 2 and packed.kind(frames[1]) == packed.DELIVERIES else []
+    )
+    assert not isinstance(pairs, str), pairs
+    return [(frames[0], (client, task[1])) for client, task in pairs]
+
+
+def live(seed: int, script: list[Step], lane: str = "packed") -> House:
+    house = House(seed, lane)
     house.storm.rage(script)
     house.settle()
     return house
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
-@given(st.integers(0, 999), scripts(ACTS))
-def test_any_storm_is_survived(seed: int, script: list[Step]) -> None:
-    live(seed, script)
+@settings(max_examples=75, deadline=None, derandomize=True, database=None)
+@given(st.integers(0, 999), scripts(ACTS), st.sampled_from(list(LANES)))
+def test_any_storm_is_survived(seed: int, script: list[Step], lane: str) -> None:
+    live(seed, script, lane)
 
 
-def test_without_faults_everything_succeeds_at_once() -> None:
-    house = live(0, [Step(1.0, "data", 4, 1.0), Step(0.0, "ping", 5, 1.0), Step(30.0, "heal", 0, 0.0)])
+@pytest.mark.parametrize("lane", LANES)
+def test_without_faults_everything_succeeds_at_once(lane: str) -> None:
+    house = live(0, [Step(1.0, "data", 4, 1.0), Step(0.0, "ping", 5, 1.0), Step(30.0, "heal", 0, 0.0)], lane)
     view: BrokerView = house.world.pictures["broker"]
     assert (view.ledger.sent, view.ledger.succeeded) == (160, 160)
     assert sum(row.done for row in view.workers) == 160
@@ -198,3 +240,44 @@ def test_a_broker_that_restarts_at_once_gets_its_workers_back() -> None:
     house.storm.rage(LOAD)
     house.world.restart("broker", house.storm.seats["broker"]())
     house.settle()
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_a_house_speaks_the_lanes_that_it_agreed_on(lane: str) -> None:
+    """Who packs gets packed frames and nobody else does; and a broker that comes back without it is found out."""
+    house, packs = House(0, lane), set[str]()
+    house.world.watchers.append(
+        lambda _at, name, event, _commands: packs.update(
+            [name] if isinstance(event, Received) and any(packed.kind(frames[-1]) for frames in event.messages) else []
+        )
+    )
+    house.storm.rage([Step(1.0, "ping", 4, 1.0), Step(1.0, "data", 5, 1.0)])
+    house.settle()
+    assert packs == set(house.packs)
+    packs.clear()
+    house.world.restart("broker", SYSTEM.broker(AS_THE_ORIGINAL, [HERE]))
+    house.world.run_for(SETTLED)
+    house.settle()
+    assert not packs
+
+
+@pytest.mark.parametrize("load", [("ping", 500, {}), ("data", 200, {"size": 3000}), ("ping", 300, {"tracked": False})])
+@pytest.mark.parametrize("seed", range(3))
+def test_both_lanes_keep_the_same_books_and_give_every_worker_the_same(
+    load: tuple[str, int, dict[str, object]], seed: int
+) -> None:
+    """On links that delay every message alike, so that the same messages meet."""
+    books = []
+    for lane in ("packed", "seed"):
+        house = House(seed, lane)
+        house.world.link(Link(delay=(0.001, 0.001)))
+        house.world.run_for(1.0)
+        house.world.order("w1", Slow(0.05))
+        for client in CLIENTS:
+            house.bulk(*load, client, 0.5)
+        house.world.run_for(60.0)
+        view: BrokerView = house.world.pictures["broker"]
+        runs = [house.world.pictures[client].run for client in CLIENTS]
+        assert all(run.passed for run in runs)
+        books.append((view.ledger, {row.key: row.done for row in view.workers}, [run.ledger for run in runs]))
+    assert books[0] == books[1]

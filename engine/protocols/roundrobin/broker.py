@@ -8,10 +8,14 @@ The rules of this file (numbers are those of README.md; the state itself and its
 - A reply goes to the client of a task that its sender was given, and to nobody else. Where a task was given to
   several, the first reply ends it and the others are late. (R3, R8)
 - An INCREMENT frees the slot of a task that was answered, or ends the oldest that needs no answer. (R5)
+- Packed, a message is many tasks or many answers; each is what it would be on the seed's wire, and an answer is a reply
+  and its INCREMENT in one.
 - What a peer gets wrong is counted by peer and reason, and changes nothing else. (R6)
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from engine.core import (
     NEVER,
@@ -29,14 +33,17 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.inflight import Task, TaskKey
 from engine.parts.legs import BrokerLegs, sampled
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin import picture
+from engine.protocols.roundrobin import packed, picture
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import Worker
+
+IN_USE = "id already in use"
 
 
 class Broker:
@@ -78,6 +85,7 @@ class Broker:
                 pass
             case _:
                 raise TypeError(f"a round robin broker takes no {event!r}")
+        self.pool.lanes.flush(out)
         return out
 
     def wake_at(self) -> float:
@@ -97,14 +105,18 @@ class Broker:
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
         what = wire.at_broker(frames)
         if isinstance(what, str):
-            out += self.violations.add(frames[0] if frames else b"", what, now)
+            if len(frames) == 2 and self.pool.lanes.on:
+                what = self._packed(frames, now, out) or ""
+            if what:
+                out += self.violations.add(frames[0] if frames else b"", what, now)
             return
         peer = frames[0]
         worker = self.pool.workers.get(peer)
         if worker is not None:
             self.pool.liveness.heard(peer, now)
         if what is wire.TASK:
-            self._task(frames, now, out)
+            if not self.pool.accept(peer, frames[3:-1], now, out):
+                out += self.violations.add(peer, IN_USE, now)
         elif what is wire.REPLY:
             self._reply(worker, frames, now, out)
         elif what is wire.RETURN:
@@ -118,12 +130,6 @@ class Broker:
         else:
             self.pool.leave(peer, out)  # 000 DEREGISTER
 
-    def _task(self, frames: Frames, now: float, out: list[Command]) -> None:
-        if (frames[0], frames[4]) in self.pool.tasks:
-            out += self.violations.add(frames[0], "id already in use", now)
-        else:
-            self.pool.accept(frames, now, out)
-
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""
         peer, pool = frames[0], self.pool
@@ -132,22 +138,32 @@ class Broker:
         if task is None or (task.worker != peer and peer not in pool.former.get(key, ())):
             self._stray(worker, peer, now, out)
             return
-        if task.message[3] == wire.EXEC:
+        if task.message[0] == wire.EXEC:
             out += self.violations.add(peer, "reply to a task that wants none", now)
             return
-        holder = pool.end(task)
+        holder = self._succeed(task, worker, now)
         if holder is not None:
             holder.owed += 1
             holder.owed_at = now
+        if frames[1] in pool.lanes.peers:
+            self._relay(key, peer, frames[6] if len(frames) == 8 else True, out)
+        else:
+            frames.append(frames.pop(0))
+            out.append(Send(frames))
+
+    def _succeed(self, task: Task, worker: Worker | None, now: float) -> Worker | None:
+        """The task's first reply: into the books; returns who held it, whose slot stays in use."""
+        pool = self.pool
+        holder = pool.end(task)
         if worker is not None:
             worker.done += 1
             worker.opened = NEVER
             worker.row = None
         pool.ledger.succeeded += 1
-        if sampled(frames[5]):
+        key = task.key
+        if sampled(key[1]):
             self.legs.note(*key, task.accepted, task.given, now)
-        frames.append(frames.pop(0))
-        out.append(Send(frames))
+        return holder
 
     def _stray(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
         """A reply to no task of this peer: late where it may have had one that ended without it."""
@@ -166,7 +182,7 @@ class Broker:
             worker.owed -= 1
             self.pool.free(worker, 1, now, out)
         elif worker.quiet:
-            self._end_quietly(worker)
+            self._end_quietly(worker, self.pool.tasks[next(iter(worker.quiet))])
             self.pool.free(worker, 1, now, out)
         elif worker.written_off:
             worker.written_off -= 1
@@ -174,11 +190,10 @@ class Broker:
         else:
             out += self.violations.add(peer, "INCREMENT beyond what it holds", now)
 
-    def _end_quietly(self, worker: Worker) -> None:
-        """The oldest task that needs no reply is done; one that wanted a reply all the same has failed."""
-        task = self.pool.tasks[next(iter(worker.quiet))]
+    def _end_quietly(self, worker: Worker, task: Task) -> None:
+        """A task that needs no reply is done; one that wanted a reply all the same has failed."""
         self.pool.end(task)
-        if task.message[3] == wire.EXEC:
+        if task.message[0] == wire.EXEC:
             worker.done += 1
             self.pool.ledger.succeeded += 1
         else:
@@ -205,6 +220,90 @@ class Broker:
             out.append(Send([key, *wire.registered(frames[4])]))
         self.pool.drain(now, out)
 
+    # ---- packed ------------------------------------------------------------------------------------------------------
+
+    def _packed(self, frames: Frames, now: float, out: list[Command]) -> str | None:
+        """Many tasks of a client, or many answers of a worker; what is wrong, where it is neither."""
+        peer, frame = frames
+        match packed.kind(frame):
+            case packed.TASKS:
+                tasks = packed.read_tasks(frame)
+                if isinstance(tasks, str):
+                    return tasks
+                if peer in self.pool.workers:
+                    self.pool.liveness.heard(peer, now)
+                for task in tasks:
+                    if not self.pool.accept(peer, task, now, out):
+                        out += self.violations.add(peer, IN_USE, now)
+            case packed.ANSWERS:
+                answers = packed.read_answers(frame)
+                if isinstance(answers, str):
+                    return answers
+                self._answers(peer, answers, now, out)
+            case b"":
+                return "wrong number of frames"
+            case _:
+                return "packed frame of a wrong kind"
+        return None
+
+    def _answers(self, peer: bytes, answers: list[packed.Answer], now: float, out: list[Command]) -> None:
+        """Each is a reply and its INCREMENT; the slots come back together, when all have been read."""
+        pool = self.pool
+        worker = pool.workers.get(peer)
+        if worker is not None:
+            pool.liveness.heard(peer, now)
+            worker.opened = NEVER
+        freed = 0
+        for client, ident, answer in answers:
+            task = pool.tasks.get((client, ident))
+            if task is None or task.worker != peer or worker is None:
+                freed += self._answered_late(worker, peer, (client, ident), answer, now, out)
+                continue
+            freed += 1
+            if answer is None:
+                self._end_quietly(worker, task)
+            elif task.message[0] == wire.EXEC:
+                out += self.violations.add(peer, "reply to a task that wants none", now)
+                self._end_quietly(worker, task)
+            else:
+                self._succeed(task, worker, now)
+                self._relay(task.key, peer, answer, out)
+        if worker is not None and freed:
+            pool.free(worker, freed, now, out)
+
+    def _answered_late(
+        self, worker: Worker | None, peer: bytes, key: TaskKey, answer: packed.Data, now: float, out: list[Command]
+    ) -> int:
+        """An answer to what its sender does not hold, or no more; returns the slots that it gives back, 0 or 1."""
+        task = self.pool.tasks.get(key)
+        if task is None or peer not in self.pool.former.get(key, ()):
+            self._stray(worker, peer, now, out)
+        elif answer is None:
+            self.late += 1
+        elif task.message[0] == wire.EXEC:
+            out += self.violations.add(peer, "reply to a task that wants none", now)
+        else:
+            holder = self._succeed(task, worker, now)
+            self._relay(key, peer, answer, out)
+            if holder is not None:
+                holder.owed += 1
+                holder.owed_at = now
+        if worker is not None and worker.owed:
+            worker.owed -= 1
+            return 1
+        if worker is not None and worker.written_off:
+            worker.written_off -= 1
+        return 0
+
+    def _relay(self, key: TaskKey, worker: bytes, answer: bytes | Literal[True], out: list[Command]) -> None:
+        """An answer to its client, over that one's lane."""
+        client, ident = key
+        data = None if answer is True else answer
+        if client in self.pool.lanes.peers and (data is None or len(data) <= packed.SMALL):
+            self.pool.lanes.relay(client, ident, worker, data, out)
+        else:
+            out.append(Send(wire.relayed(client, ident, worker, data)))
+
     # ---- heartbeats ----------------------------------------------------------------------------------------------
 
     def _ping(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
@@ -216,6 +315,8 @@ class Broker:
             if denial is not None:
                 self.denied += 1
                 ident = denial
+        ident = self.pool.lanes.pinged(peer, ident, out)
+        self.pool.lanes.flush(out)  # a worker that said goodbye takes the PONG for the end of what it was given (R10)
         out.append(Send([peer, *wire.link_pong(ident)]))
         self.pool.drain(now, out)
 
@@ -239,15 +340,28 @@ class Broker:
     def _unsent(self, frames: Frames, reason: str, now: float, out: list[Command]) -> None:
         """A peer is gone, or does not read. A task that never reached its worker was not delivered."""
         self.unsent += 1
-        if len(frames) > 6 and frames[3] == wire.RESPONSE:  # a relayed reply, counted as success when it was sent
-            self.pool.ledger.succeeded -= 1
-            self.pool.ledger.fail("client gone")
+        replies, given = _refused(frames)
+        if replies:  # counted as successes when they were sent
+            self.pool.ledger.succeeded -= replies
+            self.pool.ledger.fail("client gone", replies)
             return
         worker = self.pool.workers.get(frames[0])
         if worker is None:
             return
-        task = self.pool.tasks.get((frames[-1], frames[4]))
-        if task is not None and task.worker == worker.key:
-            task.attempt -= 1
+        for key in given:
+            task = self.pool.tasks.get(key)
+            if task is not None and task.worker == worker.key:
+                task.attempt -= 1
         self.pool.lose(worker, reason, now, out)
         self.pool.drain(now, out)
+
+
+def _refused(frames: Frames) -> tuple[int, list[TaskKey]]:
+    """Of a message that a broker sent: how many replies it carried, and which tasks."""
+    if len(frames) > 2:
+        return (1, []) if len(frames) > 6 and frames[3] == wire.RESPONSE else (0, [(frames[-1], frames[4])])
+    if packed.kind(frames[1]) == packed.RESULTS:
+        return len(packed.read_results(frames[1])), []
+    pairs = packed.read_deliveries(frames[1])
+    assert not isinstance(pairs, str), pairs
+    return 0, [(client, task[1]) for client, task in pairs]

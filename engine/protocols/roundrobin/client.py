@@ -3,6 +3,7 @@
 The rules of this file:
 
 - PING, PONG, then tasks; without a PONG for ``expiry`` the link opens anew, and what is out meanwhile times out.
+- Over the packed lane, once the broker agreed to it, whatever is due goes together; answers may come over either lane.
 - A ping has an id of 8 bytes, a stream request one of 4, as the original's; both count up over all runs, so a reply
   to an earlier run is known as late.
 - A stream is right when every byte of it is: each record's offset, each payload byte, the sum, the end.
@@ -16,7 +17,7 @@ from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
-from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link
 from engine.protocols.roundrobin.options import Options
@@ -31,7 +32,7 @@ class Client:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.link = Link(options.heartbeat, options.expiry)
+        self.link = Link(options.heartbeat, options.expiry, options.packed)
         self.violations = Violations()
         self.legs = ClientLegs()
         self.bulk: Bulk | None = None
@@ -89,6 +90,7 @@ class Client:
             legs=self.legs.view(),
             terms=(
                 ("links", str(self.link.number)),
+                ("lane", "packed" if self.link.packs else "seed"),
                 ("violations", str(self.violations.total)),
                 ("unsent", str(self.unsent)),
             ),
@@ -111,14 +113,24 @@ class Client:
         bulk = self.bulk
         if bulk is None or not self.link.up:
             return
+        batch: list[Frames] = []
         while (task := bulk.due(now)) is not None:
             ident = self._ident(task, ID_BYTES[bulk.spec.kind])
             if bulk.spec.tracked and sampled(ident):
                 self._noted[ident] = now
             if bulk.spec.kind == "ping":
-                out.append(Send(wire.ping(ident, bulk.spec.tracked)))
+                message = wire.ping(ident, bulk.spec.tracked)
             else:
-                out.append(Send(wire.stream(ident, self._size, bulk.spec.tracked)))
+                message = wire.stream(ident, self._size, bulk.spec.tracked)
+            if not self.link.packs:
+                out.append(Send(message))
+                continue
+            batch.append(message[2:-1])
+            if len(batch) == packed.BATCH:
+                out.append(Send([packed.tasks(batch)]))
+                batch.clear()
+        if batch:
+            out.append(Send([packed.tasks(batch)]))
 
     def _ident(self, task: int, size: int) -> bytes:
         return ((self._base + task) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
@@ -134,9 +146,12 @@ class Client:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
+        if len(frames) == 1 and packed.kind(frames[0]) == packed.RESULTS:
+            self._results(frames[0], now, out)
+            return
         match wire.at_peer(frames):
             case wire.REPLY:
-                self._replied(frames, now, out)
+                self._replied(frames[3], frames[-1], frames[4] if len(frames) == 7 else None, now, out)
             case wire.LINK_PING:
                 out.append(Send(wire.link_pong(frames[3])))
             case wire.LINK_PONG:
@@ -146,8 +161,16 @@ class Client:
             case wrong:
                 out += self.violations.add(BROKER, str(wrong), now)
 
-    def _replied(self, frames: Frames, now: float, out: list[Command]) -> None:
-        bulk, ident = self.bulk, frames[3]
+    def _results(self, frame: bytes, now: float, out: list[Command]) -> None:
+        results = packed.read_results(frame)
+        if isinstance(results, str):
+            out += self.violations.add(BROKER, results, now)
+            return
+        for ident, worker, answer in results:
+            self._replied(ident, worker, answer, now, out)
+
+    def _replied(self, ident: bytes, worker: bytes, answer: bytes | None, now: float, out: list[Command]) -> None:
+        bulk = self.bulk
         task = -1 if bulk is None else self._task(ident)
         if bulk is None or not bulk.out(task):
             self.late += 1
@@ -155,12 +178,12 @@ class Client:
         fault, size = None, 0
         if bulk.spec.kind == "data":
             size = self._size
-            fault = data.wrong(frames[4], size) if len(frames) == 7 else "no data"
-        elif len(frames) != 6:
+            fault = "no data" if answer is None else data.wrong(answer, size)
+        elif answer is not None:
             fault = "data in answer to a ping"
         sent = self._noted.pop(ident, None)
         if fault is not None:
-            out += self.violations.add(frames[-1], fault, now)
+            out += self.violations.add(worker, fault, now)
             bulk.failed(task, "wrong data", now)
             return
         bulk.replied(task, now, size)
@@ -169,5 +192,12 @@ class Client:
 
     def _unsent(self, frames: Frames, now: float) -> None:
         self.unsent += 1
-        if self.bulk is not None and wire.at_peer([*frames, b"", b"?"]) is wire.TASK:
+        if self.bulk is None:
+            return
+        if len(frames) == 1:
+            tasks = packed.read_tasks(frames[0])
+            assert not isinstance(tasks, str), tasks
+            for task in tasks:
+                self.bulk.failed(self._task(task[1]), "unsent", now)
+        elif wire.at_peer([*frames, b"", b"?"]) is wire.TASK:
             self.bulk.failed(self._task(frames[3]), "unsent", now)

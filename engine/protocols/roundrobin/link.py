@@ -5,6 +5,7 @@
   one question is ever open, and a round trip longer than a heartbeat still counts.
 - A PING may claim that we are registered. A broker that knows nothing of it (it was restarted, it forgot us) denies it
   with the PONG's id; the original echoes every id, and so denies nothing.
+- A PING may ask for the packed lane. Each PONG says anew whether the broker agrees; the original's echo does not.
 - Only PONGs prove that the broker hears us. After ``expiry`` without one the socket is opened anew under the same
   routing id and the handshake begins again, for as long as it takes.
 """
@@ -16,10 +17,14 @@ from engine.protocols.roundrobin import messages as wire
 
 
 class Link:
-    """Times in monotonic seconds. ``number`` counts the links that were up, 0 before the first."""
+    """Times in monotonic seconds. ``number`` counts the links that were up, 0 before the first.
+
+    ``asks``: whether PINGs ask for the packed lane.
+    """
 
     __slots__ = (
         "_asked_at",
+        "_asks",
         "_expiry",
         "_heartbeat",
         "_ident",
@@ -30,13 +35,14 @@ class Link:
         "denied",
         "heard",
         "number",
+        "packs",
         "rtt",
         "up",
         "waits",
     )
 
-    def __init__(self, heartbeat: float, expiry: float) -> None:
-        self._heartbeat, self._expiry = heartbeat, expiry
+    def __init__(self, heartbeat: float, expiry: float, asks: bool = False) -> None:
+        self._heartbeat, self._expiry, self._asks = heartbeat, expiry, asks
         self.up = False
         self.waits = False  # the newest PING is unanswered
         self.number = 0
@@ -44,6 +50,7 @@ class Link:
         self.rtt: float | None = None  # seconds, of the last heartbeat
         self.claims = False  # whether new PINGs claim that we are registered
         self.denied = False  # whether the newest PONG denied it
+        self.packs = False  # whether the newest PONG agreed to the packed lane
         self._pings = 0
         self._ident = b""  # of the newest PING
         self._asked_at = 0.0  # when it was sent first
@@ -52,23 +59,26 @@ class Link:
 
     def open(self, now: float) -> list[Command]:
         """Begin the handshake."""
-        self.up, self.waits, self.claims, self._since = False, False, False, now
+        self.up, self.waits, self.claims, self.packs, self._since = False, False, False, False, now
         return [self.ask(now)]
 
     def ask(self, now: float, fresh: bool = False) -> Send:
         """A PING now: the unanswered one again, or a new one where there is none or a ``fresh`` one is wanted."""
         if fresh or not self.waits:
             self._pings += 1
-            self._ident = wire.link_id(self._pings, self.claims)
+            self._ident = wire.link_id(self._pings, self.claims, self._asks)
             self.waits, self._asked_at = True, now
         self._ping_at = now + self._heartbeat
         return Send(wire.link_ping(self._ident))
 
     def ponged(self, ident: bytes, now: float) -> bool:
-        """Take a PONG; False if no PING waits for it. ``up``, ``number`` and ``denied`` show what it changed."""
-        self.denied = ident == wire.disowned(self._ident)
-        if not self.waits or not (self.denied or ident == self._ident):
+        """Take a PONG; False if no PING waits for it. ``up``, ``number``, ``denied``, ``packs`` show what it said."""
+        claimed, denial = self._ident, wire.disowned(self._ident)
+        agreed = self._asks and ident in (wire.agreed(claimed), wire.agreed(denial or b""))
+        self.denied = denial is not None and ident in (denial, wire.agreed(denial))
+        if not self.waits or not (agreed or self.denied or ident == claimed):
             return False
+        self.packs = agreed
         self.waits = False
         self.rtt, self.heard, self._since = now - self._asked_at, now, now
         if not self.up:

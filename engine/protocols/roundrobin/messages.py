@@ -5,6 +5,8 @@ The rules of this file (README.md has the whole table):
 - A message starts with the address that it is to be relayed to, or with an empty frame when it is for its receiver.
 - ROUTER puts the sender's routing id in front of it. Who passes a message on moves that frame to the end, so an answer
   finds its way back. Frames below are named by their place as the broker sees them, sender's id at 0.
+- What a task says, ``command id application-command argument…``, is the same at every station: frames 3 to the last but
+  one at the broker, 2 to the last but two at a worker. That part alone is kept, in memory and on the packed lane.
 - The parsers look at shape and bounds only. They return what a message is, or in words of ours what is wrong with it;
   they build no object, because the broker asks three times a task. Whoever asked then reads the frames by place.
 
@@ -57,8 +59,8 @@ class Is(Enum):
 LINK_PING, LINK_PONG, TASK, REPLY = Is.LINK_PING, Is.LINK_PONG, Is.TASK, Is.REPLY
 JOIN, JOINED, LEAVE, RETURN = Is.JOIN, Is.JOINED, Is.LEAVE, Is.RETURN
 
-_EXECUTE = (EXEC, TRACKEXEC)
-_BROKERS_OWN = {APP_INCREMENT: RETURN, APP_REGISTER: JOIN, APP_DEREGISTER: LEAVE}
+EXECUTE = (EXEC, TRACKEXEC)
+BROKERS_OWN = {APP_INCREMENT: RETURN, APP_REGISTER: JOIN, APP_DEREGISTER: LEAVE}
 _BROKERS_OWN_FRAMES = {RETURN: 7, JOIN: 8, LEAVE: 7}
 
 
@@ -83,10 +85,10 @@ def at_broker(frames: Frames) -> Is | str:
     if not 0 < len(frames[4]) <= MAX_ID:
         return "id of a wrong length"
     command = frames[3]
-    if command in _EXECUTE:
+    if command in EXECUTE:
         if n == 6 or len(frames[5]) != 1:
             return "no application command"
-        own = _BROKERS_OWN.get(frames[5])
+        own = BROKERS_OWN.get(frames[5])
         if own is not None:
             return own if n == _BROKERS_OWN_FRAMES[own] else "wrong number of frames"
         if n > 7 and max(map(len, frames)) > MAX_FRAME:
@@ -141,7 +143,7 @@ def at_peer(frames: Frames) -> Is | str:
         return "frame too long"
     if command == RESPONSE:
         return REPLY if 6 <= n <= 7 else "wrong number of frames"
-    if command not in _EXECUTE:
+    if command not in EXECUTE:
         return "unknown command"
     return TASK if n >= 7 and len(frames[4]) == 1 else "no application command"
 
@@ -154,24 +156,34 @@ def slots_of(frames: Frames) -> int | None:
     return decimal(frames[6].removesuffix(b"\0"), 1, MAX_SLOTS)
 
 
-def stream_size(frames: Frames, most: int) -> int | None:
-    """The bytes that a stream request at a worker asks for, 1..most; None for anything else."""
-    return decimal(frames[6].removesuffix(b"\0"), 1, most) if len(frames) == 9 else None
+def stream_size(task: Frames, most: int) -> int | None:
+    """The bytes that a stream request (the task alone) asks for, 1..most; None for anything else."""
+    return decimal(task[4].removesuffix(b"\0"), 1, most) if len(task) == 5 else None
 
 
-# ---- ids of link PINGs: where a worker of ours asks whether it is still registered (README.md, R4) -----------------
+# ---- ids of link PINGs: what peers of ours ask, and a broker of ours answers (README.md, R4 and the packed lane) ---
+# Eight bytes: a number of three, a word of four, a last one. The original counts up from 0 and never gets to either.
 
-_CLAIM = b"\x80"  # the last byte of eight; the original counts up from 0 and never gets there
+_CLAIM = b"\x80"  # the last byte: the sender takes itself for registered
+_ASKS, _AGREES = b"pack", b"PACK"  # the word: may we speak packed, and yes
 
 
-def link_id(number: int, claim: bool = False) -> bytes:
-    """The id of a peer's own link PING; ``claim``: it takes itself for registered."""
-    return (number & (1 << 56) - 1).to_bytes(7, "little") + (_CLAIM if claim else b"\0")
+def link_id(number: int, claim: bool = False, packs: bool = False) -> bytes:
+    """The id of a peer's own link PING; ``claim``: it takes itself for registered; ``packs``: it asks for that lane."""
+    last = _CLAIM if claim else b"\0"
+    if packs:
+        return (number & (1 << 24) - 1).to_bytes(3, "little") + _ASKS + last
+    return (number & (1 << 56) - 1).to_bytes(7, "little") + last
 
 
 def disowned(ident: bytes) -> bytes | None:
     """The id of the PONG that denies a claim; None where the PING makes none."""
     return ident[:7] + b"\0" if len(ident) == 8 and ident[7:] == _CLAIM else None
+
+
+def agreed(ident: bytes) -> bytes | None:
+    """The id of the PONG that agrees to the packed lane; None where the PING does not ask for it."""
+    return ident[:3] + _AGREES + ident[7:] if len(ident) == 8 and ident[3:7] == _ASKS else None
 
 
 # ---- builders ----------------------------------------------------------------------------------------------------
@@ -218,9 +230,9 @@ def stream(ident: bytes, size: int, tracked: bool = True) -> Frames:
     return [b"", VERSION, TRACKEXEC if tracked else EXEC, ident, APP_STREAM, STREAM_NAME, b"%d" % size, b""]
 
 
-def delivery(task: Frames) -> Frames:
-    """A task as the broker received it, for a worker: the client's address moved from the front to the end."""
-    return [*task[1:], task[0]]
+def delivery(worker: bytes, client: bytes, task: Frames) -> Frames:
+    """Broker → worker: a task, with the address of who wants it at the end."""
+    return [worker, b"", VERSION, *task, b"", client]
 
 
 def reply(client: bytes, ident: bytes, data: bytes | None = None) -> Frames:
@@ -228,3 +240,10 @@ def reply(client: bytes, ident: bytes, data: bytes | None = None) -> Frames:
     if data is None:
         return [client, b"", VERSION, RESPONSE, ident, b""]
     return [client, b"", VERSION, RESPONSE, ident, data, b""]
+
+
+def relayed(client: bytes, ident: bytes, worker: bytes, data: bytes | None = None) -> Frames:
+    """Broker → client: the answer to a task, with the address of who gave it at the end."""
+    if data is None:
+        return [client, b"", VERSION, RESPONSE, ident, b"", worker]
+    return [client, b"", VERSION, RESPONSE, ident, data, b"", worker]

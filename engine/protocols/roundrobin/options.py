@@ -29,3 +29,6 @@ class Options:
 
     max_stream: int = 1_048_576
     """Bytes that a worker sends for one stream request; a larger request is answered with an aborted stream."""
+
+    packed: bool = True
+    """Whether peers of ours ask for the packed lane, and a broker of ours agrees; others never see it either way."""

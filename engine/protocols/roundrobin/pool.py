@@ -23,6 +23,8 @@ from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import packed
+from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
@@ -44,6 +46,7 @@ class Pool:
         self.ready: Ready[bytes] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat)
         self.ledger = Ledger()
+        self.lanes = Lanes(options.packed)
         self.redelivered = 0
         self.unpaid = 0  # INCREMENTs that never came
         self._joined = 0  # workers so far, for names
@@ -60,6 +63,7 @@ class Pool:
         """The books balance, slots add up, and every task is in one place."""
         self.in_flight.check()
         self.liveness.check()
+        self.lanes.check()
         view = self.ledger.view(self.in_flight.count, len(self.backlog))
         assert view.balanced, f"the ledger does not balance: {view}"
         queued = [task.key for task in self.backlog]
@@ -83,24 +87,27 @@ class Pool:
 
     # ---- tasks ---------------------------------------------------------------------------------------------------
 
-    def accept(self, message: Frames, now: float, out: list[Command]) -> None:
+    def accept(self, client: bytes, message: Frames, now: float, out: list[Command]) -> bool:
         """000 process_round_robin_pass: to the first worker with a free slot, else into the processing queue.
 
-        The caller has made sure that the id is not in use.
+        ``message``: the task alone. False, and nothing has changed, where its id is in use.
         """
+        key = (client, message[1])
+        if key in self.tasks:
+            return False
         self.ledger.sent += 1
         worker = self.ready.first()
         if worker is None and len(self.backlog) >= self.options.max_backlog:
             self.ledger.dropped += 1
             if self.ledger.dropped == 1:
-                out.append(Note("bad", "the backlog is full: tasks are dropped", message[0]))
-            return
-        key = (message[0], message[4])
-        task = self.tasks[key] = Task(key, wire.KINDS.get(message[5], wire.OTHER), message, now)
+                out.append(Note("bad", "the backlog is full: tasks are dropped", client))
+            return True
+        task = self.tasks[key] = Task(key, wire.KINDS.get(message[2], wire.OTHER), message, now)
         if worker is None:
             self.backlog.append(task)
         else:
             self._give(task, worker, now, out)
+        return True
 
     def drain(self, now: float, out: list[Command]) -> None:
         """000 Processing Queue: as many as can go, oldest first."""
@@ -124,7 +131,11 @@ class Pool:
             self.ready.drop(key)
         if self._overdue_at == NEVER:
             self._overdue_at = now + self.options.task_deadline
-        out.append(Send([key, *wire.delivery(task.message)]))
+        client, message = task.key[0], task.message
+        if key in self.lanes.peers and packed.fits(message):
+            self.lanes.deliver(key, client, message, out)
+        else:
+            out.append(Send(wire.delivery(key, client, message)))
 
     def end(self, task: Task) -> Worker | None:
         """Take a task out of the books, wherever it is; returns who held it, whose slot stays in use."""
@@ -136,7 +147,8 @@ class Pool:
             return None
         holder = self.workers[task.worker]
         self.in_flight.take(task.worker, task.key)
-        holder.quiet.pop(task.key, None)
+        if holder.quiet:
+            holder.quiet.pop(task.key, None)
         holder.row = None
         return holder
 
@@ -308,4 +320,4 @@ class Pool:
 
 def _is_quiet(task: Task) -> bool:
     """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
-    return task.message[3] == wire.EXEC or task.kind == wire.OTHER
+    return task.message[0] == wire.EXEC or task.kind == wire.OTHER

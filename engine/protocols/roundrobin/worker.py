@@ -7,6 +7,8 @@ The rules of this file (numbers are those of README.md):
   so with the PONG there and nothing held, nothing is left behind. (R10)
 - Tasks are answered in order of arrival, at once or ``Slow`` later; then an INCREMENT gives the slot back, also for a
   task that nobody here knows how to answer. (R5)
+- Over the packed lane, once the broker agreed to it, answers that are due together go together, and each is its slot's
+  INCREMENT too. A task of an earlier registration, which has no slot to give back, is answered over the seed's lane.
 - A link that opens anew and a PONG that denies that we are registered both lead to a new registration, with all slots
   free: a task held from before is answered, but its slot is gone. (R4)
 """
@@ -37,7 +39,7 @@ from engine.core import (
 from engine.parts.limits import MAX_SLOTS
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
-from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link
 from engine.protocols.roundrobin.options import Options
@@ -60,11 +62,14 @@ class Worker:
     def __init__(self, options: Options, slots: int, seed: int) -> None:
         self.options, self.slots = options, slots
         self.state = State.LINKING
-        self.link = Link(options.heartbeat, options.expiry)
+        self.link = Link(options.heartbeat, options.expiry, options.packed)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
         self.delay = 0.0  # seconds from a task's arrival to its answer
-        self._held: deque[tuple[float, int, Frames]] = deque()  # (arrival, registration, task), oldest first
+        self._held: deque[tuple[float, int, bytes, Frames]] = (
+            deque()
+        )  # arrival, registration, client, task; oldest first
+        self._answers: list[packed.Data] = []  # of the event at hand, for the packed lane
         self._registrations = 0  # so far
         self._dice = data.Dice(seed)
         self._streams = 0
@@ -98,6 +103,7 @@ class Worker:
                 self.unsent += 1
             case _:
                 raise TypeError(f"a round robin worker takes no {event!r}")
+        self._flush(out)
         if self.state is State.LEAVING and self._is_done(now):
             out.append(Exit("left the broker"))
         return out
@@ -109,7 +115,8 @@ class Worker:
 
     def check(self) -> None:
         """What is held is held in order and within bounds; timers belong to states."""
-        arrivals = [arrived for arrived, _, _ in self._held]
+        arrivals = [arrived for arrived, *_ in self._held]
+        assert not self._answers, "a batch was not sent"
         assert arrivals == sorted(arrivals) and len(arrivals) <= MAX_SLOTS
         assert (self._register_at != NEVER) == (self.state is State.REGISTERING)
         assert (self._leave_by != NEVER) == (self.state is State.LEAVING)
@@ -128,6 +135,7 @@ class Worker:
             joined=self.state is State.WORKING,
             terms=(
                 ("links", str(self.link.number)),
+                ("lane", "packed" if self.link.packs else "seed"),
                 ("delay", f"{self.delay:g} s"),
                 ("unknown tasks", str(self.unknown)),
                 ("violations", str(self.violations.total)),
@@ -138,12 +146,17 @@ class Worker:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
+        if len(frames) == 1 and packed.kind(frames[0]) == packed.DELIVERIES:
+            self._deliveries(frames[0], now, out)
+            return
         match wire.at_peer(frames):
             case wire.TASK:
-                self._take(frames, now, out)
+                self._take(frames[-1], frames[2:-2], now, out)
+                self._serve(now, out)
             case wire.LINK_PING:
                 out.append(Send(wire.link_pong(frames[3])))
             case wire.LINK_PONG:
+                self._flush(out)  # the PONG may change the lane
                 if self.link.ponged(frames[3], now):
                     self._ponged(now, out)
             case wire.JOINED:
@@ -155,35 +168,55 @@ class Worker:
             case wrong:
                 out += self.violations.add(BROKER, str(wrong), now)
 
-    def _take(self, task: Frames, now: float, out: list[Command]) -> None:
-        if len(self._held) >= MAX_SLOTS:
-            out += self.violations.add(BROKER, "more tasks than any worker may hold", now)
+    def _deliveries(self, frame: bytes, now: float, out: list[Command]) -> None:
+        pairs = packed.read_deliveries(frame)
+        if isinstance(pairs, str):
+            out += self.violations.add(BROKER, pairs, now)
             return
-        self._held.append((now, self._registrations, task))
+        for client, task in pairs:
+            self._take(client, task, now, out)
         self._serve(now, out)
 
+    def _take(self, client: bytes, task: Frames, now: float, out: list[Command]) -> None:
+        if len(self._held) >= MAX_SLOTS:
+            out += self.violations.add(BROKER, "more tasks than any worker may hold", now)
+        else:
+            self._held.append((now, self._registrations, client, task))
+
     def _serve(self, now: float, out: list[Command]) -> None:
-        """Answer what is due, then give its slot back to the registration that it came under."""
+        """Answer what is due, and give its slot back to the registration that it came under."""
         while self._held and self._held[0][0] + self.delay <= now:
-            _, registration, task = self._held.popleft()
-            self._answer(task, out)
-            if registration == self._registrations:
+            _, registration, client, task = self._held.popleft()
+            answer = self._answer(task)
+            paid = registration == self._registrations
+            if paid and self.link.packs and (not isinstance(answer, bytes) or len(answer) <= packed.SMALL):
+                self._answers += (client, task[1], answer)
+                if len(self._answers) == 3 * packed.BATCH:
+                    self._flush(out)
+                continue
+            if answer is not None:
+                out.append(Send(wire.reply(client, task[1], None if answer is True else answer)))
+            if paid:
                 self._increments = (self._increments + 1) & 0xFFFFFFFF
                 out.append(Send(wire.increment(self._increments.to_bytes(4, "little"))))
 
-    def _answer(self, task: Frames, out: list[Command]) -> None:
-        app, client, ident = task[4], task[-1], task[3]
-        answer: bytes | None = None
-        if app == wire.APP_STREAM:
+    def _flush(self, out: list[Command]) -> None:
+        if self._answers:
+            out.append(Send([packed.answers(self._answers)]))
+            self._answers.clear()
+
+    def _answer(self, task: Frames) -> packed.Data:
+        """What there is to say to a task's client; None to one that wants no reply, or that nobody here understands."""
+        answer: packed.Data = True
+        if task[2] == wire.APP_STREAM:
             size = wire.stream_size(task, self.options.max_stream)
             self._streams += 1
             answer = data.abort(self._streams) if size is None else data.make(size, self._streams, self._dice)
-        elif app != wire.APP_PING:
+        elif task[2] != wire.APP_PING:
             self.unknown += 1
-            return
+            return None
         self.done += 1
-        if task[2] == wire.TRACKEXEC:
-            out.append(Send(wire.reply(client, ident, answer)))
+        return answer if task[0] == wire.TRACKEXEC else None
 
     # ---- joining and leaving -------------------------------------------------------------------------------------
 
@@ -225,6 +258,7 @@ class Worker:
 
     def _tick(self, now: float, out: list[Command]) -> None:
         self._serve(now, out)
+        self._flush(out)  # the link may open anew
         commands = self.link.tick(now)
         if self.link.up or self.state is State.LINKING or self.state is State.LEAVING:
             out += commands

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core import Finished, Frames, Leave, Note, Ordered, Paused, Received, Reopen, Started, StopRun, Unsent
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.options import Options
@@ -33,15 +33,12 @@ def streamed(number: int, packet: bytes) -> Frames:
     return [b"", V, wire.RESPONSE, ident4(number), packet, b"", b"w"]
 
 
-class Front(Desk):
-    """A client on the desk, its link up unless told otherwise."""
+class Runs(Desk):
+    """A client on the desk."""
 
-    def __init__(self, linked: bool = True) -> None:
-        self.client = Client(Options())
-        super().__init__(self.client)
-        assert self.do(Started()) == [wire.link_ping(ident(1))]
-        if linked:
-            assert self.told(pong()) == []
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        super().__init__(client)
 
     @property
     def run(self) -> BulkView:
@@ -51,6 +48,27 @@ class Front(Desk):
 
     def begin(self, kind: Any, n: int, **more: Any) -> list[Frames]:
         return self.ordered(BulkSpec(kind, n, **more))
+
+
+class Packing(Runs):
+    """One that asked for the packed lane; ``agreed``: a broker of ours answers, else the original's echo."""
+
+    def __init__(self, agreed: bool = True) -> None:
+        super().__init__(Client(Options()))
+        asked = wire.link_id(1, packs=True)
+        assert self.do(Started()) == [wire.link_ping(asked)]
+        assert self.told(wire.link_pong((wire.agreed(asked) or b"") if agreed else asked)) == []
+        assert dict(self.client.snapshot(100.0).terms)["lane"] == ("packed" if agreed else "seed")
+
+
+class Front(Runs):
+    """A client on the desk, on the seed's lane, its link up unless told otherwise."""
+
+    def __init__(self, linked: bool = True) -> None:
+        super().__init__(Client(Options(packed=False)))
+        assert self.do(Started()) == [wire.link_ping(ident(1))]
+        if linked:
+            assert self.told(pong()) == []
 
 
 def test_pingt_one_message_and_its_round_trip() -> None:
@@ -227,3 +245,70 @@ def test_any_frames_are_taken(messages: list[Frames], kind: str) -> None:
     front.begin(kind, 3)
     front.do(Received(messages))
     assert front.run.ledger.balanced
+
+
+# ---- the packed lane -------------------------------------------------------------------------------------------------
+
+
+def asked_for(*numbers: int, command: bytes = wire.TRACKEXEC) -> Frames:
+    return [packed.tasks([[command, ident(number), wire.APP_PING] for number in numbers])]
+
+
+def results(*numbers: int) -> Frames:
+    values: list[bytes | None] = []
+    for number in numbers:
+        values += (ident(number), b"w", None)
+    return [packed.results(values)]
+
+
+def test_what_is_due_goes_together_and_its_answers_may_come_so() -> None:
+    front = Packing()
+    assert front.begin("ping", 5, in_flight=3) == [asked_for(0, 1, 2)]
+    assert front.told(results(0, 2)) == [asked_for(3, 4)]
+    assert front.told(reply(1), results(3, 4)) == [] and front.run.passed, "whichever lane they come over"
+    assert front.told(results(4)) == [] and front.client.late == 1 and front.client.violations.total == 0
+
+
+def test_an_original_broker_echoes_and_gets_the_seeds_messages() -> None:
+    front = Packing(agreed=False)
+    assert front.begin("ping", 2) == [wire.ping(ident(0), True), wire.ping(ident(1), True)]
+    assert front.told(results(0), reply(1)) == [] and front.run.passed
+
+
+def test_a_batch_of_tasks_is_bounded() -> None:
+    front = Packing()
+    n = packed.BATCH
+    assert front.begin("ping", n + 1, in_flight=n + 1) == [asked_for(*range(n)), asked_for(n)]
+    assert front.begin("ping", 1, tracked=False) == [], "one run at a time"
+
+
+def test_untracked_tasks_and_streams_are_packed_too() -> None:
+    front = Packing()
+    assert front.begin("ping", 2, tracked=False) == [asked_for(0, 1, command=wire.EXEC)] and front.run.passed
+    asked = [packed.tasks([wire.stream(ident4(2), 1024)[2:-1], wire.stream(ident4(3), 1024)[2:-1]])]
+    assert front.begin("data", 2) == [asked]
+    good, bad = data.make(1024, 1, data.Dice(1)), data.make(1023, 1, data.Dice(1))
+    assert front.told([packed.results([ident4(2), b"w", good, ident4(3), b"w", bad])]) == []
+    assert front.run.bytes == 1024 and front.run.ledger.failed == (("wrong data", 1),)
+    assert [(one.peer, one.reason) for one in front.client.violations.newest()] == [(b"w", "wrong sum")]
+
+
+def test_a_batch_that_can_not_be_sent_has_failed() -> None:
+    front = Packing()
+    (batch,) = front.begin("ping", 3)
+    assert front.do(Unsent(batch, "full")) == []
+    assert front.run.ledger.failed == (("unsent", 3),) and front.run.state == "ended" and front.client.unsent == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (packed.RESULTS + b"\xc1", "unreadable packed frame"),
+        (packed.results([b"1", b"", None]), "bad address"),
+        (packed.answers([b"c", b"1", True]), "wrong number of frames"),
+    ],
+)
+def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
+    front = Packing()
+    assert front.told([frame]) == []
+    assert [one.reason for one in front.client.violations.newest()] == [reason]

@@ -19,6 +19,7 @@ from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.worker import Worker
 
 EXAMPLE = Path(__file__).parents[3] / "transcripts" / "roundrobin" / "example.txt"
+AS_THE_ORIGINAL = Options(packed=False)
 SEED = [
     "WORKER register", "SERVER workers", "CLIENT pingt", "CLIENT ping", "WORKER bulk", "SERVER workers",
     "CLIENT bulkping", "CLIENT bulkdata", "WORKER endbulk", "SERVER workers", "WORKER deregister", "SERVER workers",
@@ -65,12 +66,16 @@ def shape(frame: bytes, names: dict[bytes, str]) -> str:
 
 
 class Programs:
-    """The seed's three programs on cores of ours; what one sends the other gets at once, in order."""
+    """The seed's three programs on cores of ours; what one sends the other gets at once, in order.
+
+    The peers are as the original's: they do not ask for the packed lane, and so the broker, which would agree, never
+    uses it.
+    """
 
     def __init__(self) -> None:
         self.now = 100.0
         self.broker = Broker(Options())
-        self.client = Client(Options())
+        self.client = Client(AS_THE_ORIGINAL)
         self.peers: dict[bytes, Client | Worker] = {}
         self.names: dict[bytes, str] = {}
         self.heard: list[str] = []
@@ -84,7 +89,7 @@ class Programs:
         self.hand(key, Started())
 
     def worker(self, number: int) -> None:
-        core = SYSTEM.worker(Options(), SYSTEM.endpoint, number, 10).core
+        core = SYSTEM.worker(AS_THE_ORIGINAL, SYSTEM.endpoint, number, 10).core
         assert isinstance(core, Worker)
         self.open(f"{SYSTEM.endpoint}:{number}".encode(), "worker", core)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import product
+
 from engine.core import NEVER, Command, Note, Reopen, Send
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link
@@ -70,3 +72,40 @@ def test_a_fresh_question_replaces_an_open_one() -> None:
     link.tick(12.0)
     assert [link.ask(12.5, fresh=True)] == ping(THREE)
     assert not link.ponged(TWO, 12.6) and link.ponged(THREE, 12.7) and link.rtt == 12.7 - 12.5
+
+
+def test_each_pong_says_anew_whether_the_packed_lane_is_agreed_to() -> None:
+    link, lanes = Link(2.0, 6.0, asks=True), list[bool]()
+    asks = [wire.link_id(number, packs=True) for number in range(5)]
+    yes = [wire.agreed(asked) or b"" for asked in asks]
+    assert link.open(10.0) == ping(asks[1])
+    assert not link.ponged(yes[2], 10.0) and not link.up, "nobody asked that"
+    assert link.ponged(yes[1], 10.0)
+    lanes.append(link.packs)
+    assert link.tick(12.0) == ping(asks[2])
+    lanes.append(link.packs)  # until the next PONG
+    assert link.ponged(asks[2], 12.0)
+    lanes.append(link.packs)  # an echo: another broker
+    assert link.tick(14.0) == ping(asks[3]) and link.ponged(yes[3], 14.0)
+    lanes.append(link.packs)
+    assert link.tick(20.0)[-1:] == ping(asks[4]) and not link.up
+    lanes.append(link.packs)  # a new link
+    assert lanes == [True, True, False, True, False]
+
+
+def test_r4_a_claim_is_denied_or_not_whatever_the_lane() -> None:
+    for denied, packs in product((False, True), repeat=2):
+        link = Link(2.0, 6.0, asks=True)
+        link.open(10.0)
+        assert link.ponged(wire.link_id(1, packs=True), 10.0)
+        link.claims = True
+        assert link.tick(12.0) == ping(wire.link_id(2, claim=True, packs=True))
+        answer = wire.link_id(2, claim=not denied, packs=True)
+        assert link.ponged((wire.agreed(answer) or b"") if packs else answer, 12.0)
+        assert (link.denied, link.packs) == (denied, packs)
+
+
+def test_who_does_not_ask_takes_no_agreement() -> None:
+    link = Link(2.0, 6.0)
+    link.open(10.0)
+    assert not link.ponged(wire.agreed(wire.link_id(1, packs=True)) or b"", 10.0) and not link.up

@@ -40,13 +40,14 @@ def test_every_message_is_built_as_the_fact_sheet_has_it_and_known_where_it_goes
 
 def test_a_task_passed_on_has_its_client_at_the_end() -> None:
     for task in (wire.ping(ID8, True), wire.ping(ID8, False), wire.stream(ID4, 1024)):
-        passed = wire.delivery([CLIENT, *task])
-        assert passed == [*task, CLIENT] and wire.at_peer(passed) is wire.TASK
+        passed = wire.delivery(WORKER, CLIENT, task[2:-1])
+        assert passed == [WORKER, *task, CLIENT] and wire.at_peer(passed[1:]) is wire.TASK
 
 
 def test_a_reply_passed_on_has_its_worker_at_the_end() -> None:
-    assert wire.at_peer([b"", V, b"\6", ID8, b"", WORKER]) is wire.REPLY
-    assert wire.at_peer([b"", V, b"\6", ID4, b"2R", b"", WORKER]) is wire.REPLY
+    plain, loaded = wire.relayed(CLIENT, ID8, WORKER), wire.relayed(CLIENT, ID4, WORKER, b"2R")
+    assert plain == [CLIENT, b"", V, b"\6", ID8, b"", WORKER] and wire.at_peer(plain[1:]) is wire.REPLY
+    assert loaded == [CLIENT, b"", V, b"\6", ID4, b"2R", b"", WORKER] and wire.at_peer(loaded[1:]) is wire.REPLY
 
 
 @pytest.mark.parametrize("size", [4, 6, 8, 16, MAX_ID])
@@ -125,6 +126,15 @@ def test_r4_a_claim_stands_in_the_last_byte_of_a_link_pings_id() -> None:
         assert wire.disowned(none) is None
 
 
+def test_a_peer_of_ours_asks_for_the_packed_lane_with_a_word_in_that_id() -> None:
+    ask, claim = wire.link_id(5, packs=True), wire.link_id(5, claim=True, packs=True)
+    assert (ask, claim) == (b"\5\0\0pack\0", b"\5\0\0pack\x80") and wire.disowned(claim) == ask
+    assert (wire.agreed(ask), wire.agreed(claim)) == (b"\5\0\0PACK\0", b"\5\0\0PACK\x80")
+    assert wire.link_id(2**24 + 5, packs=True) == ask, "it wraps before it touches the word"
+    for none in (ID8, ID4, b"", b"pack", wire.agreed(ask) or b"", ask + b"\0", wire.link_id(5, claim=True)):
+        assert wire.agreed(none) is None
+
+
 frame = st.one_of(
     st.sampled_from([b"", V, ID4, ID8, b"10", CLIENT, *(bytes([n]) for n in range(12))]), st.binary(max_size=80)
 )
@@ -164,9 +174,9 @@ def test_slots_are_plain_decimal_within_bounds(text: bytes, slots: int | None) -
 
 
 def test_stream_sizes_are_plain_decimal_within_bounds() -> None:
-    task = wire.delivery([CLIENT, *wire.stream(ID4, 1024)])
+    task = wire.stream(ID4, 1024)[2:-1]
     assert wire.stream_size(task, 1024) == 1024 and wire.stream_size(task, 1023) is None
-    assert wire.stream_size([*task[:6], b"1024\0", *task[7:]], 4096) == 1024
-    assert wire.stream_size([*task[:6], b"0", *task[7:]], 4096) is None
-    assert wire.stream_size([*task[:6], *task[7:]], 4096) is None, "no size at all"
-    assert wire.stream_size([*task[:6], b"1", *task[6:]], 4096) is None, "two sizes"
+    assert wire.stream_size([*task[:4], b"1024\0"], 4096) == 1024
+    assert wire.stream_size([*task[:4], b"0"], 4096) is None
+    assert wire.stream_size(task[:4], 4096) is None, "no size at all"
+    assert wire.stream_size([*task[:4], b"1", *task[4:]], 4096) is None, "two sizes"

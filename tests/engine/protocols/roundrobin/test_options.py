@@ -8,7 +8,7 @@ from engine.protocols.roundrobin.options import Options
 def test_every_setting_has_a_plain_type_and_a_default_in_reason() -> None:
     options = Options()
     for field in fields(options):
-        assert field.type in ("int", "float") and getattr(options, field.name) > 0, field.name
+        assert field.type in ("int", "float", "bool") and getattr(options, field.name) > 0, field.name
 
 
 def test_heartbeat_expiry_and_memory_are_in_the_order_that_r4_stands_on() -> None:

@@ -24,7 +24,7 @@ def pool_of(*workers: bytes, slots: int = 1) -> Pool:
 
 def accept(pool: Pool, number: int, now: float = 10.0) -> list[Command]:
     out: list[Command] = []
-    pool.accept([b"c", *wire.ping(ident(number), True)], now, out)
+    assert pool.accept(b"c", wire.ping(ident(number), True)[2:-1], now, out)
     pool.check()
     return out
 

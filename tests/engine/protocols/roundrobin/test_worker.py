@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Exit, Finished, Frames, Leave, Note, Ordered, Paused, Received, Reopen, Slow, Started, Unsent
-from engine.protocols.roundrobin import data
+from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.worker import State, Worker
@@ -26,12 +26,12 @@ def increment(number: int) -> Frames:
 
 
 def task(number: int, tracked: bool = True, client: bytes = b"c") -> Frames:
-    return wire.delivery([client, *wire.ping(ident(number), tracked)])
+    return wire.delivery(b"", client, wire.ping(ident(number), tracked)[2:-1])[1:]
 
 
 def stream(number: int, size: bytes = b"1024", tracked: bool = True) -> Frames:
     asked = wire.stream(ident(number), 1, tracked)
-    return wire.delivery([b"c", *asked[:6], size, b""])
+    return wire.delivery(b"", b"c", [*asked[2:6], size])[1:]
 
 
 def answer(number: int) -> Frames:
@@ -39,10 +39,10 @@ def answer(number: int) -> Frames:
 
 
 class Bench(Desk):
-    """A worker on the desk, brought to a state."""
+    """A worker on the desk, on the seed's lane, brought to a state."""
 
     def __init__(self, state: State = State.WORKING, **options: float) -> None:
-        self.worker = Worker(Options(**options), slots=10, seed=1)  # type: ignore[arg-type]
+        self.worker = Worker(Options(packed=False, **options), slots=10, seed=1)  # type: ignore[arg-type]
         super().__init__(self.worker)
         assert self.do(Started()) == [PING1]
         if state is not State.LINKING:
@@ -282,7 +282,14 @@ def test_a_workers_picture_of_itself() -> None:
     bench.do(Unsent(PING1, "full"))
     view = bench.core.snapshot(101.0)
     assert view[:6] == (101.0, "working", 10, 0, 1, 100.0)
-    assert dict(view.terms) == {"links": "1", "delay": "0 s", "unknown tasks": "0", "violations": "0", "unsent": "1"}
+    assert dict(view.terms) == {
+        "links": "1",
+        "lane": "seed",
+        "delay": "0 s",
+        "unknown tasks": "0",
+        "violations": "0",
+        "unsent": "1",
+    }
 
 
 def test_an_event_that_is_our_own_mistake_raises() -> None:
@@ -300,3 +307,120 @@ frame = st.one_of(
 def test_any_frames_are_taken(messages: list[Frames], state: State) -> None:
     bench = Bench(state)
     bench.do(Received(messages))
+
+
+# ---- the packed lane -------------------------------------------------------------------------------------------------
+
+
+class Packing(Desk):
+    """A worker at work that asked for the packed lane; ``agreed``: ours answers, else the original's echo."""
+
+    def __init__(self, agreed: bool = True) -> None:
+        self.worker = Worker(Options(), slots=10, seed=1)
+        super().__init__(self.worker)
+        asked = wire.link_id(1, packs=True)
+        assert self.do(Started()) == [wire.link_ping(asked)]
+        assert self.pong(asked, agreed) == [wire.register(REG1, 10)]
+        assert self.told(wire.registered(REG1)) == []
+        assert dict(self.worker.snapshot(100.0).terms)["lane"] == ("packed" if agreed else "seed")
+
+    def pong(self, asked: bytes, agreed: bool = True) -> list[Frames]:
+        return self.told(wire.link_pong((wire.agreed(asked) or b"") if agreed else asked))
+
+
+def delivered(*numbers: int, command: bytes = wire.TRACKEXEC) -> Frames:
+    pairs: list[bytes | Frames] = []
+    for number in numbers:
+        pairs += (b"c", [command, ident(number), wire.APP_PING])
+    return [packed.deliveries(pairs)]
+
+
+def answered(*numbers: int, answer: packed.Data = True) -> Frames:
+    values: list[packed.Data] = []
+    for number in numbers:
+        values += (b"c", ident(number), answer)
+    return [packed.answers(values)]
+
+
+def test_what_came_together_is_answered_together_and_is_its_own_increment() -> None:
+    bench = Packing()
+    assert bench.told(delivered(1, 2), delivered(3)) == [answered(1, 2, 3)]
+    assert bench.told(delivered(4, command=wire.EXEC)) == [answered(4, answer=None)]
+    assert bench.told(task(5)) == [answered(5)], "whichever lane it came over"
+    assert bench.worker.done == 5 and bench.worker.violations.total == 0 and bench.others == []
+
+
+def test_an_original_broker_echoes_and_gets_the_seeds_messages() -> None:
+    bench = Packing(agreed=False)
+    assert bench.told(task(7)) == DONE
+    assert bench.told(delivered(8)) == [answer(8), increment(2)], "whichever lane it came over"
+    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, packs=True))] and bench.others == []
+
+
+def test_a_slowed_worker_answers_together_what_is_due_together() -> None:
+    bench = Packing()
+    assert bench.ordered(Slow(1.0)) == [] and bench.told(delivered(1, 2)) == []
+    bench.now = 100.5
+    assert bench.told(delivered(3)) == [] and bench.at(101.0) == [answered(1, 2)] and bench.at(101.5) == [answered(3)]
+
+
+def test_a_batch_of_answers_is_bounded() -> None:
+    bench = Packing()
+    numbers = range(packed.BATCH)
+    assert bench.told(delivered(*numbers), delivered(99)) == [answered(*numbers), answered(99)]
+
+
+def test_streams_are_packed_up_to_a_size() -> None:
+    bench = Packing()
+    small, large = stream(1, b"1024")[2:-2], stream(2, b"%d" % packed.SMALL)[2:-2]
+    first, *rest = bench.told([packed.deliveries([b"c", large, b"c", small])])
+    assert (first[:5], data.wrong(first[5], packed.SMALL)) == ([b"c", b"", V, wire.RESPONSE, ident(2)], None)
+    assert rest[0] == increment(1)
+    found = packed.read_answers(rest[1][0])
+    assert not isinstance(found, str)
+    ((client, task_id, packet),) = found
+    assert (client, task_id) == (b"c", ident(1)) and isinstance(packet, bytes) and data.wrong(packet, 1024) is None
+    assert len(rest) == 2
+
+
+def test_unknown_commands_have_no_answer_and_give_their_slot_back() -> None:
+    bench = Packing()
+    assert bench.told([packed.deliveries([b"c", [wire.TRACKEXEC, ident(1), b"\x55"]])]) == [answered(1, answer=None)]
+    assert (bench.worker.unknown, bench.worker.done) == (1, 0)
+
+
+def test_r4_a_task_of_an_old_link_is_answered_on_the_seeds_lane_without_its_slot() -> None:
+    bench = Packing()
+    bench.ordered(Slow(7.0))
+    assert bench.told(delivered(1)) == []
+    bench.at(102.0)
+    asked = wire.link_id(3, packs=True)
+    assert bench.at(106.0) == [wire.link_ping(asked)] and bench.pong(asked) == [wire.register(REG2, 10)]
+    assert bench.told(wire.registered(REG2), delivered(2)) == []
+    assert bench.ordered(Slow(0.0)) == [answer(1), answered(2)]
+
+
+def test_answers_go_before_a_new_link_and_before_a_pong_that_may_change_the_lane() -> None:
+    bench = Packing()
+    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, packs=True))]
+    echo = wire.link_pong(wire.link_id(2, claim=True, packs=True))
+    assert bench.told(delivered(1), echo, delivered(2)) == [answered(1), answer(2), increment(1)]
+    bench = Packing()
+    bench.ordered(Slow(5.5))
+    assert bench.told(delivered(1)) == [] and bench.at(104.0) != []
+    sent = bench.at(106.0)
+    assert sent == [answered(1), wire.link_ping(wire.link_id(3, packs=True))] and bench.others == [Reopen()]
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (packed.DELIVERIES + b"\xc1", "unreadable packed frame"),
+        (packed.deliveries([b"", [wire.EXEC, b"1", wire.APP_PING]]), "bad address"),
+        (packed.results([b"1", b"w", None]), "wrong number of frames"),
+    ],
+)
+def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
+    bench = Packing()
+    assert bench.told([frame]) == []
+    assert [one.reason for one in bench.worker.violations.newest()] == [reason]

@@ -1,0 +1,88 @@
+"""Which lane a broker's messages to a peer take; what the packed one takes is collected, and sent once an event.
+
+The rules of this file (README.md, the packed lane):
+
+- A peer packs when its newest link PING asked for it. Peers are remembered up to a bound, the oldest forgotten first:
+  who is forgotten gets the seed's messages until its next PING, which every peer of ours understands.
+- A batch is whatever one event gives a peer: it goes at ``flush``, or as soon as it is full. It never waits for more.
+- The lane decides how a message looks, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.core import Command, Frames, Send
+from engine.parts.limits import MAX_WORKERS
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import packed
+
+KEPT = 2 * MAX_WORKERS  # peers that pack
+
+_DELIVERIES = 2 * packed.BATCH  # values of a full batch
+_RESULTS = 3 * packed.BATCH
+
+
+class Lanes:
+    """``peers``: who packs, newest PING last. ``on``: whether this broker agrees to it at all."""
+
+    __slots__ = ("_deliveries", "_results", "on", "peers")
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+        self.peers: dict[bytes, None] = {}
+        self._deliveries: dict[bytes, list[Any]] = {}  # by worker, of the event at hand
+        self._results: dict[bytes, list[Any]] = {}  # by client
+
+    def pinged(self, peer: bytes, ident: bytes, out: list[Command]) -> bytes:
+        """A peer's link PING: note what it asks for; the id of the PONG."""
+        answer = wire.agreed(ident) if self.on else None
+        self.peers.pop(peer, None)
+        if answer is None:
+            self._unpack(peer, out)
+            return ident
+        self.peers[peer] = None
+        if len(self.peers) > KEPT:
+            del self.peers[next(iter(self.peers))]
+        return answer
+
+    def _unpack(self, peer: bytes, out: list[Command]) -> None:
+        """What was collected for one who is, under the same routing id, another program by now."""
+        tasks, answers = iter(self._deliveries.pop(peer, ())), iter(self._results.pop(peer, ()))
+        out += [Send(wire.delivery(peer, client, task)) for client, task in zip(tasks, tasks, strict=True)]
+        out += [Send(wire.relayed(peer, *answer)) for answer in zip(answers, answers, answers, strict=True)]
+
+    def deliver(self, worker: bytes, client: bytes, task: Frames, out: list[Command]) -> None:
+        """A task that fits, to a worker that packs."""
+        batch = self._deliveries.get(worker)
+        if batch is None:
+            batch = self._deliveries[worker] = []
+        batch += (client, task)
+        if len(batch) == _DELIVERIES:
+            out.append(Send([worker, packed.deliveries(self._deliveries.pop(worker))]))
+
+    def relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
+        """An answer that fits, to a client that packs."""
+        batch = self._results.get(client)
+        if batch is None:
+            batch = self._results[client] = []
+        batch += (ident, worker, data)
+        if len(batch) == _RESULTS:
+            out.append(Send([client, packed.results(self._results.pop(client))]))
+
+    def flush(self, out: list[Command]) -> None:
+        """Send what is collected, at the end of an event and before what must not overtake it.
+
+        Answers first, as on the seed's lane, where the reply comes before the INCREMENT whose slot the next task takes.
+        """
+        if self._results:
+            out += [Send([client, packed.results(batch)]) for client, batch in self._results.items()]
+            self._results.clear()
+        if self._deliveries:
+            out += [Send([worker, packed.deliveries(batch)]) for worker, batch in self._deliveries.items()]
+            self._deliveries.clear()
+
+    def check(self) -> None:
+        """Between events nothing is kept back."""
+        assert not self._deliveries and not self._results, "a batch was not sent"
+        assert len(self.peers) <= KEPT and (self.on or not self.peers)
