@@ -12,6 +12,7 @@ Tasks are numbers 0..n-1; the client core maps them to ids on its wire.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Literal, NamedTuple
 
 from engine.core import NEVER
@@ -84,7 +85,8 @@ class Bulk:
         self.warmed = 0  # replies of the warm-up
         self.warm_at = NEVER
         self._warmup = spec.warmup
-        self._out: dict[int, float] = {}  # task → when it was sent, oldest first
+        # task → when it was sent, oldest first; a dict would look for the oldest behind the places of all that came back
+        self._out: OrderedDict[int, float] = OrderedDict()
         self._next = 0
         self._last = now  # when something was sent last
         self._end(now)
