@@ -85,7 +85,7 @@ class Bulk:
         self.warmed = 0  # replies of the warm-up
         self.warm_at = NEVER
         self._warmup = spec.warmup
-        # task → when it was sent, oldest first; a dict would look for the oldest behind the places of all that came back
+        # task → when it was sent, oldest first; a dict would look for it behind the places of all that came back
         self._out: OrderedDict[int, float] = OrderedDict()
         self._next = 0
         self._last = now  # when something was sent last
