@@ -146,6 +146,10 @@ class World:
         """What the clock of a living seat shows now; KeyError for another."""
         return self._nodes[name].clock(self.now)
 
+    def frozen(self, name: str) -> bool:
+        """Whether a living seat is stopped; KeyError for another."""
+        return self._nodes[name].frozen
+
     @property
     def names(self) -> tuple[str, ...]:
         """The living seats, in the order in which they were added."""

@@ -1,0 +1,400 @@
+"""A lab whose time is ours: broker, workers and client of one system on a simulated world, in the caller's thread.
+
+The rules of this file:
+
+- To a screen a stage is a lab: the same orders, the same pictures and facts. Only its time stands still until
+  ``advance``, ``step`` or ``step_message`` is called.
+- One seed and the same calls give the same history to the last byte, wall times included: those are ``began`` and the
+  virtual seconds since.
+- A core's own mistake stops the world for good, visibly, as it ends a node's thread.
+- Seats are ``broker``, ``client``, ``worker-N`` and ``twin-N``; with a second broker in the options also ``fallback``.
+  The picture ``broker`` is of the one that serves. A core of no system sits at the node ``stranger``, in no journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from engine.core import Command, Drain, Event, Exit, Inspect, Note, Received, Save, Seat, StopRun, System
+from engine.drive.node import Tap
+from engine.feed import Feed
+from engine.history import History
+from engine.journal import Journal
+from engine.lab import CLOSE, NONCES, Health
+from engine.load import RunRecord, RunReport
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.promise import Sight
+from engine.parts.view import BrokerView, ClientView
+from engine.pool import BULK, Pool, Refused
+from engine.sim.world import World
+
+BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
+MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
+QUIET = 60.0  # virtual seconds after which a step gives up waiting for something to happen
+NODES = {"worker": "pool"}  # by role, where not every seat is a node
+
+
+class Happened(NamedTuple):
+    """One event that one core took, and what it answered."""
+
+    at: float  # virtual seconds
+    node: str
+    name: str
+    event: Event
+    commands: list[Command]
+
+
+class Stage:
+    """One system, standing; ``open`` it or use it as a context. ``now``: virtual seconds since it was opened."""
+
+    def __init__(
+        self,
+        system: System,
+        options: Any = None,
+        *,
+        workers: int = BULK,
+        slots: int = 10,
+        seed: int = 0,
+        began: float = BEGAN,
+        history: History | None = None,
+        journal: Path | None = None,
+        readonly: bool = False,
+    ) -> None:
+        self.system, self.readonly = system, readonly
+        self.options = system.options() if options is None else options
+        self.world = World(seed)
+        self.feed = Feed()
+        self.started = 0.0  # on the stage's own clock, ``now``
+        self.endpoints: tuple[str, ...] = (system.endpoint,)
+        self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
+        self.taps: tuple[Tap, ...] = ()  # told what each seat's own clock shows; replace it whole
+        self.began = began  # wall clock at virtual time 0
+        self._wanted, self._slots, self._record, self._history = workers, slots, journal, history
+        self._journal: Journal | None = None
+        self._random = Random(seed)
+        self._nonces: set[int] = set()
+        self._saved: bytes | None = None  # what cores asked to be kept, for this stage's life
+        self._nodes: dict[str, str] = {}  # by seat, as all three
+        self._keys: dict[str, bytes] = {}  # routing ids
+        self._made: dict[str, tuple[str, list[Any]]] = {}  # role, and what its maker was given
+        self._pool = Pool(_PoolSeats(self), self._worker)
+        self._run: RunReport | None = None
+        self._unsaved: History | None = None  # where the run that is going will be kept
+        self._dead: tuple[str, ...] = ()
+        self._lag = 0.0
+        self._happened: list[Happened] | None = None  # by the step that is being made
+
+    # ---- life -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> Stage:
+        """Seat everybody. Raises Refused where no journal can be written."""
+        if self._record is not None:
+            try:
+                self._journal = Journal(self._record, self.system, self.options, self._say, clock=lambda: self.now)
+            except OSError as error:
+                raise Refused(f"no journal can be written there: {error}") from None
+        self.world.watchers.append(self._watch)
+        self._seat("broker", "broker", [list(self.endpoints)])
+        if second := self.system.fallback(self.options):
+            self._seat("fallback", "broker", [list(second)])
+        if self._wanted:
+            self._pool.add(self._wanted, CLOSE)
+        self._seat("client", "client", [self.endpoints[0], self._nonce()])
+        self._look()
+        return self
+
+    def close(self) -> None:
+        """Finish the journal, if one is kept."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Stage:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def health(self) -> Health:
+        """The core that stopped the world, if one did; ``loop_lag``: virtual seconds that the last advance left out."""
+        return Health(self._dead, self._lag)
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """Virtual seconds since the stage was opened."""
+        return self.world.now
+
+    def advance(self, real_seconds: float) -> None:
+        """Let ``speed`` × so many seconds pass, or as much of it as ``MOST`` things take."""
+        until = self.now + real_seconds * self.speed
+        for _ in range(MOST):
+            if not self._act(until):
+                break
+        self._lag = max(0.0, until - self.now)
+        self._look()
+
+    def step(self) -> tuple[Happened, ...]:
+        """Let the next thing happen that some core is told of; empty where nothing does for ``QUIET`` seconds."""
+        return self._step(lambda event: True)
+
+    def step_message(self) -> tuple[Happened, ...]:
+        """Go on until somebody has received a message, or several that arrived together."""
+        return self._step(lambda event: type(event) is Received)
+
+    def _step(self, wanted: Callable[[Event], bool]) -> tuple[Happened, ...]:
+        happened = self._happened = []
+        until = self.now + QUIET
+        while not any(wanted(one.event) for one in happened) and self._act(until):
+            pass
+        self._happened = None
+        self._look()
+        return tuple(happened)
+
+    def _act(self, until: float) -> bool:
+        if self._dead:
+            return False
+        try:
+            return self.world.step(until)
+        except Exception as error:  # a core's own mistake, or an invariant that it broke: nothing more may happen
+            text = f"{self.world.acting}: {type(error).__name__}: {error}"
+            self._dead = (text,)
+            self._say(Note("bad", f"the world stands still: {text}"))
+            return False
+
+    # ---- runs -------------------------------------------------------------------------------------------------------
+
+    def run(self, spec: BulkSpec) -> None:
+        """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        view = self.run_view()
+        if view is not None and view.state != "ended":
+            raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
+        began = datetime.fromtimestamp(self.began + self.now, UTC)
+        self._run = RunReport(self.system.name, "stage", spec, began, self.now)
+        self._unsaved = self._history
+        self.order("client", spec)
+
+    def ping(self, tracked: bool = True) -> None:
+        """The seed's ``pingt``, or with ``tracked`` False its ``ping``."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+
+    def stop_run(self) -> None:
+        """Send nothing more of the run that is going."""
+        if (view := self.run_view()) is None or view.state == "ended":
+            raise Refused("no run is going on")
+        self.order("client", StopRun())
+
+    def run_view(self) -> BulkView | None:
+        """The newest run as the client sees it now; None before the first, and until the client was told of it."""
+        return self.client_view().run if self._run is not None else None
+
+    def report(self) -> RunRecord:
+        """The run JSON of the newest run, ended or so far. Refused before the first."""
+        client = self.client_view()
+        if self._run is None or client.run is None:
+            raise Refused("nothing was run yet")
+        return self._run.document(client, self._keys["client"], self.sight().broker)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Kept runs, newest last."""
+        return [dict(run) for run in self._history.list()[0]] if self._history else []
+
+    # ---- workers ----------------------------------------------------------------------------------------------------
+
+    def register(self) -> None:
+        """The seed's ``register``: the worker itself joins."""
+        self._pool.register(CLOSE)
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
+        self._destructive("stopping a worker")
+        self._pool.deregister()
+
+    def bulk(self, workers: int = BULK) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        self._pool.bulk(workers, CLOSE)
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop."""
+        self._destructive("stopping workers")
+        self._pool.endbulk()
+
+    def add_workers(self, n: int) -> None:
+        """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
+        self._pool.add(n, CLOSE)
+
+    def remove_workers(self, n: int) -> None:
+        """Let the n youngest workers drain and leave."""
+        self._destructive("stopping workers")
+        self._pool.remove(n)
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: ours drains and leaves, a stranger is given nothing more."""
+        self._destructive("stopping a worker")
+        if not self._pool.stop(key):
+            self.order(self.server(), Drain(key))
+
+    def inspect(self, key: bytes | None) -> None:
+        """Show the details of one worker in the broker's pictures; None: of nobody."""
+        self.order(self.server(), Inspect(key))
+
+    # ---- for faults -------------------------------------------------------------------------------------------------
+
+    def sight(self) -> Sight:
+        """What can be seen now."""
+        serving = tuple(name for name in self._brokers() if self._serves(name))
+        broker: BrokerView | None = self._snapshot(serving[0]) if serving else None
+        client = self.client_view() if "client" in self.world.names else None
+        return Sight(self.now, broker, client, serving)
+
+    def client_view(self) -> ClientView:
+        """The client as it is now. Refused where it has left."""
+        if "client" not in self.world.names:
+            raise Refused("the client has left")
+        view: ClientView = self._snapshot("client")
+        return view
+
+    def server(self) -> str:
+        """The seat of the broker that serves; where none does, of the first that lives. Refused where all are dead."""
+        alive = self._brokers()
+        if not alive:
+            raise Refused("no broker is alive")
+        return next(filter(self._serves, alive), alive[0])
+
+    def workers(self) -> dict[str, bytes]:
+        """The routing ids of the living workers, twins among them, by seat."""
+        return {name: self._keys[name] for name in self.world.names if self._nodes[name] == "pool"}
+
+    def key(self, name: str) -> bytes:
+        """The routing id of a seat that was ever taken. KeyError for another."""
+        return self._keys[name]
+
+    def order(self, name: str, order: object) -> None:
+        """Hand an order to one core when the world goes on; of no effect if it is gone."""
+        if name in self.world.names:
+            self.world.order(name, order)
+
+    def kill(self, name: str) -> None:
+        """End a seat as if its process had died. KeyError for one that is dead."""
+        self.world.crash(name)
+        if self._journal is not None:
+            self._journal.left(self._nodes[name], name)
+
+    def restart(self, name: str) -> None:
+        """Kill a seat and start it anew, without anything that it knew."""
+        if name in self.world.names:
+            self.kill(name)
+        self._seat(name, *self._made[name])
+
+    def twin(self, name: str) -> str:
+        """Seat one more worker under the routing id of another; returns its seat."""
+        other = f"twin-{sum(seat.startswith('twin-') for seat in self._made) + 1}"
+        self._seat(other, *self._made[name])
+        return other
+
+    def add(self, name: str, seat: Seat, node: str = "stranger") -> None:
+        """Seat a core, of no system where no node is named."""
+        self._nodes[name] = node
+        self._keys[name] = seat.sockets[0].routing_id
+        self.world.add(name, seat)
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _brokers(self) -> list[str]:
+        return [name for name in ("broker", "fallback") if name in self.world.names]
+
+    def _serves(self, name: str) -> bool:
+        """A broker without a second always does; of a pair, one that is stopped does not."""
+        return not self.system.fallback(self.options) or (self.world.core(name).serving and not self.world.frozen(name))
+
+    def _snapshot(self, name: str) -> Any:
+        return self.world.core(name).snapshot(self.world.clock(name))
+
+    def _seat(self, name: str, role: str, args: list[Any]) -> None:
+        self.add(name, self._make(name, role, args), NODES.get(role, name))
+
+    def _make(self, name: str, role: str, args: list[Any]) -> Seat:
+        world: dict[str, Any] = {"wall_offset": self.began} if self.system.wall else {}
+        if world and role != "broker":
+            world["saved"] = self._saved
+        self._made[name] = (role, args)
+        if self._journal is not None:
+            self._journal.seated(NODES.get(role, name), name, role, args, world)
+        seat: Seat = getattr(self.system, role)(self.options, *args, **world)
+        return seat
+
+    def _worker(self, name: str) -> Seat:
+        return self._make(name, "worker", [self.endpoints[0], self._nonce(), self._slots])
+
+    def _nonce(self) -> int:
+        while (nonce := self._random.randint(1, NONCES)) in self._nonces:
+            pass
+        self._nonces.add(nonce)
+        return nonce
+
+    def _destructive(self, what: str) -> None:
+        if self.readonly:
+            raise Refused(f"{what} is refused: this console is read-only")
+
+    def _say(self, note: Note, source: str = "stage") -> None:
+        self.feed.fact(note, source, self.began + self.now)
+
+    def _watch(self, at: float, name: str, event: Event, commands: list[Command]) -> None:
+        """Shown to the journal, the taps and whoever steps; what the driver would do for an operator is done."""
+        node = self._nodes[name]
+        now = self.world.clock(name)
+        if self._journal is not None:
+            self._journal.tap(node, name, now, event, commands)
+        for tap in self.taps:
+            tap(node, name, now, event, commands)
+        if self._happened is not None:
+            self._happened.append(Happened(at, node, name, event, commands))
+        for command in commands:
+            match command:
+                case Note():
+                    self._say(command, node)
+                case Exit(reason, failed):
+                    self._say(Note("bad" if failed else "info", f"{name} left: {reason}"), node)
+                case Save(_, content):
+                    self._saved = content
+
+    def _look(self) -> None:
+        """Draw what a screen looks at, and keep a run that has ended."""
+        alive = self._brokers()
+        for name in alive:
+            self.feed.show(name, self._snapshot(name))
+        if alive:
+            self.feed.show("broker", self._snapshot(self.server()))
+        self.feed.show("pool", {name: self._snapshot(name) for name in self.workers()})
+        if "client" not in self.world.names:
+            return
+        client = self.client_view()
+        self.feed.show("client", client)
+        if self._unsaved is not None and client.run is not None and client.run.state == "ended":
+            history, self._unsaved = self._unsaved, None
+            try:
+                history.keep(self.report())
+            except OSError as error:
+                self._say(Note("bad", f"the run could not be kept: {error}"))
+
+
+class _PoolSeats:
+    """The stage as its pool sees it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.order = stage.order
+
+    def names(self) -> list[str]:
+        return list(self._stage.workers())
+
+    def seat(self, name: str, seat: Seat) -> Future[None]:
+        self._stage.add(name, seat, "pool")
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
