@@ -21,6 +21,7 @@ BODY = 70  # lines of a function, without its decorators
 
 IMPURE = {
     "console/app.py": "the screen's timer reads the clock, and gives it on as an argument",
+    "console/shell.py": "the same",
     "engine/drive/": "sockets, threads and disks live here",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/lab.py": "waits, for whoever calls it, until threads have done what they were told",
