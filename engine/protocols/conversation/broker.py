@@ -81,8 +81,8 @@ class Broker:
                     for frames in found:
                         read(frames, now, out)
             case Woken():
-                for key in self.liveness.expired(now):
-                    self._end(self.links[key], "is silent", now, out)
+                for link in [self.links[key] for key in self.liveness.expired(now)]:
+                    (self._end if link.state == Sv.LOOP2 else self._break)(link, "is silent", now, out)
             case Unsent(frames, reason, socket):
                 self._unsent(frames, reason, socket, now, out)
             case Ordered(order):
