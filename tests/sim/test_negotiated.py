@@ -268,6 +268,15 @@ def test_a_broker_that_is_away_for_a_while(name: str, fault: str, seconds: float
     assert house.served == ({"primary", "fallback"} if name == "primary" and seconds >= 4.0 else {"primary"})
 
 
+def test_first_the_one_and_then_the_other_is_cut_off() -> None:
+    """Found by the storm: what was said to the primary before it was cut off reaches it as the fallback is."""
+    house = Pair(24)
+    house.rage(
+        [Step(10.0, "restart", 2, 1.0), Step(1.0, "cut", 0, 0.0), Step(4.0, "heal", 0, 0.0), Step(0.0, "cut", 1, 0.0)]
+    )
+    house.settle()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_primary_killed_under_load_loses_nothing(seed: int) -> None:
     """Issue: the fallback answers, nothing that was accepted is lost; and the primary waits until it is handed back."""

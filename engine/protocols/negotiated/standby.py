@@ -1,7 +1,7 @@
 """Which of two brokers serves: Binary Star, with the seed's own terms. Pure: states, events, times.
 
 - The fallback takes over on the peer's silence **and** a request, never on one of them. The request makes it ask the
-  peer once more; only what stays unanswered then counts (``ASK``).
+  peer once more; only what stays unanswered then counts (``ASK``). A request may have lain in a queue, too.
 - A primary that returns asks first. It waits while its fallback is active, until an operator hands back.
 - A broker that serves and hears nobody at all (no peer, worker or client) goes back to asking: it may be the one that
   is cut off. It does so (``LONE``) well before the other one may take over (``SILENCE``).
@@ -33,6 +33,7 @@ BEAT = 0.5  # intervals between two of our messages to the peer
 LONE = 1.5  # intervals of hearing nobody after which an active broker asks again
 SILENCE = 2.5  # intervals of the peer's silence after which a request makes a broker active
 ASK = 0.5  # intervals that the peer has to answer, once a request makes us ask
+ASK_UNSURE = 2.0  # the same where we do not know who served last: a peer that is cut off by now has noticed it too
 KEPT = 16  # beats whose echo still counts
 
 
@@ -137,7 +138,8 @@ class Standby:
         return min(self.beat_at, turn)
 
     def _takeover(self) -> float:
-        return max(self.peer_at + SILENCE * self._interval, self._asked_at + ASK * self._interval)
+        ask = ASK_UNSURE if self.state == "primary" else ASK
+        return max(self.peer_at + SILENCE * self._interval, self._asked_at + ask * self._interval)
 
     def _become(self, state: State, now: float) -> None:
         self.state = state

@@ -8,7 +8,7 @@ import pytest
 
 from engine.core import NEVER
 from engine.protocols.negotiated import standby as module
-from engine.protocols.negotiated.standby import ASK, BEAT, LONE, SILENCE, Standby, State
+from engine.protocols.negotiated.standby import ASK, ASK_UNSURE, BEAT, LONE, SILENCE, Standby, State
 
 INTERVAL = 2.0
 EVENTS = ("peer primary", "peer backup", "peer active", "peer passive", "silence + request", "alone")
@@ -103,6 +103,17 @@ def test_a_request_makes_it_ask_once_more() -> None:
     answered.hear("active", 100.5)
     answered.it.tick(102.0)
     assert answered.state == "passive"
+
+
+def test_a_primary_that_does_not_know_who_served_last_asks_for_longer() -> None:
+    """Cut off, healed, and now the fallback is cut off: what it is asked then may be old."""
+    assert ASK_UNSURE > LONE
+    broker = Broker("primary")
+    broker.it.request(100.0)
+    broker.it.tick(100.0 + ASK_UNSURE * INTERVAL - 0.01)
+    assert broker.state == "primary"
+    broker.it.tick(100.0 + ASK_UNSURE * INTERVAL)
+    assert broker.state == "active"
 
 
 def test_only_an_answer_to_what_was_said_a_moment_ago_is_news() -> None:
