@@ -71,7 +71,7 @@ def start(asked: Asked) -> int:
         case "console":
             from console.cli.screen import console
 
-            return console(asked.flags)
+            return console(asked.options, asked.flags)
         case "broker":
             from console.cli.roles import broker
 
@@ -80,6 +80,11 @@ def start(asked: Asked) -> int:
             from console.cli.roles import worker
 
             return worker(asked.options, asked.flags)
+        case "submit" | "jobs" | "stop":
+            from console.cli import jobs
+
+            orders = {"submit": jobs.submit, "jobs": jobs.jobs, "stop": jobs.stop}
+            return orders[asked.command](asked.options, asked.flags)
         case _:
             from console.cli.runs import run
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import zmq
 
+from engine.binding import beside, check_local
 from engine.core import Drain, Inspect, Note, Seat, StopRun, System
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -30,10 +31,7 @@ from engine.pool import BULK, Pool
 from engine.pool import Refused as Refused  # what every order here raises
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
-PORTS = 10  # tried in turn when the default one is taken
-STEP = 1000  # between them
 CLOSE = 1.5  # seconds that closing may take
-LOCAL = ("127.", "localhost", "[::1]", "::1")
 
 
 class Health(NamedTuple):
@@ -41,6 +39,14 @@ class Health(NamedTuple):
 
     dead: tuple[str, ...]  # "broker: ZMQError: …" for every thread that died
     loop_lag: float  # seconds that the slowest loop is late for its timers
+    failed: int = 0  # cores that left because of an error
+
+
+class Workers(NamedTuple):
+    """The workers of this process."""
+
+    here: int
+    joined: int  # that a broker has taken in, as far as they know
 
 
 class Lab:
@@ -67,12 +73,10 @@ class Lab:
         self.feed = Feed()
         self.started = time.monotonic()
         self.endpoints: tuple[str, ...] = tuple(bind)
-        self._connect = connect
-        self._wanted, self._slots = workers, slots
+        self._connect, self._wanted, self._slots = connect, workers, slots
         self._with_broker, self._with_client = broker, client
-        self._history = history
+        self._history, self._record = history, journal
         self._keepsake = Keepsake(state)
-        self._record = journal
         self._journal: Journal | None = None
         self._random = random.Random()
         self._nonces: set[int] = set()
@@ -131,7 +135,20 @@ class Lab:
         """Dead threads and the lag of the living."""
         nodes = self._nodes.values()
         dead = tuple(f"{node.name}: {node.dead}" for node in nodes if node.dead is not None)
-        return Health(dead, max((node.lag for node in nodes), default=0.0))
+        return Health(dead, max((node.lag for node in nodes), default=0.0), sum(node.failed for node in nodes))
+
+    # ---- orders of a system's own -----------------------------------------------------------------------------------
+
+    def order_client(self, order: object, destructive: str = "") -> None:
+        """Hand the client an order of its own protocol; ``destructive`` says what it does, for a read-only lab."""
+        if destructive:
+            self._destructive(destructive)
+        self._nodes["client"].order("client", order)
+
+    def client_view(self) -> ClientView:
+        """The client as it is now; what its orders were answered stands in ``answers``."""
+        view: ClientView = self._ask("client", "client")
+        return view
 
     # ---- runs -------------------------------------------------------------------------------------------------------
 
@@ -142,7 +159,7 @@ class Lab:
         view = self.run_view()
         if view is not None and view.state != "ended":
             raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
-        self._run = RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
+        self._run = self._begun(spec)
         self._unsaved = True
         self._nodes["client"].order("client", spec)
 
@@ -161,25 +178,22 @@ class Lab:
         """The newest run as the client sees it now; None before the first."""
         if not self._with_client or self._run is None:
             return None
-        picture: ClientView = self._ask("client", "client")
-        return picture.run
+        return self.client_view().run
 
     def wait_run(self, timeout: float) -> bool:
         """Wait until the run has ended; False if it has not in ``timeout`` seconds."""
-        until = time.monotonic() + timeout
-        while True:
-            view = self.run_view()
-            if view is None or view.state == "ended":
-                return True
-            if time.monotonic() >= until:
-                return False
-            time.sleep(0.01)
+        return _until(lambda: (view := self.run_view()) is None or view.state == "ended", timeout)
+
+    def give_up(self, spec: BulkSpec) -> RunRecord:
+        """The run JSON of a run that nobody is there for: nothing of it was sent. It is kept like any other."""
+        self._file(record := self._begun(spec).nothing())
+        return record
 
     def report(self) -> RunRecord:
         """The run JSON of the newest run, ended or so far. Refused before the first."""
         if self._run is None:
             raise Refused("nothing has been run yet")
-        client: ClientView = self._ask("client", "client")
+        client = self.client_view()
         if client.run is None:
             raise Refused("the run has not begun yet")
         broker: BrokerView | None = self._ask("broker", "broker") if self._with_broker else None
@@ -237,26 +251,20 @@ class Lab:
         if self._with_broker:
             picture: BrokerView = self._ask("broker", "broker")
             return sum(row.state not in ("lost", "drain") for row in picture.workers)
-        pool = self._nodes["pool"]
-        return sum(self._ask("pool", name).joined for name in pool.names())
+        return self.workers().joined
+
+    def workers(self) -> Workers:
+        """The workers of this process that have not left."""
+        views = self._ask("pool").values()
+        return Workers(len(views), sum(view.joined for view in views))
 
     def wait_registered(self, n: int, timeout: float) -> bool:
         """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
-        until = time.monotonic() + timeout
-        while self.registered() < n:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(0.01)
-        return True
+        return _until(lambda: self.registered() >= n, timeout)
 
     def wait_linked(self, timeout: float) -> bool:
         """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
-        until = time.monotonic() + timeout
-        while not self._ask("client", "client").linked:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(0.01)
-        return True
+        return _until(lambda: self.client_view().linked, timeout)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -264,18 +272,20 @@ class Lab:
         try:
             return Journal(path, self.system, self.options, lambda note: self.feed.fact(note, "lab", time.time()))
         except OSError as error:
-            raise Refused(f"no journal can be written there: {error}") from None
+            raise Refused(f"no journal can be written to {path}: {error.strerror or error}") from None
 
     def _open_broker(self) -> None:
         inner = f"inproc://{self.system.name}"
         for endpoint in self.endpoints:
-            _check_local(endpoint)
-        tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in _ports(self.system.endpoint)]
+            check_local(endpoint)
+        tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in beside(self.system.endpoint)]
         for endpoints in tried:
             try:
                 self._seat("broker", "broker", self._made("broker", "broker", "broker", (*endpoints, inner)))
             except zmq.ZMQError as error:
                 problem = str(error)
+                if self._journal is not None:
+                    self._journal.left("broker", "broker")
                 if error.errno == zmq.EADDRINUSE:
                     continue
                 raise Refused(f"can not bind {problem}") from None
@@ -287,14 +297,17 @@ class Lab:
         raise Refused(f"can not bind {problem}; name a free one with --bind")
 
     def _peer_endpoint(self) -> str:
-        if self._connect is not None:
-            return self._connect
-        return f"inproc://{self.system.name}" if self._with_broker else self.system.endpoint
+        usual = f"inproc://{self.system.name}" if self._with_broker else self.system.endpoint
+        return self._connect or usual
+
+    def _begun(self, spec: BulkSpec) -> RunReport:
+        return RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
 
     def _node(self, name: str) -> Node:
         node = self._nodes.get(name)
         if node is None:
-            node = self._nodes[name] = Node(name, self._context, self.feed, self._save)
+            alone = self._with_broker and self._with_client
+            node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
             if self._journal is not None:
                 node.taps = (self._journal.tap,)
             node.start()
@@ -309,11 +322,14 @@ class Lab:
     def _seat(self, node: str, name: str, seat: Seat) -> None:
         self._node(node).seat(name, seat).result(CLOSE)
 
-    def _ask(self, node: str, name: str) -> Any:
+    def _ask(self, node: str, name: str | None = None) -> Any:
+        """The picture of one core, or of all on a node, by name."""
         try:
-            return self._nodes[node].ask(name).result(CLOSE)
-        except (RuntimeError, KeyError) as error:
-            raise Refused(f"the {node} does not answer: {error}") from None
+            return (self._nodes[node].ask_all() if name is None else self._nodes[node].ask(name)).result(CLOSE)
+        except KeyError:
+            raise Refused(f"the {name or node} has left") from None
+        except (RuntimeError, TimeoutError) as error:
+            raise Refused(f"the {node} does not answer: {str(error) or 'it is too busy'}") from None
 
     def _worker(self, name: str) -> Seat:
         return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(), self._slots)
@@ -322,10 +338,12 @@ class Lab:
         """A seat of this system; how it was made stands in the journal, if one is kept."""
         world = self._world(role)
         if self._journal is not None:
-            self._journal.seated(
-                node, name, role, [list(arg) if isinstance(arg, tuple) else arg for arg in args], world
-            )
-        seat: Seat = getattr(self.system, role)(self.options, *args, **world)
+            plain = [list(arg) if isinstance(arg, tuple) else arg for arg in args]
+            self._journal.seated(node, name, role, plain, world)
+        try:
+            seat: Seat = getattr(self.system, role)(self.options, *args, **world)
+        except ValueError as error:  # settings or an endpoint that this protocol can not do with
+            raise Refused(f"{self.system.name}: {error}") from None
         return seat
 
     def _world(self, role: str) -> dict[str, Any]:
@@ -358,32 +376,25 @@ class Lab:
                 if not closing and (view is None or view.state != "ended"):
                     continue
                 self._unsaved = False
-                document = self.report()
+                self._file(self.report())
             except Refused as refusal:  # the client has died: its own fact says why
-                self.feed.fact(Note("bad", f"the run is lost: {refusal}"), "lab", time.time())
                 self._unsaved = False
-                continue
-            if self._history is not None:
-                try:
-                    self._history.keep(document)
-                except OSError as error:
-                    self.feed.fact(Note("bad", f"the run could not be kept: {error}"), "lab", time.time())
+                self.feed.fact(Note("bad", f"the run is lost: {refusal}"), "lab", time.time())
+
+    def _file(self, record: RunRecord) -> None:
+        if self._history is None:
+            return
+        try:
+            self._history.keep(record)
+        except OSError as error:
+            self.feed.fact(Note("bad", f"the run could not be kept: {error}"), "lab", time.time())
 
 
-def _check_local(endpoint: str) -> None:
-    scheme, _, rest = endpoint.partition("://")
-    if scheme in ("inproc", "ipc") and rest:
-        return
-    host, _, port = rest.rpartition(":")
-    if scheme != "tcp" or not host or not port.isdigit():
-        raise Refused(f"{endpoint!r} is not an endpoint: write tcp://127.0.0.1:PORT, ipc://PATH or inproc://NAME")
-    if not host.startswith(LOCAL):
-        raise Refused(
-            f"{endpoint} would let everybody who reaches this machine give and take tasks: there is no "
-            "authentication yet. Bind tcp://127.0.0.1:PORT and tunnel to it."
-        )
-
-
-def _ports(endpoint: str) -> list[str]:
-    host, _, port = endpoint.rpartition(":")
-    return [f"{host}:{int(port) + STEP * k}" for k in range(PORTS)]
+def _until(condition: Callable[[], bool], timeout: float) -> bool:
+    """Look until it holds; False if it does not in ``timeout`` seconds."""
+    until = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.01)
+    return True

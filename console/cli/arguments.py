@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from engine import __version__
+from engine.parts.limits import MAX_BACKLOG
 from engine.schema import Misfit, Range, fit, parse
 from engine.settings import Endpoint, Flag
 
@@ -21,9 +22,12 @@ Without a command: the console, with everything running in this process.
 Exit status: 0 everything asked for succeeded, 1 some of it failed, 2 wrong usage or configuration,
 128+n ended by signal n. Results go to stdout, everything else to stderr.
 """
-STDOUT = Path("-")
 COUNT = Annotated[int, Range(1, 20_000)]
 RATE = Annotated[float, Range(0.001, 10_000_000)]
+TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
+PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
+STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
+JOB = Annotated[int, Range(1, 2**63 - 1)]
 
 
 class Asked(NamedTuple):
@@ -37,12 +41,34 @@ class Asked(NamedTuple):
 def read_arguments(argv: Sequence[str]) -> Asked:
     """Exits with status 2 and a message for what is not a command line, with 0 after --help and --version."""
     flags: list[Flag] = []
-    options = _parser(_keeper(flags)).parse_args(argv)
+    parser = _parser(_keeper(flags))
+    at = argv.index("--") if "--" in argv else len(argv)
+    if "submit" not in argv[:at]:
+        at = len(argv)
+    options = parser.parse_args(argv[:at])
+    if options.command == "submit":  # what stands behind -- is the job's command line and none of ours
+        options.words = list(argv[at + 1 :])
+    _check(parser, options)
     return Asked(options.command or "console", options, flags)
+
+
+def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """What argparse can not say: arguments that only make sense together."""
+    match options.command:
+        case "submit" if (options.file is None) == (not options.words):
+            parser.error("submit: either a FILE that describes the job, or -- and its command")
+        case "jobs" if options.order and options.id is None:
+            parser.error(f"jobs {options.order}: the ID of a job is required")
+        case "jobs" if options.order and options.json:
+            parser.error("jobs: --json is for the list")
+        case "runs" | "paths" | "submit" | "jobs" | "stop" as command if options.journal:
+            parser.error(f"{command}: there is nothing to record in a --journal")
 
 
 def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentParser:
     system = _option("--system", metavar="S", action=keep("system"), help="the system that is spoken, say roundrobin")
+    recording = "record all that happens in a new file, for a replay"
+    journal = _option("--journal", metavar="FILE", type=_path, default=argparse.SUPPRESS, help=recording)
     parser = argparse.ArgumentParser(
         prog="roundhouse",
         description="A terminal operations console for ZeroMQ brokers and their workers.",
@@ -51,7 +77,9 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
         allow_abbrev=False,
         parents=[system],
     )
-    parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help="refuse orders that stop workers")
+    stops = "refuse orders that stop workers or cancel jobs"
+    parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
+    parser.add_argument("--journal", metavar="FILE", type=_path, help=recording)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
@@ -61,7 +89,7 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
 
     bind = _option("--bind", metavar="ENDPOINT", type=_read(Endpoint), help="where to listen")
     connect = _option("--connect", metavar="ENDPOINT", type=_read(Endpoint), help="the broker's endpoint")
-    slots = _option("--slots", metavar="N", action=keep("pool", "slots"), help="tasks that a worker takes at once")
+    slots = _option("--slots", metavar="N", action=keep("pool", "slots"), help="tasks (processors) of each worker")
     workers = _option("--count", metavar="N", type=_read(COUNT), default=1, help="workers in this process (1)")
     timeout = _option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help="that a task may take")
     json = _option("--json", metavar="PATH", type=_path, help="write the run as JSON to a file, or - for stdout")
@@ -69,20 +97,43 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     count = _option("n", metavar="N", action=keep("run", "count"), help="how many")
     window = _option("--in-flight", metavar="N", action=keep("run", "in_flight"), help="tasks that are out at once")
     rate = _option("--rate", metavar="R", type=_read(RATE), help="tasks a second, whatever comes back (open loop)")
-    one = (system, connect, timeout, json)
+    one = (system, connect, timeout, json, journal)
     bulk = (*one, count, window, rate)
 
-    command("broker", "a broker, no screen", system, bind)
-    command("worker", "workers for a broker that runs elsewhere, no screen", system, connect, workers, slots)
+    command("broker", "a broker, no screen", system, bind, journal)
+    command("worker", "workers for a broker that runs elsewhere, no screen", system, connect, workers, slots, journal)
     command("ping", "one ping without a reply", *one)
     command("pingt", "one ping and its round trip", *one)
     command("data", "one data stream and its round trip", *one, size)
     command("bulkping", "N pings, a few at a time", *bulk)
     command("bulkdata", "N data streams, a few at a time", *bulk, size)
+    _jobs(command, connect)
     runs = command("runs", "list the kept runs, or show one")
     runs.add_argument("id", metavar="ID", nargs="?", help="the run to show")
     command("paths", "every file and folder that is used")
     return parser
+
+
+def _jobs(command: Callable[..., argparse.ArgumentParser], connect: argparse.ArgumentParser) -> None:
+    """The commands of the conversation, whose tasks are processes."""
+    json = _option("--json", metavar="PATH", type=_path, help="write the jobs as JSON to a file, or - for stdout")
+    submit = command("submit", "an array of tasks of one command, for the workers of a conversation", connect)
+    submit.usage = "roundhouse submit [options] FILE | roundhouse submit [options] -- COMMAND ..."
+    submit.add_argument("file", metavar="FILE", nargs="?", type=Path, help="TOML or JSON with keys as these options")
+    submit.add_argument("--name", help="of the job and its logs (the command's)")
+    submit.add_argument("--tasks", metavar="N", type=_read(TASKS), help="how many, numbered 1 to N (1)")
+    submit.add_argument("--dir", metavar="DIR", help="where they run (here)")
+    submit.add_argument("--logs", metavar="DIR", help="where NAME_1.log to NAME_N.log go (DIR of --dir)")
+    submit.add_argument("--processors", metavar="N", type=_read(PROCESSORS), help="that each task takes (1)")
+    submit.add_argument("--wait", action="store_true", help="until the last task has ended")
+    jobs = command("jobs", "list the jobs of a conversation, or hold, release or cancel one", connect, json)
+    jobs.add_argument("order", nargs="?", choices=("hold", "release", "cancel"), help="what is done to a job")
+    jobs.add_argument("id", metavar="ID", nargs="?", type=_read(JOB), help="the job")
+    stop = command("stop", "take processors from the workers of a conversation, or all of them", connect)
+    much = stop.add_mutually_exclusive_group(required=True)
+    much.add_argument("n", metavar="N", nargs="?", type=_read(STOPPED), help="processors, newest worker first")
+    much.add_argument("--all", action="store_true", help="every one; what runs ends as usual")
+    much.add_argument("--now", action="store_true", help="every one; what runs is killed")
 
 
 def _option(name: str, **how: Any) -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.catalogue import SYSTEMS
 from engine.history import History
@@ -18,6 +19,11 @@ def settings_of(flags: list[Flag], known: Known | None = None) -> Settings:
     return read_settings(Paths.of_user(), known or Known(OPTIONS), os.environ, flags)
 
 
+def broker_of(settings: Settings) -> str:
+    """Where the broker is that a command joins when it is not told: where one of this user's would listen."""
+    return settings.bind[0] if settings.bind else SYSTEMS[settings.system].endpoint
+
+
 def lab_of(
     settings: Settings,
     *,
@@ -26,6 +32,7 @@ def lab_of(
     workers: int = 0,
     broker: bool = True,
     client: bool = True,
+    journal: Path | None = None,
 ) -> Lab:
     """A lab of the system that was asked for, not opened yet."""
     system = SYSTEMS[settings.system]
@@ -40,5 +47,6 @@ def lab_of(
         client=client,
         history=History(settings.paths.runs) if client else None,
         state=settings.paths.kept,
+        journal=journal,
         readonly=settings.readonly,
     )

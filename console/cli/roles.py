@@ -1,10 +1,14 @@
-"""One role and no screen: a broker, or workers. Both run until a signal ends them or a thread of theirs dies."""
+"""One role and no screen: a broker, or workers.
+
+Both run until a signal ends them or a thread of theirs dies; workers also until the broker has sent the last one away.
+"""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 
-from console.cli.common import lab_of, settings_of
+from console.cli.common import broker_of, lab_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
 from engine.catalogue import SYSTEMS
@@ -19,7 +23,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     usual = (SYSTEMS[settings.system].endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
-    with Signals() as signals, lab_of(settings, bind=bind, client=False) as lab:
+    with Signals() as signals, lab_of(settings, bind=bind, client=False, journal=options.journal) as lab:
         result(f"ready {' '.join(lab.endpoints)}\n")
         return serve(lab, signals)
 
@@ -27,24 +31,23 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
 def worker(options: Namespace, flags: list[Flag]) -> int:
     """Join a broker with so many workers, say ``ready`` when all have, and work; on a signal they drain and leave."""
     settings = settings_of(flags)
-    usual = (*settings.bind, SYSTEMS[settings.system].endpoint)
-    connect = options.connect or usual[0]
-    lab = lab_of(settings, connect=connect, workers=options.count, broker=False, client=False)
+    connect = options.connect or broker_of(settings)
+    lab = lab_of(settings, connect=connect, workers=options.count, broker=False, client=False, journal=options.journal)
     with Signals() as signals, lab:
         looks = 0
-        while lab.registered() < options.count and not signals.wait(LOOK / 5):
+        while (workers := lab.workers()).joined < workers.here and not signals.wait(LOOK / 5):
             looks += 1
             if looks == 40:
                 tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
-        if signals.caught is None:
-            result(f"ready {options.count} workers at {connect}\n")
-        return serve(lab, signals)
+        if signals.caught is None and workers.here:
+            result(f"ready {workers.joined} workers at {connect}\n")
+        return serve(lab, signals, lambda: lab.workers().here > 0)
 
 
-def serve(lab: Lab, signals: Signals) -> int:
-    """Until a signal comes (128 + its number) or a thread has died (1)."""
+def serve(lab: Lab, signals: Signals, busy: Callable[[], bool] = lambda: True) -> int:
+    """Until a signal comes (128 + its number), a thread has died (1), or nothing is left to do (0; 1 after errors)."""
     alarms = Alarms(lab.feed)
-    while not lab.health().dead and not signals.wait(LOOK):
+    while not (dead := lab.health().dead) and busy() and not signals.wait(LOOK):
         alarms.tell()
     alarms.tell()
-    return signals.status(1)
+    return signals.status(1 if dead or lab.health().failed else 0)

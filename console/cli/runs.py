@@ -5,11 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from console.cli.arguments import STDOUT
 from console.cli.common import lab_of, settings_of
 from console.cli.signals import Signals
-from console.cli.streams import Alarms, Progress, result, tell
-from engine.drive.files import write_whole
+from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell
 from engine.lab import Lab
 from engine.load import RunRecord, duration, summary, to_json
 from engine.parts.bulk import BulkSpec
@@ -32,19 +30,22 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     spec = spec_of(command, settings, getattr(options, "rate", None))
     workers = 0 if options.connect else settings.pool.workers
-    lab = lab_of(settings, connect=options.connect, workers=workers, broker=options.connect is None)
+    lab = lab_of(
+        settings, connect=options.connect, workers=workers, broker=options.connect is None, journal=options.journal
+    )
     alarms = Alarms(lab.feed)
     with Signals() as signals:
         with lab:
             alarms.tell()
-            ready = meet(lab, signals, workers, spec.timeout, options.connect)
             try:
-                lab.run(spec)
-                if not ready:
-                    lab.stop_run()
-                follow(lab, signals, Progress(command))
-                record = lab.report()
+                if meet(lab, signals, workers, spec.timeout, options.connect):
+                    lab.run(spec)
+                    follow(lab, signals, Progress(command))
+                    record = lab.report()
+                else:
+                    record = lab.give_up(spec)
             except Refused as refusal:
+                alarms.tell()
                 tell(str(refusal))
                 return signals.status(1)
         alarms.tell()
@@ -70,15 +71,26 @@ def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:
 
 def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str | None) -> bool:
     """Wait for a broker, and where they are ours for all workers; whether a run makes sense."""
-    for _ in range(max(1, round(timeout / STEP))):
-        if lab.wait_linked(STEP) or signals.caught is not None:
-            break
-    else:
-        tell(f"no broker answers at {connect or lab.endpoints[0]}")
+    if not met(lab, signals, timeout):
+        if signals.caught is None:
+            tell(f"no broker answers at {connect or lab.endpoints[0]}")
         return False
     if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
         tell(f"only {lab.registered()} of {workers} workers have joined")
     return signals.caught is None
+
+
+def met(lab: Lab, signals: Signals, timeout: float) -> bool:
+    """Wait for a broker, so many seconds or until a signal comes; a client that gives up has met none."""
+    try:
+        for _ in range(max(1, round(timeout / STEP))):
+            if lab.wait_linked(STEP):
+                return True
+            if signals.caught is not None:
+                break
+    except Refused as refusal:
+        tell(str(refusal))
+    return False
 
 
 def follow(lab: Lab, signals: Signals, progress: Progress) -> None:
@@ -121,21 +133,9 @@ def pause(lab: Lab, signals: Signals) -> None:
 
 def show(command: str, record: RunRecord, json: Path | None) -> bool:
     """Print a run as it was asked for; False where a file could not be written."""
-    if json == STDOUT:
-        result(to_json(record))
-        return True
-    result(summary(record) if command.startswith("bulk") else one_line(command, record))
-    if json is None:
-        return True
-    try:
-        if json.exists() and not json.is_file():
-            json.write_text(to_json(record), encoding="utf-8")  # a pipe or a device must stay what it is
-        else:
-            write_whole(json, to_json(record).encode())
-    except OSError as error:
-        tell(f"--json {json}: {error.strerror or error}")
-        return False
-    return True
+    if json != STDOUT:
+        result(summary(record) if command.startswith("bulk") else one_line(command, record))
+    return json is None or deliver(to_json(record), json)
 
 
 def one_line(command: str, record: RunRecord) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 
 from console.cli.common import OPTIONS, lab_of, settings_of
 from console.cli.streams import result, tell
 from engine.settings import Flag, Known, Paths, Wrong
 
 
-def console(flags: list[Flag]) -> int:
+def console(options: Namespace, flags: list[Flag]) -> int:
     """Open the screen; 2 where there is no terminal for it. Raises Wrong or Refused before anything is drawn."""
     if not on_terminal():
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
@@ -27,7 +28,7 @@ def console(flags: list[Flag]) -> int:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)
         raise
-    with lab_of(settings, bind=settings.bind, workers=settings.pool.workers) as lab:
+    with lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=options.journal) as lab:
         screen = Console(lab, settings)
         screen.run()
     if screen.summary:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 
 from console.text import clean
+from engine.drive.files import write_whole
 from engine.feed import Feed
 from engine.parts.bulk import BulkView
+
+STDOUT = Path("-")
+"""The file that means stdout."""
 
 
 class OutputLost(Exception):
@@ -28,6 +33,22 @@ def result(text: str) -> None:
         sys.stdout.flush()
     except OSError as error:
         raise OutputLost(error) from None
+
+
+def deliver(text: str, path: Path, flag: str = "--json") -> bool:
+    """What a flag asks for, to a file or to stdout; False, and the reason is told, where it can not be written."""
+    if path == STDOUT:
+        result(text)
+        return True
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a pipe or a device must stay what it is
+        else:
+            write_whole(path, text.encode())
+    except OSError as error:
+        tell(f"{flag} {path}: {error.strerror or error}")
+        return False
+    return True
 
 
 def tell(text: str) -> None:

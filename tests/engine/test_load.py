@@ -256,3 +256,10 @@ def test_a_run_that_was_stopped_says_how_many_were_asked_for() -> None:
     run = a_run(4)
     run["requested"] = 10
     assert summary(run).splitlines()[3] == "stopped   10 were asked for"
+
+
+def test_a_run_for_which_nobody_is_there() -> None:
+    run = report(BulkSpec("ping", 10, rate=5.0)).nothing()
+    assert (run["requested"], run["sent"], run["succeeded"], run["failed"], run["elapsed_s"]) == (10, 0, 0, {}, 0.0)
+    assert (run["verdict"], run["ledger"]["balanced"]) == ("fail", True)
+    assert from_json(to_json(run).encode()) == run

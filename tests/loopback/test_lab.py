@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,13 @@ import zmq
 
 from engine.catalogue import SYSTEMS
 from engine.core import Leave
+from engine.history import History
+from engine.journal import SEAT
 from engine.lab import Lab, Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
+from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
+from engine.replay import Replay
 
 WAIT = 10.0  # seconds at most for what takes milliseconds
 V = b"LMQv100"
@@ -168,6 +174,58 @@ def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(
     report = lab.report()
     assert (report["verdict"], report["succeeded"], report["failed"]) == ("fail", 0, {"timeout": 20})
     assert report["ledger"]["balanced"]
+
+
+def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(port: int) -> None:
+    with Lab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
+        with pytest.raises(Refused, match="stopping workers is refused: this console is read-only"):
+            lab.order_client(StopWorkers(), "stopping workers")
+        lab.order_client(ListJobs())
+        until(lambda: lab.client_view().answers)
+        assert lab.client_view().answers == ((1, JobsListed(1, (), 0)),)
+
+
+def test_workers_that_have_left_are_not_here(port: int) -> None:
+    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3) as lab:
+        until(lambda: lab.workers() == (3, 3))
+        lab.remove_workers(2)
+        until(lambda: lab.workers() == (1, 1))
+        assert lab.health().failed == 0
+
+
+def test_a_run_that_nobody_is_there_for_is_kept(lab: Lab, tmp_path: Path) -> None:
+    history = History(tmp_path)
+    nobody = Lab(SYSTEMS["roundrobin"], connect="ipc:///nobody", workers=0, broker=False, history=history)
+    with nobody:
+        record = nobody.give_up(BulkSpec("ping", 10))
+    assert (record["requested"], record["sent"], record["transport"], record["verdict"]) == (10, 0, "ipc", "fail")
+    assert history.list() == ([record], [])
+
+
+def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path: Path) -> None:
+    path = tmp_path / "lab.journal"
+    host, usual = SYSTEMS["roundrobin"].endpoint.rsplit(":", 1)
+    with socket.socket() as other:
+        with suppress(OSError):  # whoever has it already serves as well
+            other.bind((host.removeprefix("tcp://"), int(usual)))
+            other.listen()
+        with Lab(SYSTEMS["roundrobin"], workers=2, journal=path) as lab:
+            assert lab.wait_registered(2, WAIT)
+    replay = Replay.open(path, SYSTEMS)
+    begun = [record[3:5] for record in replay.records if record[0] == SEAT]
+    assert begun[:2] == [["broker", "broker"]] * 2, "the usual port was taken"
+    replay.seek(len(replay))
+    assert replay.differences == []
+    assert len(replay.pictures()["broker"].workers) == 0, "both said goodbye"
+    with pytest.raises(Refused, match=f"no journal can be written to {path}: File exists"):
+        Lab(SYSTEMS["roundrobin"], journal=path).open()
+
+
+def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(port: int) -> None:
+    for name in ("pingpong", "conversation", "negotiated"):
+        lab = Lab(SYSTEMS[name], connect="tcp://127.0.0.1:none", workers=0, broker=False)
+        with pytest.raises(Refused, match=f"^{name}: tcp://127.0.0.1:none"):
+            lab.open()
 
 
 def test_a_second_run_is_refused_while_one_is_going(lab: Lab) -> None:

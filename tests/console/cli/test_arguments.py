@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.arguments import STDOUT, Asked, read_arguments
+from console.cli.arguments import Asked, read_arguments
+from console.cli.streams import STDOUT
 from engine import __version__
 from engine.settings import Flag
 
@@ -62,6 +63,31 @@ def test_a_setting_before_the_command_is_not_hidden_by_one_after_it() -> None:
     assert [flag.text for flag in asked("--system a worker --system b --slots 1").flags] == ["a", "b", "1"]
 
 
+def test_jobs() -> None:
+    job = asked("submit --connect tcp://h:1 --name n --tasks 5 --dir d --logs l --processors 2 --wait -- x --wait -- 3")
+    options = job.options
+    assert (job.command, job.flags) == ("submit", [])
+    assert (options.connect, options.name, options.tasks, options.processors) == ("tcp://h:1", "n", 5, 2)
+    assert (options.dir, options.logs, options.wait, options.file) == ("d", "l", True, None)
+    assert options.words == ["x", "--wait", "--", "3"]
+    assert (asked("submit job.toml").options.file, asked("submit job.toml").options.words) == (Path("job.toml"), [])
+    assert asked("jobs --connect tcp://h:1").options.order is None
+    assert asked("jobs --json -").options.json == STDOUT
+    for order in ("hold", "release", "cancel"):
+        options = asked(f"jobs {order} 7 --connect tcp://h:1").options
+        assert (options.order, options.id, options.connect) == (order, 7, "tcp://h:1")
+    assert [asked("stop 3").options.n, asked("stop --all").options.all, asked("stop --now").options.now] == [3, 1, 1]
+
+
+def test_a_journal_before_or_after_the_command() -> None:
+    assert asked("").options.journal is None
+    assert asked("--journal x").options.journal == Path("x")
+    for command in ("broker", "worker", "ping", "pingt", "data", "bulkping 1", "bulkdata 1"):
+        assert asked(command).options.journal is None
+        assert asked(f"{command} --journal x").options.journal == Path("x")
+        assert asked(f"--journal x {command}").options.journal == Path("x")
+
+
 def test_what_is_kept() -> None:
     assert asked("runs").options.id is None
     assert asked("runs X").options.id == "X"
@@ -84,6 +110,20 @@ def test_what_is_kept() -> None:
         ("worker --count 0", "argument --count: expected a whole number from 1 to 20000, got 0"),
         ("bulkping 1 --rate 0", "argument --rate: expected a number from 0.001 to 10000000, got 0.0"),
         ("bulkping 1 --rate fast", "argument --rate: expected a number from 0.001 to 10000000, got 'fast'"),
+        ("worker --journal .", "argument --journal: '.' is a folder"),
+        ("submit", "submit: either a FILE that describes the job, or -- and its command"),
+        ("submit job.toml -- x", "submit: either a FILE that describes the job, or -- and its command"),
+        ("submit --tasks 0 -- x", "argument --tasks: expected a whole number from 1 to 1000000, got 0"),
+        ("submit --processors 2000 -- x", "argument --processors: expected a whole number from 1 to 1024, got 2000"),
+        ("jobs hold", "jobs hold: the ID of a job is required"),
+        ("jobs hold 0", "argument ID: expected a whole number from 1 to"),
+        ("jobs drop 3", "argument order: invalid choice: 'drop'"),
+        ("jobs hold 3 --json -", "jobs: --json is for the list"),
+        ("stop", "one of the arguments N --all --now is required"),
+        ("stop 3 --now", "not allowed with argument"),
+        ("stop 0", "argument N: expected a whole number from 1 to 4294967294, got 0"),
+        ("--journal x runs", "runs: there is nothing to record in a --journal"),
+        ("--journal x jobs", "jobs: there is nothing to record in a --journal"),
         ("bulkping 1 --json .", "argument --json: '.' is a folder"),
         ("bulkping 1 --json nowhere/run.json", "argument --json: there is no folder 'nowhere'"),
     ],

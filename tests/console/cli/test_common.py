@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.common import OPTIONS, lab_of, settings_of
+from console.cli.common import OPTIONS, broker_of, lab_of, settings_of
 from engine.catalogue import SYSTEMS
 from engine.settings import Flag, Wrong
 
@@ -32,3 +32,10 @@ def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:
     assert lab.endpoints == ("tcp://127.0.0.1:7000",)
     assert lab.readonly
     assert lab.runs() == []
+
+
+def test_the_broker_is_where_one_of_this_users_would_listen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert broker_of(settings_of([])) == SYSTEMS["roundrobin"].endpoint
+    assert broker_of(settings_of([Flag(("system",), "--system", "pingpong")])) == SYSTEMS["pingpong"].endpoint
+    monkeypatch.setenv("ROUNDHOUSE_ROUNDROBIN_BIND", "tcp://127.0.0.1:7000,tcp://127.0.0.1:7001")
+    assert broker_of(settings_of([])) == "tcp://127.0.0.1:7000"

@@ -42,3 +42,19 @@ def test_serves_until_the_end(
     with Signals() as signals:
         assert serve(lab, signals) == status
     assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.parametrize(("failed", "status"), [(0, 0), (1, 1)])
+def test_workers_that_have_all_left_have_nothing_more_to_do(
+    failed: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Left(Server):
+        def health(self) -> Health:
+            return Health((), 0.0, failed)
+
+    monkeypatch.setattr("console.cli.roles.LOOK", 0)
+    lab: Any = Left(False)
+    here = [True, True, False]
+    with Signals() as signals:
+        assert serve(lab, signals, lambda: here.pop(0)) == status
+    assert here == []

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from console.cli.arguments import STDOUT
 from console.cli.common import settings_of
 from console.cli.runs import follow, meet, one_line, patience, show, spec_of
 from console.cli.signals import Signals
-from console.cli.streams import Progress
+from console.cli.streams import STDOUT, Progress
 from engine.load import from_json, summary, to_json
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
+from engine.pool import Refused
 from engine.settings import Flag
 from tests.helpers.runs import a_run
 
@@ -143,6 +143,16 @@ def test_a_broker_that_is_not_there(signals: Signals, capsys: Capture, monkeypat
     signal.raise_signal(signal.SIGTERM)
     assert not meet(lab, signals, 0, 1000.0, None)
     assert capsys.readouterr().err == ""
+
+
+def test_a_client_that_gives_up_has_met_no_broker(signals: Signals, capsys: Capture) -> None:
+    class Leaving(Running):
+        def wait_linked(self, timeout: float) -> bool:
+            raise Refused("the client has left")
+
+    lab: Any = Leaving(BulkSpec("ping", 1))
+    assert not meet(lab, signals, 0, 1000.0, "tcp://h:1")
+    assert capsys.readouterr().err == "roundhouse: the client has left\nroundhouse: no broker answers at tcp://h:1\n"
 
 
 def test_a_run_is_printed(capsys: Capture) -> None:

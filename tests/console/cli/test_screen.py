@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ class Screen:
         assert self.made[0].state == "open"
 
 
+NOTHING = Namespace(journal=None)
+
+
 @pytest.fixture
 def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Screen]:
     monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
@@ -52,7 +56,7 @@ def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Screen]:
 
 
 def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path, capsys: Capture) -> None:
-    assert console([]) == 2
+    assert console(NOTHING, []) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert "needs a terminal" in err
@@ -60,9 +64,9 @@ def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path,
 
 
 def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
-    assert console([Flag(("pool", "workers"), "--workers", "3")]) == 0
+    assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings = terminal.made
-    assert lab.how == {"bind": (), "workers": 3}
+    assert lab.how == {"bind": (), "workers": 3, "journal": None}
     assert lab.settings is settings
     assert lab.state == "closed"
     assert capsys.readouterr() == ("", "")
@@ -71,7 +75,7 @@ def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], ca
 def test_summary_and_signal_are_what_is_left(terminal: type[Screen], capsys: Capture) -> None:
     terminal.summary = "bulkping 100 of 100 PASS"
     terminal.signal_received = 15
-    assert console([]) == 143
+    assert console(NOTHING, []) == 143
     assert capsys.readouterr() == ("bulkping 100 of 100 PASS\n", "")
 
 
@@ -83,7 +87,7 @@ def test_themes_and_keys_are_checked_before_anything_is_drawn(
     (folder / "themes" / "mine.toml").write_text("[theme]\n")
     (folder / "roundhouse.toml").write_text('theme = "mine"\n[keymap]\n"run.pin" = "z"\n')
     with pytest.raises(Wrong) as caught:
-        console([])
+        console(NOTHING, [])
     assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["1", "3"]
     assert capsys.readouterr().err == "roundhouse: mine.toml: theme.primary is missing\n"
     assert terminal.made is None

@@ -209,6 +209,18 @@ def test_exit_sends_the_last_words_and_frees_the_seat(nodes: Any) -> None:
     node.ask("broker").result(WAIT)
     assert node.names() == ["broker"]
     assert [fact.text for fact in nodes.feed.since(0)[0]] == ["peer left: done"]
+    assert node.failed == 0
+
+
+def test_who_left_for_an_error_is_counted(nodes: Any) -> None:
+    node = nodes("one")
+    core = Scripted(lambda event, now: [Exit("nobody answers", failed=True)] if isinstance(event, Ordered) else [])
+    for name in ("a", "b"):
+        node.seat(name, Seat(core, ())).result(WAIT)
+    assert sorted(node.ask_all().result(WAIT)) == ["a", "b"]
+    node.order("b", "go")
+    assert list(node.ask_all().result(WAIT)) == ["a"]
+    assert node.failed == 1
 
 
 def test_an_exception_in_a_core_is_seen_and_said(nodes: Any) -> None:

@@ -1,0 +1,103 @@
+"""A job as an operator describes it: by a file, by options, by a command line behind ``--``.
+
+A file is TOML, or JSON where its name ends so; its keys are those of ``KEYS``, and options override them. A task runs
+one program with its number as the only argument, so a command of several words is put into a script beside the logs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tomllib
+from argparse import Namespace
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from console.cli.arguments import PROCESSORS, TASKS
+from engine.protocols.conversation.frontend import Submit, refusal
+from engine.protocols.conversation.messages import Description
+from engine.schema import Misfit, fit, nearest
+from engine.settings import MAX_FILE, Problem, Wrong, key_lines
+
+KEYS: dict[str, Any] = {
+    "command": tuple[str, ...],  # or one text: a program without arguments of its own
+    "name": str,
+    "tasks": TASKS,
+    "dir": str,
+    "logs": str,
+    "processors": PROCESSORS,
+}
+SCRIPTS = 10_000  # names that are tried for one
+
+
+def submit_of(options: Namespace) -> Submit:
+    """What is to be submitted. Raises ``Wrong`` where it can not be, before anything is written."""
+    found: dict[str, Any] = {"command": tuple(options.words)} if options.file is None else _read(options.file)
+    given = {key: getattr(options, key) for key in KEYS if key != "command"}
+    found |= {key: value for key, value in given.items() if value is not None}
+    where = str(options.file or "submit")
+    words = found.get("command", ())
+    if not words or not words[0]:
+        raise Wrong([Problem(where, "command is missing")])
+    folder = Path(found.get("dir", ".")).absolute()
+    logs = Path(found.get("logs", folder)).absolute()
+    problems = [Problem(where, f"there is no folder {str(path)!r}") for path in {folder, logs} if not path.is_dir()]
+    name = found.get("name", Path(words[0]).name)
+    job = Description(0, name, found.get("tasks", 1), str(folder), str(logs), words[0])
+    submit = Submit(job, found.get("processors", 1))
+    why = refusal(submit)
+    if problems or why:
+        raise Wrong(problems or [Problem(where, why)])
+    if len(words) == 1:
+        return submit
+    try:
+        return submit._replace(job=job._replace(command=_script(logs, name, words)))
+    except OSError as error:
+        raise Wrong([Problem(str(logs), f"the script can not be written: {error.strerror or error}")]) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The keys of a file."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE + 1)
+        if len(raw) > MAX_FILE:
+            raise Wrong([Problem(str(path), f"larger than {MAX_FILE} bytes")])
+        text = raw.decode()
+        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise Wrong([Problem(str(path), error.strerror or str(error))]) from None
+    except (ValueError, RecursionError) as error:
+        raise Wrong([Problem(str(path), str(error))]) from None
+    if type(content) is not dict:
+        raise Wrong([Problem(str(path), "expected a table of " + ", ".join(KEYS))])
+    lines = {} if path.suffix == ".json" else key_lines(text)
+    found: dict[str, Any] = {}
+    problems = []
+    for key, value in content.items():
+        line = lines.get((key,))
+        where = f"{path}:{line}" if line else str(path)
+        if key not in KEYS:
+            problems.append(Problem(where, f"{key}: no such key{nearest(key, KEYS)}"))
+            continue
+        try:
+            found[key] = fit([value] if key == "command" and isinstance(value, str) else value, KEYS[key])
+        except Misfit as misfit:
+            problems.append(Problem(where, f"{key}: {misfit}"))
+    if problems:
+        raise Wrong(problems)
+    return found
+
+
+def _script(folder: Path, name: str, words: Sequence[str]) -> str:
+    """A script of these words that did not exist before: ``name.sh``, else ``name-1.sh``, ``name-2.sh`` …"""
+    for i in range(SCRIPTS):
+        path = folder / f"{name}{f'-{i}' if i else ''}.sh"
+        with suppress(FileExistsError):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+            return str(path)
+    raise FileExistsError(f"{name}.sh and {SCRIPTS - 1} more exist")

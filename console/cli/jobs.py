@@ -1,0 +1,202 @@
+"""The conversation's own commands: submit an array of tasks, see and steer the jobs, stop workers.
+
+Each is one order to the broker's frontend and its answer; ``submit --wait`` follows its job to the end.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from console.cli.common import broker_of, lab_of, settings_of
+from console.cli.jobfile import submit_of
+from console.cli.signals import Signals
+from console.cli.streams import deliver, result, tell
+from console.text import clean
+from engine.lab import Lab
+from engine.protocols.conversation.frontend import (
+    Accepted,
+    Answer,
+    CancelJob,
+    Hold,
+    JobEnded,
+    JobRow,
+    JobsListed,
+    ListJobs,
+    Refused,
+    Release,
+    Request,
+    StopWorkers,
+    TaskEnded,
+)
+from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
+from engine.protocols.conversation.messages import STATUS
+from engine.settings import Flag, Problem, Wrong
+
+SYSTEM = "conversation"
+SCHEMA = "roundhouse.jobs/1"
+STEP = 0.05  # seconds between two looks at the answers
+ASSURE = 40  # steps between two questions whether the broker still knows a job
+HEAD = ("job", "name", "status", "tasks", "waiting", "running", "done", "failed", "processors", "command")
+ORDERS: dict[str, tuple[type[Any], str]] = {
+    "hold": (Hold, "is held"),
+    "release": (Release, "is released"),
+    "cancel": (CancelJob, "is cancelled"),
+}
+
+
+class Desk:
+    """A broker's frontend, as one command meets it."""
+
+    def __init__(self, lab: Lab, signals: Signals, endpoint: str) -> None:
+        self.signals = signals
+        self._lab, self._endpoint = lab, endpoint
+        self._told = 0
+        self._fresh: deque[Answer] = deque()
+
+    @property
+    def linked(self) -> bool:
+        """Whether the broker is there."""
+        return self._lab.client_view().linked
+
+    def order(self, request: Request, destructive: str = "") -> None:
+        """Send an order. Raises ``engine.lab.Refused`` where it is destructive and nothing may be."""
+        self._lab.order_client(request, destructive)
+
+    def answer(self) -> Answer | None:
+        """The next answer, if one has come."""
+        if not self._fresh:
+            kept = cast(tuple[tuple[int, Answer], ...], self._lab.client_view().answers)  # each with its number
+            self._fresh.extend(answer for number, answer in kept if number > self._told)
+            self._told = kept[-1][0] if kept else 0
+        return self._fresh.popleft() if self._fresh else None
+
+    def ask(self, request: Request, destructive: str = "") -> Answer | None:
+        """An order and its answer; None, and the reason is told, where a signal came or the answer is no."""
+        self.order(request, destructive)
+        while (answer := self.answer()) is None:
+            if self.signals.wait(STEP):
+                return None
+        if not isinstance(answer, Refused):
+            return answer
+        tell(clean(answer.why) if self.linked else f"no broker answers at {self._endpoint}")
+        return None
+
+
+def submit(options: Namespace, flags: list[Flag]) -> int:
+    """Submit a job and print its id. With ``--wait`` 0 where every task succeeded, else 1."""
+    request = submit_of(options)._replace(follow=options.wait)
+    with desk(options, flags) as counter:
+        answer = counter.ask(request)
+        if not isinstance(answer, Accepted):
+            return counter.signals.status(1)
+        result(f"{answer.job_id}\n")
+        return follow(counter, answer.job_id) if options.wait else 0
+
+
+def follow(counter: Desk, job_id: int) -> int:
+    """Until a job has ended, or nobody is left who knows how it does; what failed is told as it does."""
+    steps = 0
+    while not counter.signals.wait(STEP):
+        while (answer := counter.answer()) is not None:
+            match answer:
+                case TaskEnded(_, _, task, False, status):
+                    tell(clean(f"task {task}: {status}"))
+                case JobEnded(_, _, status, done, failed):
+                    result(f"{STATUS[status]}: {done} done, {failed} failed\n")
+                    return 1 if failed else 0
+                case JobsListed(_, rows, 0) if job_id not in [row.job.job_id for row in rows]:
+                    tell(f"the broker does not know job {job_id} any more: it was started again")
+                    return 1
+        if not counter.linked:
+            tell("the broker does not answer any more")
+            return 1
+        steps += 1
+        if steps % ASSURE == 0:
+            counter.order(ListJobs())
+    tell(f"job {job_id} goes on")
+    return counter.signals.status(1)
+
+
+def jobs(options: Namespace, flags: list[Flag]) -> int:
+    """List the jobs, or give an order about one of them."""
+    with desk(options, flags) as counter:
+        if options.order:
+            order, done = ORDERS[options.order]
+            answer = counter.ask(order(options.id), "cancelling a job" if order is CancelJob else "")
+            if answer is not None:
+                result(f"job {options.id} {done}\n")
+            return counter.signals.status(1) if answer is None else 0
+        answer = counter.ask(ListJobs())
+        if not isinstance(answer, JobsListed):
+            return counter.signals.status(1)
+        if options.json is not None:
+            return 0 if deliver(document(answer), options.json) else 1
+        result(table(answer))
+        return 0
+
+
+def stop(options: Namespace, flags: list[Flag]) -> int:
+    """Take processors from the workers."""
+    with desk(options, flags) as counter:
+        nproc = STOP_NOW if options.now else STOP_ALL if options.all else options.n
+        if counter.ask(StopWorkers(nproc), "stopping workers") is None:
+            return counter.signals.status(1)
+        result("all workers stop at once\n" if options.now else f"{options.n or 'all'} processors stop\n")
+        return 0
+
+
+@contextmanager
+def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
+    """The broker's frontend for one command. Raises ``Wrong`` where another system is asked for."""
+    for flag in flags:
+        if flag.place == ("system",) and flag.text != SYSTEM:
+            raise Wrong([Problem(flag.name, f"{flag.text}: jobs are those of the system {SYSTEM}")])
+    settings = settings_of([*flags, Flag(("system",), "--system", SYSTEM)])
+    endpoint = options.connect or broker_of(settings)
+    with Signals() as signals, lab_of(settings, connect=endpoint, broker=False) as lab:
+        yield Desk(lab, signals, endpoint)
+
+
+def table(listed: JobsListed) -> str:
+    """A line for each job, oldest first."""
+    rows = [HEAD, *map(row, listed.jobs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows]
+    if listed.more:
+        lines.append(f"and {listed.more} older ones")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def row(job: JobRow) -> tuple[str, ...]:
+    """One job in cells."""
+    about = job.job
+    counts = (about.num_tasks, job.waiting, job.running, job.done, job.failed, job.slots)
+    texts = (str(about.job_id), clean(about.name, 24), STATUS[about.status])
+    return (*texts, *map(str, counts), clean(about.command, 60))
+
+
+def document(listed: JobsListed) -> str:
+    """The jobs as JSON, ``SCHEMA``."""
+    found = [
+        {
+            "id": job.job.job_id,
+            "name": job.job.name,
+            "status": STATUS[job.job.status],
+            "tasks": job.job.num_tasks,
+            "waiting": job.waiting,
+            "running": job.running,
+            "done": job.done,
+            "failed": job.failed,
+            "processors": job.slots,
+            "command": job.job.command,
+            "dir": job.job.working_dir,
+            "logs": job.job.logging_dir,
+        }
+        for job in listed.jobs
+    ]
+    return json.dumps({"schema": SCHEMA, "jobs": found, "older": listed.more}, indent=2) + "\n"

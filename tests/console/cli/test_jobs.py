@@ -1,0 +1,158 @@
+"""Submit, jobs and stop against a broker of this process. With processes of their own: tests/loopback/test_jobs.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from console.__main__ import main
+from console.cli.jobs import Desk, document, follow, table
+from console.cli.signals import Signals
+from engine.parts.view import ClientView
+from engine.protocols.conversation.frontend import (
+    Accepted,
+    Answer,
+    JobEnded,
+    JobRow,
+    JobsListed,
+    ListJobs,
+    Refused,
+    Request,
+    TaskEnded,
+)
+from engine.protocols.conversation.messages import CANCELLED, FINISHED, Description
+
+Capture = pytest.CaptureFixture[str]
+NOWHERE = "ipc:///nobody/listens/here"
+ROW = JobRow(Description(3, "count\x1b[2J", 50, "/srv", "/logs", "task", CANCELLED), 2, 1, 2, 40, 7)
+
+
+class Counter:
+    """A lab whose client is answered what a test wrote down, one list a look; then the broker is gone."""
+
+    def __init__(self, *looks: list[Answer]) -> None:
+        self._looks = list(looks)
+        self._answers: list[tuple[int, Answer]] = []
+        self._linked = True
+        self.orders: list[object] = []
+
+    def order_client(self, order: object, destructive: str = "") -> None:
+        self.orders.append(order)
+
+    def client_view(self) -> ClientView:
+        if self._looks:
+            self._answers += [(len(self._answers) + i, answer) for i, answer in enumerate(self._looks.pop(0), 1)]
+        else:
+            self._linked = False
+        return ClientView(0.0, self._linked, None, 0, answers=tuple(self._answers))
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[Signals]:
+    monkeypatch.setattr("console.cli.jobs.STEP", 0.0)
+    with Signals() as entered:
+        yield entered
+
+
+def desk(signals: Signals, *looks: list[Answer]) -> tuple[Desk, Counter]:
+    counter = Counter(*looks)
+    return Desk(counter, signals, "tcp://h:1"), counter  # type: ignore[arg-type]
+
+
+def test_an_answer_is_waited_for_and_what_came_with_it_is_kept(signals: Signals, capsys: Capture) -> None:
+    ended = TaskEnded(1, 7, 1, True, "done", None)
+    counter, lab = desk(signals, [], [], [Accepted(1, 7), ended])
+    request: Request = ListJobs()
+    assert counter.ask(request) == Accepted(1, 7)
+    assert lab.orders == [request]
+    assert (counter.answer(), counter.answer()) == (ended, None)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
+    refused = Refused(1, "no such job\x1b")
+    assert desk(signals, [refused], [])[0].ask(ListJobs()) is None
+    assert capsys.readouterr().err == "roundhouse: no such job·\n"
+    assert desk(signals, [Refused(1, "no answer")])[0].ask(ListJobs()) is None
+    assert capsys.readouterr().err == "roundhouse: no broker answers at tcp://h:1\n"
+
+
+def test_a_job_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:
+    good, bad = TaskEnded(1, 7, 1, True, "done", None), TaskEnded(1, 7, 2, False, "error encountered: x", None)
+    assert follow(desk(signals, [good, bad], [], [JobEnded(1, 7, FINISHED, 1, 1)])[0], 7) == 1
+    assert capsys.readouterr() == ("finished: 1 done, 1 failed\n", "roundhouse: task 2: error encountered: x\n")
+    assert follow(desk(signals, [good, JobEnded(1, 7, FINISHED, 1, 0)])[0], 7) == 0
+    assert capsys.readouterr() == ("finished: 1 done, 0 failed\n", "")
+
+
+def test_a_job_that_nobody_knows_any_more_is_not_waited_for(
+    signals: Signals, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("console.cli.jobs.ASSURE", 1)
+    known, unknown = JobsListed(2, (ROW,), 0), JobsListed(3, (), 0)
+    counter, lab = desk(signals, [], [], [known], [], [unknown], [])
+    assert follow(counter, 3) == 1
+    assert set(lab.orders) == {ListJobs()}
+    assert capsys.readouterr().err == "roundhouse: the broker does not know job 3 any more: it was started again\n"
+    assert follow(desk(signals, [])[0], 3) == 1
+    assert capsys.readouterr().err == "roundhouse: the broker does not answer any more\n"
+
+
+def test_a_signal_ends_the_waiting_and_not_the_job(signals: Signals, capsys: Capture) -> None:
+    signals.caught = 15
+    assert follow(desk(signals)[0], 3) == 143
+    assert desk(signals, [])[0].ask(ListJobs()) is None
+    assert capsys.readouterr() == ("", "roundhouse: job 3 goes on\n")
+
+
+def test_the_list_as_a_table_and_as_json() -> None:
+    assert table(JobsListed(1, (ROW,), 4)).splitlines() == [
+        "job  name       status     tasks  waiting  running  done  failed  processors  command",
+        "3    count·[2J  cancelled  50     1        2        40    7       2           task",
+        "and 4 older ones",
+    ]
+    found = json.loads(document(JobsListed(1, (ROW,), 4)))
+    assert list(found) == ["schema", "jobs", "older"]
+    assert (found["schema"], found["older"]) == ("roundhouse.jobs/1", 4)
+    assert found["jobs"] == [
+        {
+            "id": 3,
+            "name": "count\x1b[2J",
+            "status": "cancelled",
+            "tasks": 50,
+            "waiting": 1,
+            "running": 2,
+            "done": 40,
+            "failed": 7,
+            "processors": 2,
+            "command": "task",
+            "dir": "/srv",
+            "logs": "/logs",
+        }
+    ]
+
+
+def test_no_broker_is_status_1_in_bounded_time(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("engine.protocols.conversation.client.PATIENCE", 0.05)
+    monkeypatch.chdir(home)
+    for line in ("jobs", "jobs hold 3", "stop 4", "stop --now"):
+        assert main([*line.split(), "--connect", NOWHERE]) == 1
+    assert main(["submit", "--connect", NOWHERE, "--", "x"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"roundhouse: no broker answers at {NOWHERE}\n" * 5)
+
+
+def test_nothing_destructive_where_only_reading_is_allowed(home: Path, capsys: Capture) -> None:
+    for line in ("stop --all", "stop 3", "jobs cancel 3"):
+        assert main(["--readonly", *line.split(), "--connect", NOWHERE]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err[0] == "roundhouse: stopping workers is refused: this console is read-only"
+    assert err[2] == "roundhouse: cancelling a job is refused: this console is read-only"
+
+
+def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None:
+    assert main(["--system", "pingpong", "jobs"]) == 2
+    assert capsys.readouterr().err == "roundhouse: --system: pingpong: jobs are those of the system conversation\n"
