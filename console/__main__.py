@@ -51,6 +51,10 @@ def carry_out(asked: Asked) -> int:
         from console.cli.kept import runs
 
         return runs(asked.options)
+    if asked.command == "compare":
+        from console.cli.compare import compare_kept
+
+        return compare_kept(asked.options)
 
     from engine.pool import Refused
     from engine.settings import Wrong

@@ -23,6 +23,7 @@ Exit status: 0 everything asked for succeeded, 1 some of it failed, 2 wrong usag
 128+n ended by signal n. Results go to stdout, everything else to stderr.
 """
 COUNT = Annotated[int, Range(1, 20_000)]
+BOUND = Annotated[float, Range(0, 10_000)]  # percent
 RATE = Annotated[float, Range(0.001, 10_000_000)]
 TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
 PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
@@ -61,7 +62,9 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
             parser.error(f"jobs {options.order}: the ID of a job is required")
         case "jobs" if options.order and options.json:
             parser.error("jobs: --json is for the list")
-        case "runs" | "paths" | "submit" | "jobs" | "stop" as command if options.journal:
+        case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
+            parser.error(f"{command}: --bound needs a --baseline")
+        case "runs" | "compare" | "paths" | "submit" | "jobs" | "stop" as command if options.journal:
             parser.error(f"{command}: there is nothing to record in a --journal")
 
 
@@ -98,7 +101,10 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     window = _option("--in-flight", metavar="N", action=keep("run", "in_flight"), help="tasks that are out at once")
     rate = _option("--rate", metavar="R", type=_read(RATE), help="tasks a second, whatever comes back (open loop)")
     one = (system, connect, timeout, json, journal)
-    bulk = (*one, count, window, rate)
+    baseline = _option("--baseline", metavar="ID", help="then compare with a kept run; last: the newest like this")
+    worse = "a regression is more than this worse, and more than repeats differ; the exit status is then 1"
+    bound = _option("--bound", metavar="PERCENT", type=_read(BOUND), help=worse)
+    bulk = (*one, count, window, rate, baseline, bound)
 
     command("broker", "a broker, no screen", system, bind, journal)
     command("worker", "workers for a broker that runs elsewhere, no screen", system, connect, workers, slots, journal)
@@ -110,6 +116,12 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     _jobs(command, connect)
     runs = command("runs", "list the kept runs, or show one")
     runs.add_argument("id", metavar="ID", nargs="?", help="the run to show")
+    export = runs.add_mutually_exclusive_group()
+    export.add_argument("--csv", metavar="PATH", type=_path, help="write them as a table to a file, or - for stdout")
+    export.add_argument("--json", metavar="PATH", type=_path, help="write them as JSON to a file, or - for stdout")
+    compare = command("compare", "two kept runs beside each other", bound)
+    compare.add_argument("a", metavar="A", help="the run before")
+    compare.add_argument("b", metavar="B", help="the run after")
     command("paths", "every file and folder that is used")
     return parser
 

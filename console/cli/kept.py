@@ -5,18 +5,43 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from console.cli.streams import result, tell
+from console.cli.streams import deliver, result, tell
 from console.text import clean
+from engine.export import to_csv, to_json_list
 from engine.history import History
-from engine.load import RunRecord, duration, run_id, summary
+from engine.load import RunRecord, duration, run_id, summary, to_json
 from engine.schema import Misfit, nearest
 from engine.settings import Paths
 
 
 def runs(options: Namespace) -> int:
-    """List the kept runs, oldest first, or show the one that is named; 2 where there is no such run."""
+    """List the kept runs, oldest first, or show the one that is named; 2 where there is no such run.
+
+    With ``--csv`` or ``--json`` they are written for other programs instead; 1 where that can not be.
+    """
     history = History(Paths.of_user().runs)
+    if options.csv or options.json:
+        return export(history, options)
     return show(history, options.id) if options.id else table(history)
+
+
+def export(history: History, options: Namespace) -> int:
+    """All kept runs, or the one that is named, as a file."""
+    kept: list[RunRecord] = []
+    if options.id:
+        run = found(history, options.id, "runs")
+        if run is None:
+            return 2
+        kept.append(run)
+    else:
+        kept, skipped = history.list()
+        for line in skipped:
+            tell(f"skipped {clean(line)}")
+    if options.csv:
+        written = deliver(to_csv(kept), options.csv, "--csv")
+    else:
+        written = deliver(to_json(kept[0]) if options.id else to_json_list(kept), options.json)
+    return 0 if written else 1
 
 
 def table(history: History) -> int:
@@ -50,17 +75,24 @@ def row(run: RunRecord) -> tuple[str, ...]:
 
 def show(history: History, name: str) -> int:
     """One run in words."""
-    try:
-        run = history.load(name)
-    except (OSError, Misfit) as error:
-        known = [run_id(run) for run in history.list()[0]]
-        reason = "no such run" if isinstance(error, FileNotFoundError) else str(error)
-        tell(f"runs {clean(name)!r}: {clean(reason)}{nearest(name, known)}")
+    run = found(history, name, "runs")
+    if run is None:
         return 2
     versions = "  ".join(f"{what} {which}" for what, which in run["versions"].items())
     result(f"run       {name}\nstarted   {run['started_at']}\nsystem    {run['system']} over {run['transport']}\n")
     result(f"versions  {versions}\n\n{summary(run)}")
     return 0
+
+
+def found(history: History, name: str, asked: str) -> RunRecord | None:
+    """The kept run of that name; None where there is none, and why is told. ``asked``: the word that asked for it."""
+    try:
+        return history.load(name)
+    except (OSError, Misfit) as error:
+        known = [run_id(run) for run in history.list()[0]]
+        reason = "no such run" if isinstance(error, FileNotFoundError) else str(error)
+        tell(f"{asked} {clean(name)!r}: {clean(reason)}{nearest(name, known)}")
+        return None
 
 
 def paths() -> int:

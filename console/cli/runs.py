@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from console.cli.common import lab_of, settings_of
+from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell
 from engine.lab import Lab
@@ -24,10 +25,13 @@ JOIN = 5.0  # seconds that our own workers may take to join
 def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     """Carry out ``ping``, ``pingt``, ``data``, ``bulkping`` or ``bulkdata``; print and keep its record.
 
-    0 where everything succeeded, 1 where it did not, 128 + n after signal n. Raises ``engine.lab.Refused`` where
-    nothing can be started.
+    0 where everything succeeded, 1 where it did not or is worse than ``--bound`` allows, 2 where there is no such
+    baseline, 128 + n after signal n. Raises ``engine.lab.Refused`` where nothing can be started.
     """
     settings = settings_of(flags)
+    baseline, known = baseline_of(options)
+    if not known:
+        return 2
     spec = spec_of(command, settings, getattr(options, "rate", None))
     workers = 0 if options.connect else settings.pool.workers
     lab = lab_of(
@@ -50,7 +54,8 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
                 return signals.status(1)
         alarms.tell()
         printed = show(command, record, options.json)
-    return signals.status(0 if record["verdict"] == "pass" and printed else 1)
+        held = signals.caught is not None or against(baseline, record, options)
+    return signals.status(0 if record["verdict"] == "pass" and printed and held else 1)
 
 
 def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:

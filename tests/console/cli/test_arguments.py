@@ -48,6 +48,12 @@ def test_bulk_runs(command: str) -> None:
     assert (asked(f"{command} 1").options.rate, asked(f"{command} 1").options.json) == (None, None)
 
 
+def test_a_baseline_of_a_bulk_run() -> None:
+    run = asked("bulkdata 100 --baseline last --bound 2.5").options
+    assert (run.baseline, run.bound) == ("last", 2.5)
+    assert (asked("bulkping 1").options.baseline, asked("bulkping 1").options.bound) == (None, None)
+
+
 def test_one_message(tmp_path: Path) -> None:
     for command in ("ping", "pingt", "data"):
         one = asked(f"{command} --connect tcp://h:1 --timeout 1 --json {tmp_path}/run.json")
@@ -91,12 +97,20 @@ def test_a_journal_before_or_after_the_command() -> None:
 def test_what_is_kept() -> None:
     assert asked("runs").options.id is None
     assert asked("runs X").options.id == "X"
+    assert (asked("runs").options.csv, asked("runs").options.json) == (None, None)
+    assert (asked("runs --csv -").options.csv, asked("runs X --json -").options.json) == (STDOUT, STDOUT)
+    both = asked("compare X Y --bound 5").options
+    assert (both.a, both.b, both.bound, asked("compare X Y").options.bound) == ("X", "Y", 5.0, None)
     assert asked("paths").command == "paths"
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ("runs --csv - --json -", "argument --json: not allowed with argument --csv"),
+        ("compare X", "the following arguments are required: B"),
+        ("compare X Y --bound -1", "argument --bound: expected a number from 0 to 10000, got -1.0"),
+        ("bulkping 3 --bound 5", "bulkping: --bound needs a --baseline"),
         ("bulkpin 3", "invalid choice: 'bulkpin'"),
         ("bulkping", "the following arguments are required: N"),
         ("ping 3", "unrecognized arguments: 3"),

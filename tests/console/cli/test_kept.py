@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from console.cli.kept import paths, runs
+from console.cli.streams import STDOUT
+from engine.export import to_csv, to_json_list
 from engine.history import History
-from engine.load import run_id
+from engine.load import run_id, to_json
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]
@@ -20,8 +22,12 @@ def history(home: Path) -> History:
     return History(home / "state" / "roundhouse" / "runs")
 
 
+def asked(name: str | None = None, *, csv: Path | None = None, json: Path | None = None) -> Namespace:
+    return Namespace(id=name, csv=csv, json=json)
+
+
 def test_nothing_kept_yet(home: Path, capsys: Capture) -> None:
-    assert runs(Namespace(id=None)) == 0
+    assert runs(asked()) == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
     assert err == ""
@@ -31,7 +37,7 @@ def test_a_line_a_run_and_foreign_files_named(history: History, capsys: Capture)
     for run in (a_run(2000), a_run(1, seconds=60)):
         history.keep(run)
     (history.folder / "x\x1b[2J.json").write_text("{}")
-    assert runs(Namespace(id=None)) == 0
+    assert runs(asked()) == 0
     out, err = capsys.readouterr()
     head, first, second = (line.split("  ") for line in out.splitlines())
     assert [cell.strip() for cell in first if cell] == [
@@ -54,7 +60,7 @@ def test_a_line_a_run_and_foreign_files_named(history: History, capsys: Capture)
 
 def test_one_run_in_words(history: History, capsys: Capture) -> None:
     name = history.keep(a_run(3))
-    assert runs(Namespace(id=name)) == 0
+    assert runs(asked(name)) == 0
     out, err = capsys.readouterr()
     assert out.startswith(
         f"run       {name}\nstarted   2026-11-28T01:02:03.000456+00:00\nsystem    roundrobin over tcp\n"
@@ -66,10 +72,36 @@ def test_one_run_in_words(history: History, capsys: Capture) -> None:
 def test_a_run_that_is_not_there(history: History, capsys: Capture) -> None:
     name = history.keep(a_run(3))
     other = run_id(a_run(seconds=1))
-    assert runs(Namespace(id=other)) == 2
+    assert runs(asked(other)) == 2
     assert capsys.readouterr() == ("", f"roundhouse: runs '{other}': no such run; did you mean {name}?\n")
-    assert runs(Namespace(id="../../x")) == 2
+    assert runs(asked("../../x")) == 2
     assert "not the name of a run" in capsys.readouterr().err
+
+
+def test_all_runs_or_one_for_other_programs(history: History, tmp_path: Path, capsys: Capture) -> None:
+    kept = [a_run(3), a_run(4, seconds=1)]
+    names = [history.keep(run) for run in kept]
+    (history.folder / "x.json").write_text("{}")
+    assert runs(asked(csv=STDOUT)) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == to_csv(kept).splitlines()
+    assert "x.json" in err
+    assert runs(asked(json=tmp_path / "all.json")) == runs(asked(names[1], csv=tmp_path / "one.csv")) == 0
+    assert (tmp_path / "all.json").read_text() == to_json_list(kept)
+    assert (tmp_path / "one.csv").read_bytes().decode() == to_csv(kept[1:])
+    capsys.readouterr()
+    assert runs(asked(names[0], json=STDOUT)) == 0
+    assert capsys.readouterr() == (to_json(kept[0]), "")
+
+
+def test_an_export_that_can_not_be_written_or_is_of_nothing(history: History, tmp_path: Path, capsys: Capture) -> None:
+    history.keep(a_run(3))
+    gone = tmp_path / "gone" / "runs.csv"
+    assert runs(asked(csv=gone)) == 1
+    assert capsys.readouterr() == ("", f"roundhouse: --csv {gone}: No such file or directory\n")
+    assert runs(asked(run_id(a_run(seconds=9)), csv=STDOUT)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "no such run" in err
 
 
 def test_paths(home: Path, capsys: Capture) -> None:

@@ -1,0 +1,63 @@
+"""Kept runs beside each other: ``compare A B``, and ``--baseline`` of a bulk run that has just ended."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from console.cli.kept import found
+from console.cli.streams import STDOUT, result, tell
+from engine.compare import compare, lines, newest_like
+from engine.history import History
+from engine.load import RunRecord, run_id
+from engine.settings import Paths
+
+LAST = "last"  # the baseline that is the newest run of which the same was asked
+
+
+def compare_kept(options: Namespace) -> int:
+    """Print the table; 1 on a regression beyond ``--bound``, 2 where there is no such run."""
+    history = History(Paths.of_user().runs)
+    a, b = (found(history, name, "compare") for name in (options.a, options.b))
+    if a is None or b is None:
+        return 2
+    text, regression = _table(history, a, b, options.bound)
+    result(text)
+    return 1 if regression else 0
+
+
+def baseline_of(options: Namespace) -> tuple[RunRecord | None, bool]:
+    """The kept run that ``--baseline`` names, and whether all is well: it is looked up before anything is run."""
+    name = getattr(options, "baseline", None)
+    if name is None or name == LAST:
+        return None, True
+    run = found(History(Paths.of_user().runs), name, "--baseline")
+    return run, run is not None
+
+
+def against(baseline: RunRecord | None, run: RunRecord, options: Namespace) -> bool:
+    """Print how a run that has ended compares, where that was asked; False on a regression beyond ``--bound``.
+
+    With a bound, a run that nothing can be compared with has not passed: a gate that judges nothing must not stay open.
+    The table goes to stderr where stdout is for the run's JSON.
+    """
+    name = getattr(options, "baseline", None)
+    if name is None:
+        return True
+    history = History(Paths.of_user().runs)
+    before = baseline or newest_like(run, history.list()[0])
+    if before is None:
+        tell("--baseline last: no kept run before this one was asked the same")
+        return options.bound is None
+    text, regression = _table(history, before, run, options.bound)
+    if options.json == STDOUT:
+        for line in text.splitlines():
+            tell(line)
+    else:
+        result(f"\n{text}")
+    return not regression
+
+
+def _table(history: History, a: RunRecord, b: RunRecord, bound: float | None) -> tuple[str, bool]:
+    of = compare(a, b, history.list()[0], bound)
+    names = [f"A  {run_id(a)}", f"B  {run_id(b)}", ""]
+    return "\n".join([*names, *lines(of, bound)]) + "\n", of.regression
