@@ -1,0 +1,176 @@
+"""What a system's ``explain.py`` says about its own protocol: messages in words, state maps, who is next and why.
+
+Nothing here runs while nobody looks. Every function is total: what can not be read is explained as what can not be
+read. Texts are for people; they may hold what a peer sent, made printable by ``plain``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+from unicodedata import combining, east_asian_width
+
+from engine.core import Core, Frames, Send
+from engine.parts.inflight import TaskKey
+from engine.parts.view import BrokerView
+
+Role = Literal["broker", "worker", "client"]
+
+Direction = Literal["in", "out", "refused", "note"]
+"""refused: sent, and handed back by the socket · note: no message, but a fact that a core told its operator."""
+
+Leg = Literal["", "request", "give", "answer", "reply", "denial"]
+"""Which part of a task's way a message is: client → broker, broker → worker, worker → broker, broker → client; a denial
+is a reply that says that there will be none."""
+
+UNKNOWN = "?"
+"""The command of what is no message of its protocol."""
+
+SHOWN = 96  # characters of a value that are shown
+
+
+class Decoded(NamedTuple):
+    """One message in words.
+
+    ``task`` is the id that its client gave it, ``client`` that client's routing id. Where a message does not say the
+    client, it is the peer at the other end, or whoever speaks here. Where it does not say the task, ``alias`` may: a
+    name that broker and worker have for it; empty: the one task that this worker holds.
+    """
+
+    command: str
+    fields: tuple[tuple[str, str], ...] = ()
+    peer: bytes | None = None  # the routing id in front: whom it comes from or goes to; None on a DEALER
+    task: bytes = b""
+    client: bytes = b""
+    alias: bytes = b""
+    leg: Leg = ""
+    rule: str = ""  # of the seed, by number and in short; or of our README
+    violation: str = ""  # why it is no message
+
+
+class Edge(NamedTuple):
+    """One row of a state machine: what happens in a state, what is done then, and where that leads."""
+
+    state: str
+    event: str
+    action: str
+    next: str
+    rule: str
+
+
+class StateMap(NamedTuple):
+    """The state machine of one role, or of what a broker keeps of each worker.
+
+    ``current(picture)``: how many stand in which state, out of what ``Core.snapshot`` gave. ``visits(picture)``: how
+    often each state was entered, where the core counts that; else empty.
+    """
+
+    role: Role | Literal["item"]
+    title: str
+    states: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    current: Callable[[Any], Mapping[str, int]]
+    visits: Callable[[Any], Mapping[str, int]] = lambda picture: {}
+
+
+class Standing(NamedTuple):
+    """One worker that could be given a task."""
+
+    key: bytes
+    name: str
+    free: int
+    slots: int
+
+
+class Standings(NamedTuple):
+    """Who could be given a task at one moment, the next one first, and what waits."""
+
+    order: tuple[Standing, ...]
+    waiting: int
+    rule: str
+
+
+class Finding(NamedTuple):
+    """One kind of what went wrong. ``peer`` and ``at`` are None where a broker counts it for all its peers together."""
+
+    peer: bytes | None
+    name: str
+    reason: str
+    rule: str
+    times: int
+    at: float | None  # monotonic seconds, the last time
+
+
+class Explain(NamedTuple):
+    """Everything that a system explains; each ``explain.py`` holds one, under the name ``EXPLAIN``.
+
+    ``rules``: the reasons of violations → the rule that was broken. ``counted``: names of a picture's counters that
+    are about peers out of step → the rule. ``whose(core, send)``: the task that a broker's message carries, told by
+    the core that has just sent it; None where that needs no core. ``standings(core, message)``: who could have been
+    given the task of this ``give`` message.
+    """
+
+    decode: Callable[[Role, Direction, Frames, str], list[Decoded]]
+    state_maps: Callable[[], tuple[StateMap, ...]]
+    rules: Mapping[str, str]
+    counted: Mapping[str, str]
+    standings: Callable[[Any, Decoded], Standings]
+    whose: Callable[[Core, Send], TaskKey | None] | None = None
+
+
+def unknown(reason: str, peer: bytes | None = None, size: int = 0) -> Decoded:
+    """What can not be read."""
+    return Decoded(UNKNOWN, (("bytes", str(size)),), peer, violation=reason)
+
+
+def to_broker(role: Role, direction: Direction) -> bool:
+    """Whether a message seen at this end goes to the broker."""
+    return (role == "broker") == (direction == "in")
+
+
+def plain(text: str, most: int = SHOWN) -> str:
+    """Text in which every character takes one column and does nothing else."""
+    found = "".join(
+        c if c.isprintable() and not combining(c) and east_asian_width(c) not in "WF" else "?" for c in text[: most + 1]
+    )
+    return found if len(found) <= most else f"{found[: most - 1]}…"
+
+
+def show(value: bytes, most: int = SHOWN) -> str:
+    """Bytes for people: as text where they are printable ASCII, else in hexadecimal digits."""
+    if value and value.isascii() and (text := value.decode("ascii")).isprintable():
+        return plain(text, most)
+    return plain(value[: most // 2 + 1].hex(), most)
+
+
+def task_name(task: bytes) -> str:
+    """A task's id for people: our clients' are little-endian counters of 4 or 8 bytes."""
+    return str(int.from_bytes(task, "little")) if len(task) in (4, 8) else show(task)
+
+
+def rule_of(explain: Explain, reason: str) -> str:
+    """The rule that a violation broke: by its whole reason, else by the longest beginning that is known."""
+    known = [start for start in explain.rules if reason.startswith(start)]
+    return explain.rules[max(known, key=len)] if known else ""
+
+
+def conformance(explain: Explain, picture: BrokerView) -> tuple[Finding, ...]:
+    """Who broke which rule how often, the newest last; then what a broker counts for all peers together."""
+    names = {row.key: row.name for row in picture.workers}
+    rows = [
+        Finding(
+            incident.peer,
+            plain(names.get(incident.peer) or show(incident.peer)),
+            incident.reason,
+            rule_of(explain, incident.reason),
+            incident.times,
+            incident.at,
+        )
+        for incident in picture.incidents
+    ]
+    rows += [
+        Finding(None, "all peers", name, explain.counted[name], times, None)
+        for name, times in picture.counters
+        if times and name in explain.counted
+    ]
+    return tuple(rows)

@@ -1,0 +1,235 @@
+"""Ping-pong in words: every message both ways, any frames, and the state maps walked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core import Drain, Frames, Leave, Send, Slow
+from engine.parts.explain import Decoded, Direction, Role
+from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
+from engine.protocols.pingpong.client import Client
+from engine.protocols.pingpong.explain import EXPLAIN, decode, state_maps
+from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY, data_job
+from engine.protocols.pingpong.options import Options
+from engine.protocols.pingpong.table import LOST_SHOWN
+from engine.protocols.pingpong.worker import Worker
+from tests.helpers.explain import Scripts, Table, walk
+
+ID = (7).to_bytes(8, "little")
+W, C = b"w", b"c"
+TASK = ("task", "7")
+
+# Who sends it, over which socket of the broker's, its frames behind the routing id, and what it says.
+SAID: list[tuple[Role, str, Frames, Decoded]] = [
+    ("worker", BACKEND, [b"", READY], Decoded("READY")),
+    ("worker", BACKEND, [b"", PING], Decoded("PING")),
+    ("worker", BACKEND, [b"", b"ping"], Decoded("result", (("body", "ping"),), leg="answer")),
+    ("worker", BACKEND, [b"", bytes(100)], Decoded("result", (("body", "100 bytes"),), leg="answer")),
+    ("broker", BACKEND, [b"", PONG], Decoded("PONG")),
+    ("broker", BACKEND, [b"", EXIT], Decoded("EXIT")),
+    ("broker", BACKEND, [b"", data_job(9)], Decoded("job", (("body", "data 9"),), leg="give")),
+    ("client", FRONTEND, [b"", PING], Decoded("PING")),
+    (
+        "client",
+        FRONTEND,
+        [b"", ID, b"ping"],
+        Decoded("request", (TASK, ("body", "ping")), task=ID, leg="request"),
+    ),
+    ("broker", FRONTEND, [b"", PONG], Decoded("PONG")),
+    (
+        "broker",
+        FRONTEND,
+        [b"", ID, b"DONE", b"ping"],
+        Decoded("DONE", (TASK, ("body", "ping")), task=ID, client=C, leg="reply"),
+    ),
+    *(
+        (
+            "broker",
+            FRONTEND,
+            [b"", ID, status, b"no"],
+            Decoded(status.decode(), (TASK, ("why", "no")), task=ID, client=C, leg="denial"),
+        )
+        for status in (b"FULL", b"REFUSED", b"FAILED")
+    ),
+]
+
+
+@pytest.mark.parametrize(("role", "socket", "frames", "said"), SAID)
+def test_every_message_is_explained_at_both_ends(role: Role, socket: str, frames: Frames, said: Decoded) -> None:
+    peer = W if socket == BACKEND else C
+    here = [peer, *frames] if role == "broker" else frames
+    (found,) = decode(role, "out", here, socket if role == "broker" else "main")
+    assert found.rule
+    assert found == said._replace(rule=found.rule, peer=peer if role == "broker" else None)
+    if role == "broker":
+        (there,) = decode("worker" if socket == BACKEND else "client", "in", frames, "main")
+    else:
+        (there,) = decode("broker", "in", [peer, *frames], socket)
+    assert (there.command, there.task, there.leg, there.rule) == (found.command, found.task, found.leg, found.rule)
+
+
+@given(
+    st.sampled_from(("broker", "worker", "client")),
+    st.sampled_from(("in", "out", "refused")),
+    st.lists(st.one_of(st.binary(max_size=9), st.sampled_from([b"", READY, PING, PONG, ID, b"DONE"])), max_size=6),
+    st.sampled_from((BACKEND, FRONTEND)),
+)
+def test_any_frames_are_explained(role: Role, direction: Direction, frames: Frames, socket: str) -> None:
+    found = decode(role, direction, list(frames), socket)
+    assert len(found) == 1 and all(message.command for message in found)
+
+
+def test_only_the_broker_knows_whose_job_it_is() -> None:
+    table = busy()
+    assert EXPLAIN.whose is not None
+    assert EXPLAIN.whose(table.core, Send([W, b"", b"ping"], BACKEND)) == (C, ID)
+    assert EXPLAIN.whose(table.core, Send([W, b"", b"another"], BACKEND)) is None
+    assert EXPLAIN.whose(table.core, Send([W, b"", PONG], BACKEND)) is None
+    assert EXPLAIN.whose(table.core, Send([C, b"", ID, b"DONE", b""], FRONTEND)) is None
+
+
+def test_standings() -> None:
+    table = broker()
+    table.hear([W, b"", READY], [b"v", b"", READY], socket=BACKEND)
+    found = EXPLAIN.standings(table.core, Decoded("job"))
+    assert [(one.name, one.free) for one in found.order] == [("w", 1), ("v", 1)]
+
+
+# ---- state maps --------------------------------------------------------------------------------------------------
+
+OPTIONS = Options(worker_expiry=30.0, task_deadline=20.0, probe_deadline=10.0, ping_every=100.0)
+SILENCE = OPTIONS.n_timeouts * OPTIONS.broker_timeout
+
+
+def after(table: Table, act: str, *args: Any, **more: Any) -> tuple[Table, Any]:
+    return table, lambda: getattr(table, act)(*args, **more)
+
+
+def worker(*bodies: bytes, options: Options = OPTIONS, slow: bool = False) -> Table:
+    table = Table(Worker(options), EXPLAIN, "worker").start()
+    if slow:
+        table.order(Slow(1.0))
+    for body in bodies:
+        table.hear([b"", body])
+    return table
+
+
+def brisk(*bodies: bytes, slow: bool = False) -> Table:
+    return worker(*bodies, options=Options(ping_every=0.5), slow=slow)
+
+
+EXITING = (PONG, b"one", EXIT)
+
+WORKER: Scripts = {
+    ("joining", "PONG"): lambda: after(worker(), "hear", [b"", PONG]),
+    ("joining", "job"): lambda: after(worker(), "hear", [b"", b"one"]),
+    ("joining", "silence"): lambda: after(worker(), "wait", SILENCE),
+    ("joining", "EXIT"): lambda: after(worker(), "hear", [b"", EXIT]),
+    ("joining", "told to leave"): lambda: after(worker(), "order", Leave()),
+    ("ready", "a second"): lambda: after(brisk(PONG), "wait", 0.5),
+    ("ready", "job"): lambda: after(worker(PONG), "hear", [b"", b"one"]),
+    ("ready", "job, slow"): lambda: after(worker(PONG, slow=True), "hear", [b"", b"one"]),
+    ("ready", "job whose result is a command"): lambda: after(worker(PONG), "hear", [b"", READY]),
+    ("ready", "silence"): lambda: after(worker(PONG), "wait", SILENCE),
+    ("ready", "EXIT"): lambda: after(worker(PONG), "hear", [b"", EXIT]),
+    ("ready", "told to leave"): lambda: after(worker(PONG), "order", Leave()),
+    ("working", "a second"): lambda: after(brisk(PONG, b"one", slow=True), "wait", 0.5),
+    ("working", "the job is done"): lambda: after(worker(PONG, b"one", slow=True), "wait", 1.0),
+    ("working", "another job"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", b"two"]),
+    ("working", "EXIT"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", EXIT]),
+    ("working", "the job is done after EXIT"): lambda: after(worker(*EXITING, slow=True), "wait", 1.0),
+    ("working", "silence"): lambda: after(working_long(), "wait", SILENCE),
+}
+
+
+def working_long() -> Table:
+    return worker(PONG, slow=True).order(Slow(60.0)).hear([b"", b"one"])
+
+
+def broker(*bodies: bytes) -> Table:
+    table = Table(Broker(OPTIONS), EXPLAIN, "broker").start()
+    for body in bodies:
+        table.hear([W, b"", body], socket=BACKEND)
+    return table
+
+
+def busy() -> Table:
+    return broker(READY).hear([C, b"", ID, b"ping"], socket=FRONTEND)
+
+
+def owing() -> Table:
+    """Its task has failed for good, so nothing waits for it."""
+    table = Table(Broker(replace(OPTIONS, max_deliveries=1)), EXPLAIN, "broker").start()
+    table.hear([W, b"", READY], socket=BACKEND).hear([C, b"", ID, b"ping"], socket=FRONTEND)
+    table.now += 9.0
+    table.hear([W, b"", PING], socket=BACKEND)
+    return table.wait(2.0)
+
+
+def told() -> Table:
+    return broker(READY).order(Drain(W))
+
+
+def lost() -> Table:
+    return broker(READY).wait(OPTIONS.worker_expiry)
+
+
+def says(table: Table, body: bytes) -> tuple[Table, Any]:
+    return after(table, "hear", [W, b"", body], socket=BACKEND)
+
+
+def silent_busy() -> Table:
+    """Busy past its expiry with a job that may take longer."""
+    options = Options(worker_expiry=3.0, task_deadline=20.0)
+    table = Table(Broker(options), EXPLAIN, "broker").start().hear([W, b"", READY], socket=BACKEND)
+    return table.hear([C, b"", ID, b"a long job"], socket=FRONTEND)
+
+
+SEEN: Scripts = {
+    ("unknown", "READY"): lambda: says(broker(), READY),
+    ("unknown", "PING"): lambda: says(broker(), PING),
+    ("idle", "PING"): lambda: says(broker(READY), PING),
+    ("idle", "a task"): lambda: after(broker(READY), "hear", [C, b"", ID, b"ping"], socket=FRONTEND),
+    ("idle", "silence"): lambda: after(broker(READY), "wait", OPTIONS.worker_expiry),
+    ("idle", "told to drain"): lambda: after(broker(READY), "order", Drain(W)),
+    ("busy", "PING"): lambda: says(busy(), PING),
+    ("busy", "result"): lambda: says(busy(), b"ping"),
+    ("busy", "READY"): lambda: says(busy(), READY),
+    ("busy", "silence"): lambda: after(silent_busy(), "wait", 3.0),
+    ("busy", "deadline"): lambda: after(busy(), "wait", 10.0),
+    ("busy", "deadline in silence"): lambda: after(silent_busy().wait(3.0), "wait", 17.0),
+    ("busy", "told to drain"): lambda: after(busy(), "order", Drain(W)),
+    ("owing", "PING"): lambda: says(owing(), PING),
+    ("owing", "result"): lambda: says(owing(), b"ping"),
+    ("owing", "READY"): lambda: says(owing(), READY),
+    ("leaving", "result"): lambda: says(busy().order(Drain(W)), b"ping"),
+    ("leaving", "PING after EXIT"): lambda: says(told(), PING),
+    ("leaving", "READY after EXIT"): lambda: says(told(), READY),
+    ("leaving", "silence after EXIT"): lambda: after(told(), "wait", OPTIONS.worker_expiry),
+    ("lost", "half a minute"): lambda: after(lost(), "wait", LOST_SHOWN),
+    ("lost", "PING"): lambda: says(lost(), PING),
+    ("lost", "READY"): lambda: says(lost(), READY),
+}
+
+
+def client(linked: bool = False) -> Table:
+    table = Table(Client(Options(ping_every=0.5)), EXPLAIN, "client").start()
+    return table.hear([b"", PONG]) if linked else table
+
+
+CLIENT: Scripts = {
+    ("silent", "PONG or reply"): lambda: (table := client(), lambda: table.hear([b"", PONG]).wait(0.5)),
+    ("silent", "silence"): lambda: after(client(), "wait", SILENCE),
+    ("linked", "a second"): lambda: after(client(True), "wait", 0.5),
+    ("linked", "silence"): lambda: after(client(True), "wait", SILENCE),
+}
+
+
+@pytest.mark.parametrize(("at", "scripts"), [(0, WORKER), (1, SEEN), (2, CLIENT)])
+def test_the_core_walks_every_edge_of_its_map(at: int, scripts: Scripts) -> None:
+    walk(state_maps()[at], scripts)

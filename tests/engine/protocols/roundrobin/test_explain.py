@@ -1,0 +1,279 @@
+"""Round robin in words: every builder, any frames, and the state maps walked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core import Frames, Leave, Paused
+from engine.parts.bulk import BulkSpec
+from engine.parts.explain import Decoded, Direction, Role
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import packed
+from engine.protocols.roundrobin.broker import Broker
+from engine.protocols.roundrobin.client import Client
+from engine.protocols.roundrobin.explain import EXPLAIN, decode, state_maps
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.worker import Worker
+from tests.helpers.explain import Scripts, Table, walk
+
+ID = (7).to_bytes(8, "little")
+TASK = [wire.TRACKEXEC, ID, wire.APP_PING]
+W, C = b"w", b"c"
+PACKED = ("lane", "packed")
+
+# Every builder: who sends it, its frames there, and what it says; a broker's frames begin with the peer.
+BUILT: list[tuple[Role, Frames, list[Decoded]]] = [
+    ("worker", wire.link_ping(b"12345678"), [Decoded("PING", (("id", "12345678"),))]),
+    ("client", wire.link_pong(b"12345678"), [Decoded("PONG", (("id", "12345678"),))]),
+    ("broker", [W, *wire.link_ping(b"12345678")], [Decoded("PING", (("id", "12345678"),), W)]),
+    ("worker", wire.register(b"reg1", 10), [Decoded("REGISTER", (("slots", "10"), ("id", "reg1")))]),
+    ("broker", [W, *wire.registered(b"reg1")], [Decoded("RESPONSE to REGISTER", (("id", "reg1"),), W)]),
+    ("worker", wire.deregister(), [Decoded("DEREGISTER")]),
+    ("worker", wire.increment(b"inc1"), [Decoded("INCREMENT", (("id", "inc1"),))]),
+    ("client", wire.ping(ID, True), [Decoded("TRACKEXEC PING", (("task", "7"),), None, ID, leg="request")]),
+    ("client", wire.ping(ID, False), [Decoded("EXEC PING", (("task", "7"),), None, ID, leg="request")]),
+    (
+        "client",
+        wire.stream(ID, 1024),
+        [
+            Decoded(
+                "TRACKEXEC STREAM",
+                (("task", "7"), ("argument 1", "STREAM_ID"), ("argument 2", "1024")),
+                None,
+                ID,
+                leg="request",
+            )
+        ],
+    ),
+    (
+        "broker",
+        wire.delivery(W, C, list(TASK)),
+        [Decoded("TRACKEXEC PING", (("task", "7"), ("for", "c")), W, ID, C, leg="give")],
+    ),
+    (
+        "worker",
+        wire.reply(C, ID),
+        [Decoded("RESPONSE", (("task", "7"), ("data", "none"), ("for", "c")), None, ID, C, leg="answer")],
+    ),
+    (
+        "broker",
+        wire.relayed(C, ID, W, b"xyz"),
+        [Decoded("RESPONSE", (("task", "7"), ("data", "3 bytes"), ("by", "w")), C, ID, C, leg="reply")],
+    ),
+    (
+        "client",
+        [packed.tasks([list(TASK), [wire.EXEC, b"ab", b"\x63"]])],
+        [
+            Decoded("TRACKEXEC PING", (("task", "7"), PACKED), None, ID, leg="request"),
+            Decoded("EXEC 0x63", (("task", "ab"), PACKED), None, b"ab", leg="request"),
+        ],
+    ),
+    (
+        "broker",
+        [W, packed.deliveries([C, list(TASK)])],
+        [Decoded("TRACKEXEC PING", (("task", "7"), ("for", "c"), PACKED), W, ID, C, leg="give")],
+    ),
+    (
+        "worker",
+        [packed.answers([C, ID, True, C, b"ab", None])],
+        [
+            Decoded("RESPONSE", (("task", "7"), ("data", "none"), ("for", "c"), PACKED), None, ID, C, leg="answer"),
+            Decoded("INCREMENT", (("task", "ab"), ("for", "c"), PACKED), None, b"ab", C, leg="answer"),
+        ],
+    ),
+    (
+        "broker",
+        [C, packed.results([ID, W, None])],
+        [Decoded("RESPONSE", (("task", "7"), ("data", "none"), ("by", "w"), PACKED), C, ID, C, leg="reply")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("role", "frames", "said"), BUILT)
+def test_every_builder_is_explained_at_both_ends(role: Role, frames: Frames, said: list[Decoded]) -> None:
+    found = decode(role, "out", frames, "main")
+    assert all(message.rule and not message.violation for message in found)
+    assert [message._replace(rule="") for message in found] == said
+    if role == "broker":
+        there = decode("worker" if frames[0] == W else "client", "in", frames[1:], "main")
+    else:
+        there = decode("broker", "in", [b"me", *frames], "main")
+    assert [(one.command, one.task, one.leg, one.rule) for one in there] == [
+        (one.command, one.task, one.leg, one.rule) for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "frames", "why"),
+    [
+        ("broker", [W, b"", b"LMQv099", wire.PING, ID, b""], "wrong version"),
+        ("broker", [W, *wire.register(b"reg1", 10)[:-2], b"many", b""], "bad slots"),
+        ("broker", [W, packed.results([ID, W, None])], "packed frame of a wrong kind"),
+        ("worker", [packed.MAGIC + b"D junk"], "unreadable packed frame"),
+        ("broker", [], "wrong number of frames"),
+    ],
+)
+def test_what_can_not_be_read_says_why(role: Role, frames: Frames, why: str) -> None:
+    (message,) = decode(role, "in", frames, "main")
+    assert message.violation == why
+
+
+@given(
+    st.sampled_from(("broker", "worker", "client")),
+    st.sampled_from(("in", "out", "refused")),
+    st.lists(
+        st.one_of(
+            st.binary(max_size=12),
+            st.sampled_from([b"", wire.VERSION, wire.TRACKEXEC, wire.EXEC, wire.RESPONSE, wire.APP_REGISTER, ID]),
+            st.binary(max_size=20).map(lambda tail: packed.MAGIC + tail),
+        ),
+        max_size=9,
+    ),
+)
+def test_any_frames_are_explained(role: Role, direction: Direction, frames: Frames) -> None:
+    found = decode(role, direction, list(frames), "main")
+    assert found and all(message.command for message in found)
+
+
+# ---- state maps --------------------------------------------------------------------------------------------------
+
+OPTIONS = Options()
+
+
+def worker() -> Table:
+    return Table(Worker(OPTIONS, 2, 1), EXPLAIN, "worker").start()
+
+
+def pong(table: Table) -> Table:
+    return table.hear(wire.link_pong(table.sent[-1][3]))
+
+
+def registering() -> Table:
+    return pong(worker())
+
+
+def working() -> Table:
+    table = registering()
+    return table.hear(wire.registered(table.sent[-1][3]))
+
+
+def leaving() -> Table:
+    return working().order(Leave())
+
+
+def denied() -> tuple[Table, Any]:
+    table = working().wait(OPTIONS.heartbeat)
+    denial = wire.disowned(table.sent[-1][3])
+    assert denial is not None
+    return table, lambda: table.hear(wire.link_pong(denial))
+
+
+def after(table: Table, act: str, *args: Any) -> tuple[Table, Any]:
+    return table, lambda: getattr(table, act)(*args)
+
+
+WORKER: Scripts = {
+    ("linking", "PONG"): lambda: (table := worker(), lambda: pong(table)),
+    ("linking", "no PONG for expiry"): lambda: after(worker(), "wait", OPTIONS.expiry),
+    ("linking", "told to leave"): lambda: after(worker(), "order", Leave()),
+    ("registering", "RESPONSE to REGISTER"): lambda: (
+        table := registering(),
+        lambda: table.hear(wire.registered(table.sent[-1][3])),
+    ),
+    ("registering", "no RESPONSE for a heartbeat"): lambda: after(registering(), "wait", OPTIONS.heartbeat),
+    ("registering", "no PONG for expiry"): lambda: after(registering(), "wait", OPTIONS.expiry),
+    ("registering", "told to leave"): lambda: after(registering(), "order", Leave()),
+    ("working", "task"): lambda: after(working(), "hear", wire.delivery(W, C, list(TASK))[1:]),
+    ("working", "PONG that denies"): denied,
+    ("working", "no PONG for expiry"): lambda: after(working(), "wait", OPTIONS.expiry),
+    ("working", "paused for expiry"): lambda: after(working(), "do", Paused(OPTIONS.expiry)),
+    ("working", "told to leave"): lambda: after(working(), "order", Leave()),
+    ("leaving", "PONG, nothing held"): lambda: (table := leaving(), lambda: pong(table)),
+    ("leaving", "no PONG for expiry"): lambda: after(leaving(), "wait", OPTIONS.expiry),
+}
+
+
+def broker(slots: int = 0, tasks: int = 0, **options: Any) -> Table:
+    table = Table(Broker(Options(**options)), EXPLAIN, "broker").start()
+    if slots:
+        table.hear([W, *wire.register(b"reg1", slots)])
+    for number in range(tasks):
+        table.hear([C, *wire.ping(number.to_bytes(8, "little"), True)])
+    return table
+
+
+def says(table: Table, *frames: Frames) -> tuple[Table, Any]:
+    return table, lambda: [table.hear([W, *one]) for one in frames]
+
+
+def draining() -> Table:
+    return broker(1, 1).hear([W, *wire.deregister()])
+
+
+def lost() -> Table:
+    return broker(1).wait(OPTIONS.expiry)
+
+
+FIRST = (0).to_bytes(8, "little")
+REPLY, INCREMENT, GOODBYE = wire.reply(C, FIRST), wire.increment(b"inc1"), wire.deregister()
+PATIENT = {"expiry": 1000.0, "task_deadline": 10.0}
+
+SEEN: Scripts = {
+    ("unknown", "REGISTER"): lambda: says(broker(), wire.register(b"reg1", 1)),
+    ("unknown", "PING that claims"): lambda: says(broker(), wire.link_ping(wire.link_id(1, claim=True))),
+    ("ready", "task, slots are left"): lambda: after(broker(2), "hear", [C, *wire.ping(ID, True)]),
+    ("ready", "task, the last slot"): lambda: after(broker(1), "hear", [C, *wire.ping(ID, True)]),
+    ("ready", "RESPONSE"): lambda: says(broker(2, 1), REPLY),
+    ("ready", "DEREGISTER, nothing held"): lambda: says(broker(1), GOODBYE),
+    ("ready", "DEREGISTER, tasks held"): lambda: says(broker(2, 1), GOODBYE),
+    ("ready", "silent for expiry"): lambda: after(broker(2, 1), "wait", OPTIONS.expiry),
+    ("busy", "RESPONSE"): lambda: says(broker(1, 1), REPLY),
+    ("busy", "INCREMENT"): lambda: says(broker(1, 1).hear([W, *REPLY]), INCREMENT),
+    ("busy", "PING, REGISTER"): lambda: says(broker(1, 1), wire.link_ping(ID), wire.register(b"reg1", 2)),
+    ("busy", "task_deadline"): lambda: after(broker(1, 1, **PATIENT), "wait", 10.0),
+    ("busy", "DEREGISTER"): lambda: says(broker(1, 1), GOODBYE),
+    ("busy", "silent for expiry"): lambda: after(broker(1, 1), "wait", OPTIONS.expiry),
+    ("draining", "the last INCREMENT"): lambda: says(draining().hear([W, *REPLY]), INCREMENT),
+    ("draining", "silent for expiry"): lambda: after(draining(), "wait", OPTIONS.expiry),
+    ("lost", "PING"): lambda: says(lost(), wire.link_ping(ID)),
+    ("lost", "PONG"): lambda: says(lost(), wire.link_pong(ID)),
+    ("lost", "REGISTER"): lambda: says(lost(), wire.register(b"reg1", 1)),
+    ("lost", "DEREGISTER"): lambda: says(lost(), GOODBYE),
+    ("lost", "lost_shown is over"): lambda: after(lost(), "wait", OPTIONS.lost_shown),
+}
+
+
+def client(linked: bool = False) -> Table:
+    table = Table(Client(OPTIONS), EXPLAIN, "client").start()
+    return pong(table) if linked else table
+
+
+def asking() -> tuple[Table, Any]:
+    table = client(True).order(BulkSpec("ping", 2, in_flight=1))
+    ident = table.sent[-1][3]
+    return table, lambda: table.hear(wire.relayed(C, ident, W)[1:])
+
+
+CLIENT: Scripts = {
+    ("linking", "PONG"): lambda: (table := client(), lambda: pong(table)),
+    ("linking", "no PONG for expiry"): lambda: after(client(), "wait", OPTIONS.expiry),
+    ("linked", "RESPONSE"): asking,
+    ("linked", "no PONG for expiry"): lambda: after(client(True), "wait", OPTIONS.expiry),
+}
+
+
+@pytest.mark.parametrize(("at", "scripts"), [(0, WORKER), (1, SEEN), (2, CLIENT)])
+def test_the_core_walks_every_edge_of_its_map(at: int, scripts: Scripts) -> None:
+    walk(state_maps()[at], scripts)
+
+
+def test_standings_are_in_the_order_in_which_they_would_be_given_a_task() -> None:
+    table = broker(2)
+    table.hear([b"v", *wire.register(b"reg1", 1)]).hear([C, *wire.ping(ID, True)])
+    found = EXPLAIN.standings(table.core, Decoded("TRACKEXEC PING"))
+    assert [(one.key, one.free, one.slots) for one in found.order] == [(b"v", 1, 1), (W, 1, 2)]
+    assert found.waiting == 0
