@@ -312,6 +312,10 @@ class Node:
                 )
             case Start(key, Process() as body):
                 chair.jobs.start(key, body)
+            case Start(key, body):
+                words = f"nothing here runs a {type(body).__name__}"
+                self._feed.fact(Note("bad", f"{chair.name}: {words}"), self.name, time.time())
+                self.finish(chair.name, key, False, words.encode())
             case Cancel(key):
                 chair.jobs.cancel(key)
             case Save(name, content):

@@ -13,6 +13,7 @@ from engine.core import (
     Command,
     Event,
     Exit,
+    Finished,
     Note,
     Ordered,
     Received,
@@ -20,6 +21,7 @@ from engine.core import (
     Seat,
     Send,
     Socket,
+    Start,
     Started,
     Unsent,
     Woken,
@@ -246,6 +248,15 @@ def test_an_endpoint_that_is_taken_is_the_callers_error_and_the_node_lives(nodes
         node.seat("b", Seat(Scripted(), (ROUTER,))).result(WAIT)
     assert node.names() == ["a"]
     assert node.ask("a").result(WAIT)[0] == "picture"
+
+
+def test_a_body_that_nothing_here_runs_has_failed_and_the_node_lives(nodes: Any) -> None:
+    node = nodes("one")
+    core = Scripted(lambda event, now: [Start(7, "make tea")] if isinstance(event, Ordered) else [])
+    node.seat("one", Seat(core, ())).result(WAIT)
+    node.order("one", "go")
+    assert core.next(Finished) == Finished(7, False, b"nothing here runs a str")
+    assert [fact.text for fact in nodes.feed.since(0)[0]] == ["one: nothing here runs a str"]
 
 
 def test_notes_become_facts_and_pictures_are_drawn_only_for_who_looks(nodes: Any) -> None:
