@@ -25,6 +25,13 @@ def histogram(seconds: list[float]) -> Histogram:
     return made
 
 
+def test_a_summary_has_the_same_percentiles() -> None:
+    made = histogram([0.001 * i for i in range(1, 1500)])
+    of = made.summary()
+    shown = [made.percentile(percent) for percent in (50, 90, 95, 99, 99.9)]
+    assert [of.p50, of.p90, of.p95, of.p99, of.p999] == shown == sorted(shown)
+
+
 @given(samples, percents)
 def test_a_percentile_is_the_sorted_sample_to_within_a_bucket(seconds: list[float], percent: float) -> None:
     rank = max(1, math.ceil(len(seconds) * percent / 100 - 1e-9))
