@@ -15,6 +15,7 @@ from engine.core import MAIN, Command, Exit, Frames, Note, Received, Reopen, Sen
 from engine.journal import Journal
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
+from engine.parts.violations import Violations
 from engine.protocols.pingpong import SYSTEM
 from engine.protocols.pingpong.broker import BACKEND
 from engine.replay import Replay
@@ -114,7 +115,7 @@ def test_names_of_peers() -> None:
 def test_a_refused_send_and_a_violation_that_is_only_noted() -> None:
     trace = traced()
     out: list[Command] = [Send([b"worker-7", b"", b"hello"], BACKEND)]
-    out.append(Note("bad", "violation: result without a job", b"worker-7"))
+    out += Violations().add(b"worker-7", "result without a job", 1.0)
     trace.tap("broker", "broker", 1.0, Unsent([b"worker-7", b"", b"hello"], "unreachable", BACKEND), out)
     assert [(e.direction, e.command) for e in trace.entries()] == [("refused", "job"), ("out", "job"), ("note", "bad")]
     (noted,) = trace.entries(parse("violation"))
