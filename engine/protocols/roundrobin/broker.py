@@ -104,11 +104,10 @@ class Broker:
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
         what = wire.at_broker(frames)
-        if isinstance(what, str):
-            if len(frames) == 2 and self.pool.lanes.on:
-                what = self._packed(frames, now, out) or ""
-            if what:
-                out += self.violations.add(frames[0] if frames else b"", what, now)
+        if type(what) is str:
+            wrong = self._packed(frames, now, out) if len(frames) == 2 and self.pool.lanes.on else what
+            if wrong is not None:
+                out += self.violations.add(frames[0] if frames else b"", wrong, now)
             return
         peer = frames[0]
         worker = self.pool.workers.get(peer)
@@ -160,9 +159,8 @@ class Broker:
             worker.opened = NEVER
             worker.row = None
         pool.ledger.succeeded += 1
-        key = task.key
-        if sampled(key[1]):
-            self.legs.note(*key, task.accepted, task.given, now)
+        if sampled(task.key[1]):
+            self.legs.note(*task.key, task.accepted, task.given, now)
         return holder
 
     def _stray(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
@@ -361,7 +359,9 @@ def _refused(frames: Frames) -> tuple[int, list[TaskKey]]:
     if len(frames) > 2:
         return (1, []) if len(frames) > 6 and frames[3] == wire.RESPONSE else (0, [(frames[-1], frames[4])])
     if packed.kind(frames[1]) == packed.RESULTS:
-        return len(packed.read_results(frames[1])), []
+        results = packed.read_results(frames[1])
+        assert not isinstance(results, str), results
+        return len(results), []
     pairs = packed.read_deliveries(frames[1])
     assert not isinstance(pairs, str), pairs
     return 0, [(client, task[1]) for client, task in pairs]
