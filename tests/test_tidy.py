@@ -28,6 +28,7 @@ IMPURE = {
     "engine/load.py": "stamps a run with its time and the versions that made it",
     "engine/pool.py": "waits, when it closes, until its workers have said goodbye",
     "tests/engine/drive/": "",
+    "tests/helpers/processes.py": "",
     "tests/loopback/": "",
     "tests/terminal/": "",
     "tests/interop/": "",

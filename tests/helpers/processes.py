@@ -1,0 +1,120 @@
+"""``python -m console …`` in processes of their own, with a home that is the test's, always reaped."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WAIT = 30.0  # seconds at most for what takes one; no test passes by waiting
+SIDES = (0, 1, 100, 200)  # ports beside a broker's that one system or another binds as well
+
+
+def until(condition: Callable[[], object], what: str = "what must come") -> None:
+    """Look until it holds; fails by its deadline, never passes by it."""
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come in {WAIT:.0f} s"
+        time.sleep(0.01)
+
+
+def free_endpoint() -> str:
+    """A tcp endpoint that is free with its neighbours, below the ports that the system gives to others."""
+    while True:
+        port = random.randrange(10_000, 30_000)
+        with ExitStack() as stack, suppress(OSError):
+            for side in SIDES:
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port + side))
+            return f"tcp://127.0.0.1:{port}"
+
+
+def beside(endpoint: str, side: int) -> str:
+    """The endpoint so many ports above."""
+    host, _, port = endpoint.rpartition(":")
+    return f"{host}:{int(port) + side}"
+
+
+class Process:
+    """One process. What it prints goes to files, so it can never block on a pipe."""
+
+    def __init__(self, folder: Path, name: str, arguments: tuple[str, ...], environ: dict[str, str]) -> None:
+        self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            command = [sys.executable, "-m", "console", *arguments]
+            self._popen = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environ, cwd=folder
+            )
+        self.pid = self._popen.pid
+
+    @property
+    def out(self) -> str:
+        """Everything on stdout so far."""
+        return self._out.read_text(encoding="utf-8")
+
+    @property
+    def err(self) -> str:
+        """Everything on stderr so far."""
+        return self._err.read_text(encoding="utf-8")
+
+    def ready(self) -> Process:
+        """Wait until it says so."""
+        until(lambda: self.out.startswith("ready ") or self._popen.poll() is not None, "ready")
+        assert self.out.startswith("ready "), self.err
+        return self
+
+    def ended(self) -> int:
+        """Wait for its end; the exit status."""
+        return self._popen.wait(WAIT)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._popen.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait."""
+        self._popen.kill()
+        self._popen.wait(WAIT)
+
+
+class Processes:
+    """The processes of one test: ``start`` them, and leave the context to end what is left."""
+
+    def __init__(self, folder: Path, **environ: str) -> None:
+        self.folder = folder
+        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
+        self.environ |= {
+            "HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "PYTHONPATH": str(ROOT),
+            **environ,
+        }
+        self._started: list[Process] = []
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._started:
+            process.kill()
+
+    def start(self, *arguments: str, **environ: str) -> Process:
+        """``roundhouse ARGUMENTS``; ``environ`` on top of the test's."""
+        name = f"{len(self._started)}-{arguments[0]}"
+        process = Process(self.folder, name, arguments, {**self.environ, **environ})
+        self._started.append(process)
+        return process
+
+    def run(self, *arguments: str) -> Process:
+        """The same, and wait for its end."""
+        process = self.start(*arguments)
+        process.ended()
+        return process

@@ -1,0 +1,162 @@
+"""Real commands by ``submit``, over workers in processes of their own; what ``stop`` and SIGKILL leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.processes import Process, Processes, free_endpoint, until
+
+Jobs = list[dict[str, Any]]
+
+
+class Shop:
+    """A broker, two workers of four processors each, and a folder of scripts and logs."""
+
+    def __init__(self, processes: Processes) -> None:
+        self.processes, self.folder, self.endpoint = processes, processes.folder, free_endpoint()
+        self.logs = self.folder / "logs"
+        self.logs.mkdir()
+        self.broker = processes.start("broker", "--system", "conversation", "--bind", self.endpoint).ready()
+        self.workers = [self.worker() for _ in range(2)]
+
+    def worker(self) -> Process:
+        connect = ("--connect", self.endpoint)
+        return self.processes.start("worker", "--system", "conversation", *connect, "--slots", "4").ready()
+
+    def script(self, text: str) -> str:
+        path = self.folder / "task"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o700)
+        return str(path)
+
+    def run(self, command: str, *arguments: str) -> Process:
+        return self.processes.run(command, "--connect", self.endpoint, *arguments)
+
+    def submit(self, script: str, tasks: int, *more: str) -> Process:
+        where = ("--dir", str(self.folder), "--logs", str(self.logs))
+        return self.run("submit", "--tasks", str(tasks), *where, *more, "--", self.script(script))
+
+    def jobs(self) -> Jobs:
+        listed: Jobs = json.loads(self.run("jobs", "--json", "-").out)["jobs"]
+        return listed
+
+    def words(self) -> list[str]:
+        """The logs, in the order of their tasks."""
+        logs = sorted(self.logs.glob("task_*.log"), key=lambda path: int(path.stem.partition("_")[2]))
+        return [path.read_text() for path in logs]
+
+    def running(self, tasks: int) -> None:
+        """Wait until so many tasks have said something."""
+        until(lambda: len([text for text in self.words() if text]) == tasks, f"{tasks} running tasks")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    quick = {"ROUNDHOUSE_CONVERSATION_HEARTBEAT": "0.2", "ROUNDHOUSE_CONVERSATION_EXPIRY": "0.8"}
+    with Processes(tmp_path, **quick) as processes:
+        yield Shop(processes)
+
+
+def gone(pid: int) -> bool:
+    """Whether no such process runs; one that nobody has reaped yet does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_fifty_commands_leave_fifty_logs(shop: Shop) -> None:
+    done = shop.submit('echo "task $1 of $# in $(pwd -P) by $PPID"', 50, "--wait")
+    assert (done.ended(), done.out, done.err) == (0, "1\nfinished: 50 done, 0 failed\n", "")
+    words = [text.split() for text in shop.words()]
+    assert [line[:6] for line in words] == [
+        ["task", str(n), "of", "1", "in", str(shop.folder.resolve())] for n in range(1, 51)
+    ]
+    assert len({line[-1] for line in words}) == 2, "both workers had a part in it"
+    assert len(list(shop.logs.iterdir())) == 50
+    (job,) = shop.jobs()
+    assert (job["status"], job["tasks"], job["done"], job["failed"], job["waiting"]) == ("finished", 50, 50, 0, 0)
+
+
+def test_tasks_that_fail_are_told_and_are_status_1(shop: Shop) -> None:
+    done = shop.submit('test "$1" -lt 3', 4, "--wait")
+    assert (done.ended(), done.out) == (1, "1\nfinished: 2 done, 2 failed\n")
+    assert sorted(done.err.splitlines()) == [f"roundhouse: task {n}: error encountered: exit status 1" for n in (3, 4)]
+
+
+def test_words_and_files(shop: Shop) -> None:
+    logs = ("--logs", str(shop.logs), "--wait")
+    assert shop.run("submit", *logs, "--name", "greeting", "--", "echo", "it's", "me").ended() == 0
+    assert (shop.logs / "greeting_1.log").read_text() == "it's me 1\n"
+    description = shop.folder / "job.toml"
+    description.write_text(f'command = ["echo", "hello"]\ntasks = 3\nlogs = "{shop.logs}"\nname = "from-file"\n')
+    done = shop.run("submit", "--tasks", "2", "--wait", str(description))
+    assert (done.ended(), done.out) == (0, "2\nfinished: 2 done, 0 failed\n")
+    assert (shop.logs / "from-file_2.log").read_text() == "hello 2\n"
+
+
+def test_hold_release_and_cancel(shop: Shop) -> None:
+    go = shop.folder / "go"
+    shop.submit("echo running; while ! test -e go; do sleep 0.05; done", 12)
+    shop.running(8)
+    assert shop.run("jobs", "hold", "1").out == "job 1 is held\n"
+    assert shop.jobs()[0]["status"] == "paused"
+    assert shop.run("jobs", "release", "1").out == "job 1 is released\n"
+    assert shop.run("jobs", "cancel", "1").out == "job 1 is cancelled\n"
+    (job,) = shop.jobs()
+    assert (job["status"], job["running"], job["waiting"], job["failed"]) == ("cancelled", 8, 0, 4)
+    go.touch()
+    until(lambda: shop.jobs()[0]["done"] == 8)
+    refused = shop.run("jobs", "hold", "7")
+    assert (refused.ended(), refused.out, refused.err) == (1, "", "roundhouse: no such job\n")
+    assert "cancelled" in shop.run("jobs").out
+    assert len(shop.words()) == 8
+
+
+def test_stop_drains(shop: Shop) -> None:
+    shop.submit("echo running; while ! test -e go; do sleep 0.05; done; echo done", 12)
+    shop.running(8)
+    assert shop.run("stop", "--all").out == "all processors stop\n"
+    (job,) = shop.jobs()
+    assert (job["running"], job["waiting"], job["done"]) == (8, 4, 0)
+    (shop.folder / "go").touch()
+    assert [worker.ended() for worker in shop.workers] == [0, 0]
+    assert shop.words() == ["running\ndone\n"] * 8
+    (job,) = shop.jobs()
+    assert (job["running"], job["waiting"], job["done"]) == (0, 4, 8)
+    shop.worker()
+    until(lambda: shop.jobs()[0]["done"] == 12)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_workers_that_end_at_once_leave_no_child_and_give_their_tasks_back(shop: Shop, how: str) -> None:
+    shop.submit("echo $$; exec sleep 600", 8)
+    shop.running(8)
+    children = [int(text) for text in shop.words()]
+    assert not any(gone(pid) for pid in children)
+    if how == "stop":
+        stopped = shop.run("stop", "--now")
+        assert (stopped.ended(), stopped.out) == (0, "all workers stop at once\n")
+        assert [worker.ended() for worker in shop.workers] == [0, 0]
+    else:
+        for worker in shop.workers:
+            worker.kill()
+    until(lambda: all(gone(pid) for pid in children), "the end of every child")
+    until(lambda: shop.jobs()[0]["waiting"] == 8, "the return of every task")
+    assert shop.run("jobs", "cancel", "1").ended() == 0
+
+
+def test_nothing_destructive_where_only_reading_is_allowed(shop: Shop) -> None:
+    for line in (("stop", "--now"), ("jobs", "cancel", "1")):
+        refused = shop.processes.run("--readonly", *line, "--connect", shop.endpoint)
+        assert refused.ended() == 2
+        assert refused.err.endswith("is refused: this console is read-only\n")
+    assert shop.submit("true", 8, "--wait").ended() == 0, "the workers are still there"
