@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import errno
 import selectors
-import socket as socketlib
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -53,6 +51,7 @@ from engine.core import (
 from engine.core import Socket as Spec
 from engine.drive.chair import Chair, Port
 from engine.drive.cpus import share_one
+from engine.drive.inbox import Inbox
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
@@ -95,13 +94,9 @@ class Node:
         self._touched: dict[Port, None] = {}
         self._agenda: list[tuple[float, int, Chair]] = []
         self._order = count()
-        self._inbox: deque[Callable[[], None]] = deque()
+        self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
-        self._bell_in, self._bell_out = socketlib.socketpair()
-        self._bell_in.setblocking(False)
-        self._bell_out.setblocking(False)
         self._halt = threading.Event()
-        self._ended = False
         self._published = 0.0
         self._thread = threading.Thread(target=self._main, name=f"roundhouse-{name}", daemon=True)
 
@@ -114,7 +109,7 @@ class Node:
     def stop(self, timeout: float = 1.5) -> bool:
         """Stop the thread, which closes its sockets; False if it did not within ``timeout`` seconds."""
         self._halt.set()
-        self._ring()
+        self._inbox.ring()
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -124,11 +119,11 @@ class Node:
 
     def order(self, name: str, order: object) -> None:
         """Hand an order to one core; of no effect if it is gone."""
-        self._post(lambda: self._hand(name, Ordered(order)))
+        self._inbox.post(lambda: self._hand(name, Ordered(order)))
 
     def finish(self, name: str, key: object, ok: bool, result: bytes) -> None:
         """A task body of one core has ended (``engine.drive.jobs`` says so from its own threads)."""
-        self._post(lambda: self._hand(name, Finished(key, ok, result)))
+        self._inbox.post(lambda: self._hand(name, Finished(key, ok, result)))
 
     def ask(self, name: str) -> Future[Any]:
         """A fresh picture of one core; KeyError in the future if it is gone."""
@@ -147,37 +142,7 @@ class Node:
         return list(self._chairs)
 
     def _call(self, act: Callable[[], Any]) -> Future[Any]:
-        future: Future[Any] = Future()
-
-        def run() -> None:
-            if self._ended:
-                future.set_exception(RuntimeError(self.dead or f"the {self.name} node has stopped"))
-                return
-            try:
-                future.set_result(act())
-            except (zmq.ZMQError, KeyError) as error:  # the caller's: a taken endpoint, a seat that is gone
-                future.set_exception(error)
-            except Exception as error:
-                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
-                raise
-
-        self._post(run)
-        if self._ended:
-            self._answer()
-        return future
-
-    def _post(self, act: Callable[[], None]) -> None:
-        self._inbox.append(act)
-        self._ring()
-
-    def _ring(self) -> None:
-        try:
-            self._bell_out.send(b"\0")
-        except BlockingIOError:
-            pass  # it rings already
-        except OSError as error:  # the node has ended and closed its bell
-            if error.errno not in (errno.EBADF, errno.EPIPE):
-                raise
+        return self._inbox.call(act, (zmq.ZMQError, KeyError))  # a taken endpoint, a seat that is gone
 
     # ---- the thread ---------------------------------------------------------------------------------------------
 
@@ -185,7 +150,7 @@ class Node:
         try:
             if self._share:
                 share_one()
-            self._selector.register(self._bell_in, selectors.EVENT_READ, None)
+            self._selector.register(self._inbox.bell, selectors.EVENT_READ, None)
             self._loop()
         except Exception as error:
             self.dead = f"{type(error).__name__}: {error}"
@@ -196,10 +161,7 @@ class Node:
                 self._close(chair)
             self._chairs.clear()
             self._selector.close()
-            self._bell_in.close()
-            self._bell_out.close()
-            self._ended = True
-            self._answer()  # nobody waits for a thread that is no more
+            self._inbox.close(self.dead or f"the {self.name} node has stopped")
 
     def _loop(self) -> None:
         last = time.monotonic()
@@ -209,10 +171,10 @@ class Node:
                 sleep = max(0.0, min(self._agenda[0][0] - last, TICK)) if self._agenda else TICK
             for key, _ in self._selector.select(sleep):
                 if key.data is None:
-                    self._bell_in.recv(4096)
+                    self._inbox.hush()
                 else:
                     self._touched[key.data] = None
-            self._answer()  # after the loop: an order may close a socket that has just become readable
+            self._inbox.answer()  # after the loop: an order may close a socket that has just become readable
             now = time.monotonic()
             if now - last > sleep + PAUSE:
                 self._pause(now - last - sleep, now)
@@ -354,14 +316,6 @@ class Node:
         self._published = now
         pictures = {name: chair.core.snapshot(now) for name, chair in self._chairs.items()}
         self._feed.show(self.name, pictures.get(self.name, pictures))
-
-    def _answer(self) -> None:
-        while True:
-            try:
-                act = self._inbox.popleft()
-            except IndexError:
-                return
-            act()
 
     def _hand(self, name: str, event: Event) -> None:
         chair = self._chairs.get(name)
