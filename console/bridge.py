@@ -186,6 +186,8 @@ class Bridge:
         self._watch_run(client.run if client else None)
         health = self.lab.health()
         spent = now - self._polls[0]
+        hertz = (len(self._polls) - 1) / spent if spent > 0 else float(HERTZ)
+        self.lab.feed.refresh = hertz
         return Picture(
             up=now - self.lab.started,
             at=broker.at if broker else now,
@@ -199,7 +201,7 @@ class Bridge:
             runs=self._runs,
             dead=health.dead,
             lag=health.loop_lag,
-            hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
+            hertz=hertz,
         )
 
     def read_runs(self) -> Sequence[Run]:

@@ -33,6 +33,7 @@ class Feed:
     def __init__(self, facts: int = FACTS) -> None:
         self._pictures: dict[str, Any] = {}
         self.looked = float("-inf")  # monotonic seconds of the last look: engines draw no pictures for nobody
+        self.refresh: float | None = None  # times a second that a screen was drawn lately; None: there is none
         self._facts: deque[Fact] = deque(maxlen=facts)
         self._numbers = itertools.count(1)
 

@@ -114,14 +114,19 @@ class Watch:
     def __init__(self) -> None:
         self._lag: float | None = None
         self._hertz: float | None = None
+        self._ended = False
 
-    def lagged(self, seconds: float) -> None:
-        """The engine's slowest loop is so late now."""
-        self._lag = max(seconds, self._lag or 0.0)
+    def look(self, lag: float, hertz: float | None) -> None:
+        """The slowest loop is so many seconds late now, a screen is drawn so often a second; None: there is none."""
+        if self._ended:
+            return
+        self._lag = max(lag, self._lag or 0.0)
+        if hertz is not None:
+            self._hertz = min(hertz, hertz if self._hertz is None else self._hertz)
 
-    def drawn(self, hertz: float) -> None:
-        """The screen is drawn so many times a second now."""
-        self._hertz = hertz if self._hertz is None else min(hertz, self._hertz)
+    def end(self) -> None:
+        """Nothing more counts: every record of a run that has ended is the same."""
+        self._ended = True
 
     def view(self) -> Observer | None:
         """The worst of both; None where nobody has looked."""
@@ -150,6 +155,8 @@ class RunReport:
         run = client.run
         if run is None:
             raise ValueError("the client has had no run")
+        if run.state == "ended":
+            self.watch.end()
         ours = [leg for leg in client.legs if leg.sent >= max(self.since, run.warm_at)]
         legs = join(client_id, ours, broker.legs) if broker else None
         return RunRecord(

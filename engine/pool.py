@@ -13,6 +13,7 @@ from typing import Protocol
 from engine.core import Leave, Seat
 
 BULK = 10  # workers in all after ``bulk``
+STEP = 0.01  # seconds between two looks at what is waited for
 LIMIT = 20_000  # workers in one process
 
 
@@ -91,10 +92,8 @@ class Pool:
 
     def close(self, patience: float) -> None:
         """Let everybody say goodbye, ``patience`` seconds at most."""
-        until = time.monotonic() + patience
         self._dismiss(self.node.names())
-        while self.node.names() and time.monotonic() < until:
-            time.sleep(0.005)
+        wait_until(lambda: not self.node.names(), patience)
 
     def _start(self, n: int, patience: float) -> list[str]:
         if n < 1:
@@ -121,3 +120,13 @@ class Pool:
         for name in names:
             self._leaving.add(name)
             self.node.order(name, Leave())
+
+
+def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
+    """Look every few milliseconds until it holds; False if it does not in ``timeout`` seconds."""
+    until = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() >= until:
+            return False
+        time.sleep(STEP)
+    return True

@@ -24,7 +24,7 @@ def test_a_picture_holds_what_the_feed_holds() -> None:
     assert len(picture.rows) == 16
     assert len(picture.backlog) == 20
     assert picture.rates.done > 1000
-    assert picture.hertz == pytest.approx(HERTZ)
+    assert picture.hertz == lab.feed.refresh == pytest.approx(HERTZ)
     assert picture.up == pytest.approx(lab.at - lab.started)
     assert picture.busy
     assert picture.failed == 61

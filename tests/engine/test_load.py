@@ -129,17 +129,19 @@ def test_a_rate_that_was_not_held_is_told_with_both_figures() -> None:
 
 def test_what_watching_cost() -> None:
     spec = BulkSpec("ping", 1)
+    running = ClientView(100.0, True, Bulk(spec, 100.0).view(100.0), 0)
     watched = report(spec)
     for lag in (0.001, 0.25, 0.002):
-        watched.watch.lagged(lag)
-    assert watched.document(finished(spec), b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": None}
+        watched.watch.look(lag, None)
+    assert watched.document(running, b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": None}
     for hertz in (4.0, 3.1234, 3.9):
-        watched.watch.drawn(hertz)
+        watched.watch.look(0.0, hertz)
     assert watched.document(finished(spec), b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": 3.12}
+    watched.watch.look(9.0, 0.1)  # after the run
     line = "observer  loops late by 250.00 ms at most, screen drawn 3.1 times a second"
     assert line in summary(watched.document(finished(spec), b"c", None))
     without = report(spec)
-    without.watch.lagged(0.0)
+    without.watch.look(0.0, None)
     assert "observer  loops late by 0 µs at most\n" in summary(without.document(finished(spec), b"c", None))
 
 
