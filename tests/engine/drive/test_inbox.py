@@ -37,7 +37,7 @@ def test_a_bell_that_nobody_hears_never_blocks_who_rings() -> None:
 
 def test_results_and_the_callers_own_errors_reach_the_caller_only() -> None:
     inbox = Inbox()
-    right, wrong = inbox.call(lambda: 7, (KeyError,)), inbox.call(lambda: {}["x"], (KeyError,))
+    right, wrong = inbox.call(lambda: 7, (KeyError,)), inbox.call(lambda: dict[str, int]()["x"], (KeyError,))
     inbox.answer()
     assert right.result(0) == 7
     with pytest.raises(KeyError):
