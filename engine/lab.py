@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from engine.journal import Journal
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView
-from engine.pool import BULK, Pool
+from engine.pool import BULK, Pool, wait_until
 from engine.pool import Refused as Refused  # what every order here raises
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
@@ -182,7 +182,7 @@ class Lab:
 
     def wait_run(self, timeout: float) -> bool:
         """Wait until the run has ended; False if it has not in ``timeout`` seconds."""
-        return _until(lambda: (view := self.run_view()) is None or view.state == "ended", timeout)
+        return wait_until(lambda: (view := self.run_view()) is None or view.state == "ended", timeout)
 
     def give_up(self, spec: BulkSpec) -> RunRecord:
         """The run JSON of a run that nobody is there for: nothing of it was sent. It is kept like any other."""
@@ -197,6 +197,7 @@ class Lab:
         if client.run is None:
             raise Refused("the run has not begun yet")
         broker: BrokerView | None = self._ask("broker", "broker") if self._with_broker else None
+        self._run.watch.look(self.health().loop_lag, self.feed.refresh)
         return self._run.document(client, self._client_id, broker)
 
     def runs(self) -> list[dict[str, Any]]:
@@ -260,11 +261,11 @@ class Lab:
 
     def wait_registered(self, n: int, timeout: float) -> bool:
         """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
-        return _until(lambda: self.registered() >= n, timeout)
+        return wait_until(lambda: self.registered() >= n, timeout)
 
     def wait_linked(self, timeout: float) -> bool:
         """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
-        return _until(lambda: self.client_view().linked, timeout)
+        return wait_until(lambda: self.client_view().linked, timeout)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -373,6 +374,8 @@ class Lab:
                 continue
             try:
                 view = self.run_view()
+                if self._run is not None:
+                    self._run.watch.look(self.health().loop_lag, self.feed.refresh)
                 if not closing and (view is None or view.state != "ended"):
                     continue
                 self._unsaved = False
@@ -388,13 +391,3 @@ class Lab:
             self._history.keep(record)
         except OSError as error:
             self.feed.fact(Note("bad", f"the run could not be kept: {error}"), "lab", time.time())
-
-
-def _until(condition: Callable[[], bool], timeout: float) -> bool:
-    """Look until it holds; False if it does not in ``timeout`` seconds."""
-    until = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() >= until:
-            return False
-        time.sleep(0.01)
-    return True

@@ -99,6 +99,22 @@ def test_runs_of_both_kinds_pass_and_the_books_balance(lab: Lab) -> None:
     assert sum(row.done for row in view.workers) == 400
 
 
+def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(port: int, tmp_path: Path) -> None:
+    history = History(tmp_path)
+    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, history=history) as lab:
+        assert lab.wait_linked(WAIT)
+        lab.feed.refresh = 3.5
+        lab.run(BulkSpec("ping", 30))
+        assert lab.wait_run(WAIT)
+        report = lab.report()
+        lab.feed.refresh = 1.0
+        assert lab.report() == report
+        until(lambda: history.list()[0])
+        assert history.list()[0] == [report]
+        assert report["observer"] is not None and report["observer"]["refresh_hz"] == 3.5
+        assert report["observer"]["loop_lag_us"] >= 0 and report["warmup"] == 3
+
+
 def test_the_seeds_words_for_workers(lab: Lab) -> None:
     lab.endbulk()
     until(lambda: len(broker(lab).workers) == 1)
