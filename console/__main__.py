@@ -84,6 +84,10 @@ def start(asked: Asked) -> int:
             from console.cli.roles import worker
 
             return worker(asked.options, asked.flags)
+        case "drill":
+            from console.cli.drill import drill
+
+            return drill(asked.options)
         case "submit" | "jobs" | "stop":
             from console.cli import jobs
 

@@ -65,22 +65,19 @@ class Fault(NamedTuple):
 
 def _kill(aim: Aim) -> Made:
     lost = aim.times.lost
-    return Made(
-        f"{aim.label} is dead, without a word",
-        [
-            promises.lost(aim, lost),
-            promises.kept_until_its_time(aim, lost),
-            promises.nothing_fails(lost + 1.0),
-            promises.books(lost + 1.0),
-        ],
-        partial(aim.stage.kill, aim.seat),
-    )
+    promised = [promises.lost(aim, lost), promises.kept_until_its_time(aim, lost)]
+    if not aim.alone:
+        promised = [promises.one_row(aim, lost)]
+    promised += [promises.nothing_fails(lost + 1.0), promises.books(lost + 1.0)]
+    return Made(f"{aim.label} is dead, without a word", promised, partial(aim.stage.kill, aim.seat))
 
 
 def _outage(aim: Aim, seconds: float) -> list[Promise]:
     """A worker is silent for so long, and then is there again."""
     kept, lost, back, _ = aim.times
-    if seconds <= kept:
+    if not aim.alone:
+        judged = [promises.one_row(aim, seconds)]
+    elif seconds <= kept:
         judged = [promises.never_lost(aim, seconds)]
     else:
         judged = [promises.kept_until_its_time(aim, min(seconds, lost))]
@@ -207,7 +204,7 @@ def _hostile(which: Literal["garbage", "overcredit"], aim: Aim) -> Made:
     else:
         silent = spoken + aim.times.lost
         promised.insert(0, promises.blamed(aim, 1, spoken))
-        promised += [promises.slots_bounded(aim, silent), promises.lost(aim, silent, since=spoken)]
+        promised += [promises.slots_bounded(aim, silent), promises.gone(aim, spoken, aim.times.lost)]
     seat = rogue.rogue([frames for _, frames in said], stage.endpoints[0], aim.key)
     does = f"a stranger, {name}, says: {'; '.join(words for words, _ in said)}"
     return Made(does, promised, partial(stage.add, name, seat))
@@ -320,7 +317,8 @@ def plan(stage: Stage, line: str) -> Plan:
     """What a line such as ``kill w3`` would do to this stage, and what is promised. Raises Refused."""
     fault, target, amounts = read(stage.system.name, line)
     seat, key = _target(stage, fault, target) if target else ("", b"")
-    made = fault.make(Aim(stage, seat, target or fault.name, key, amounts))
+    label = f"the {target}" if target in ("broker", "client") else target
+    made = fault.make(Aim(stage, seat, label, key, amounts))
     text = " ".join([fault.name, *([target] if target else []), *(f"{amount:g}" for amount in amounts)])
     return Plan(text, made.does, tuple(made.promises), made.deed)
 

@@ -57,6 +57,11 @@ class Aim(NamedTuple):
         return KNOWN[self.stage.system.name].times(self.stage.options)
 
     @property
+    def alone(self) -> bool:
+        """Whether nobody else speaks under its routing id."""
+        return list(self.stage.workers().values()).count(self.key) <= 1
+
+    @property
     def kind(self) -> Target:
         return "worker" if self.seat in self.stage.workers() else "client" if self.seat == "client" else "broker"
 
@@ -85,10 +90,17 @@ def nothing_fails(within: float) -> Promise:
     )
 
 
-def lost(aim: Aim, within: float, since: float = 0.0) -> Promise:
+def lost(aim: Aim, within: float) -> Promise:
     """A worker that is silent is none any more, and its row, with what it held, is gone."""
-    words = f"{aim.label} is lost within {within:.3g} s, and what it held is given to others"
-    return Promise(words, within + SLACK, lambda _, now: now.broker is not None and now.row(aim.key) is None, since)
+    words = f"{aim.label} is lost within {within:g} s, and what it held is given to others"
+    return Promise(words, within + SLACK, lambda _, now: now.broker is not None and now.row(aim.key) is None)
+
+
+def gone(aim: Aim, since: float, within: float) -> Promise:
+    """Who joined and is never heard again is no worker."""
+    words = f"silent, {aim.label} is no worker any more after {within:g} s"
+    end = since + within + SLACK
+    return Promise(words, end, lambda _, now: now.broker is not None and now.row(aim.key) is None, since)
 
 
 def no_worker(aim: Aim, within: float) -> Promise:

@@ -36,7 +36,6 @@ from engine.sim.world import World
 BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
 MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
 QUIET = 60.0  # virtual seconds after which a step gives up waiting for something to happen
-NODES = {"worker": "pool"}  # by role, where not every seat is a node
 
 
 class Happened(NamedTuple):
@@ -172,8 +171,10 @@ class Stage:
     def run(self, spec: BulkSpec) -> None:
         """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
         view = self.run_view()
-        if view is not None and view.state != "ended":
-            raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
+        if self._run is not None and (view is None or view.state != "ended"):
+            done = view.ledger.succeeded if view else 0
+            raise Refused(f"a run is going on ({done:,} of {self._run.spec.n:,} done): stop it first")
+        spec = BulkSpec(*spec)  # an object of its own, so that its run is told from one before it
         began = datetime.fromtimestamp(self.began + self.now, UTC)
         self._run = RunReport(self.system.name, "stage", spec, began, self.now)
         self._unsaved = self._history
@@ -191,14 +192,14 @@ class Stage:
 
     def run_view(self) -> BulkView | None:
         """The newest run as the client sees it now; None before the first, and until the client was told of it."""
-        return self.client_view().run if self._run is not None else None
+        run = self.client_view().run
+        return run if self._run is not None and run is not None and run.spec is self._run.spec else None
 
     def report(self) -> RunRecord:
-        """The run JSON of the newest run, ended or so far. Refused before the first."""
-        client = self.client_view()
-        if self._run is None or client.run is None:
+        """The run JSON of the newest run, ended or so far. Refused before the first has begun."""
+        if self.run_view() is None or self._run is None:
             raise Refused("nothing was run yet")
-        return self._run.document(client, self._keys["client"], self.sight().broker)
+        return self._run.document(self.client_view(), self._keys["client"], self.sight().broker)
 
     def runs(self) -> list[dict[str, Any]]:
         """Kept runs, newest last."""
@@ -316,7 +317,7 @@ class Stage:
         return self.world.core(name).snapshot(self.world.clock(name))
 
     def _seat(self, name: str, role: str, args: list[Any]) -> None:
-        self.add(name, self._make(name, role, args), NODES.get(role, name))
+        self.add(name, self._make(name, role, args), "pool" if role == "worker" else name)
 
     def _make(self, name: str, role: str, args: list[Any]) -> Seat:
         world: dict[str, Any] = {"wall_offset": self.began} if self.system.wall else {}
@@ -324,7 +325,7 @@ class Stage:
             world["saved"] = self._saved
         self._made[name] = (role, args)
         if self._journal is not None:
-            self._journal.seated(NODES.get(role, name), name, role, args, world)
+            self._journal.seated("pool" if role == "worker" else name, name, role, args, world)
         seat: Seat = getattr(self.system, role)(self.options, *args, **world)
         return seat
 
@@ -365,17 +366,16 @@ class Stage:
 
     def _look(self) -> None:
         """Draw what a screen looks at, and keep a run that has ended."""
-        alive = self._brokers()
-        for name in alive:
+        for name in self._brokers():
             self.feed.show(name, self._snapshot(name))
-        if alive:
+        if self._brokers():
             self.feed.show("broker", self._snapshot(self.server()))
         self.feed.show("pool", {name: self._snapshot(name) for name in self.workers()})
         if "client" not in self.world.names:
             return
-        client = self.client_view()
-        self.feed.show("client", client)
-        if self._unsaved is not None and client.run is not None and client.run.state == "ended":
+        self.feed.show("client", self.client_view())
+        run = self.run_view()
+        if self._unsaved is not None and run is not None and run.state == "ended":
             history, self._unsaved = self._unsaved, None
             try:
                 history.keep(self.report())

@@ -29,6 +29,7 @@ TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
 PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
 STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
 JOB = Annotated[int, Range(1, 2**63 - 1)]
+SEED = Annotated[int, Range(0, 2**32)]
 
 
 class Asked(NamedTuple):
@@ -64,7 +65,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
             parser.error("jobs: --json is for the list")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
-        case "runs" | "compare" | "paths" | "submit" | "jobs" | "stop" as command if options.journal:
+        case "runs" | "compare" | "paths" | "drill" | "submit" | "jobs" | "stop" as command if options.journal:
             parser.error(f"{command}: there is nothing to record in a --journal")
 
 
@@ -114,6 +115,10 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     command("bulkping", "N pings, a few at a time", *bulk)
     command("bulkdata", "N data streams, a few at a time", *bulk, size)
     _jobs(command, connect)
+    drill = command("drill", "play a script of runs and faults in virtual time, and judge what was promised")
+    drill.add_argument("file", metavar="FILE", type=Path, help="the script, in TOML")
+    drill.add_argument("--json", metavar="PATH", type=_path, help="write the report as JSON to a file, or - for stdout")
+    drill.add_argument("--seed", metavar="N", type=_read(SEED), help="another one than the script's")
     runs = command("runs", "list the kept runs, or show one")
     runs.add_argument("id", metavar="ID", nargs="?", help="the run to show")
     export = runs.add_mutually_exclusive_group()

@@ -66,11 +66,11 @@ def test_each_command_reaches_its_module(monkeypatch: pytest.MonkeyPatch) -> Non
 
         return command
 
-    names = ("screen.console", "roles.broker", "roles.worker", "runs.run", "kept.runs", "kept.paths")
+    names = ("screen.console", "roles.broker", "roles.worker", "runs.run", "kept.runs", "kept.paths", "drill.drill")
     for status, name in enumerate(names):
         monkeypatch.setattr(f"console.cli.{name}", stand_in(name, status))
-    lines = ("", "broker", "worker", "bulkdata 1", "runs", "paths", "ping")
-    assert [program.main(line.split()) for line in lines] == [0, 1, 2, 3, 4, 5, 3]
+    lines = ("", "broker", "worker", "bulkdata 1", "runs", "paths", "drill x", "ping")
+    assert [program.main(line.split()) for line in lines] == [0, 1, 2, 3, 4, 5, 6, 3]
     assert called == [*names, "runs.run"]
 
 

@@ -241,6 +241,15 @@ def test_twins_and_rogues_have_names_of_their_own_and_twins_can_be_killed() -> N
     assert "twin-1" not in stage.world.names
 
 
+def test_of_two_under_one_name_the_loss_of_one_is_no_loss() -> None:
+    for line in ("kill twin-1", "freeze w2 8", "kill w2"):
+        stage = busy("roundrobin")
+        plan(stage, "twin w2").inject()
+        stage.advance(2.0)
+        watch = done(stage, line)
+        assert watch.held and "one row" in watch.results[0].promise.text
+
+
 def test_a_system_that_no_stage_can_show_has_none() -> None:
     with pytest.raises(KeyError):
         faults_for("diskqueue")

@@ -12,6 +12,7 @@ from engine.promises import (
     blamed,
     books,
     everybody_back,
+    gone,
     kept_until_its_time,
     lost,
     never_lost,
@@ -59,11 +60,12 @@ def test_nothing_fails() -> None:
 
 
 def test_lost_and_never_lost_and_no_worker_are_opposites() -> None:
-    before, here, gone, shown = sight(row()), sight(row()), sight(), sight(row(state="lost"))
-    assert says(lost(AIM, 6.0), before, here, gone, shown, BLIND) == [False, True, True, False]
-    assert says(never_lost(AIM, 6.0), before, here, gone, shown) == [True, False, False]
-    assert says(never_lost(AIM, 6.0), gone, gone) == [True]
-    assert says(no_worker(AIM, 6.0), gone, gone, here) == [True, False]
+    before, here, away, shown = sight(row()), sight(row()), sight(), sight(row(state="lost"))
+    for promise in (lost(AIM, 6.0), gone(AIM, 1.0, 6.0)):
+        assert says(promise, before, here, away, shown, BLIND) == [False, True, True, False]
+    assert says(never_lost(AIM, 6.0), before, here, away, shown) == [True, False, False]
+    assert says(never_lost(AIM, 6.0), away, away) == [True]
+    assert says(no_worker(AIM, 6.0), away, away, here) == [True, False]
 
 
 def test_a_row_is_judged_by_its_own_time() -> None:

@@ -181,6 +181,9 @@ def test_one_run_at_a_time_and_none_to_stop() -> None:
         with pytest.raises(Refused):
             refused()
     stage.run(BulkSpec("ping", 1000, rate=100.0))
+    assert stage.run_view() is None, "the client was not told yet"
+    with pytest.raises(Refused, match=r"a run is going on \(0 of 1,000 done\)"):
+        stage.ping()
     stage.advance(1.0)
     with pytest.raises(Refused, match="a run is going on"):
         stage.ping()

@@ -54,6 +54,13 @@ def test_a_baseline_of_a_bulk_run() -> None:
     assert (asked("bulkping 1").options.baseline, asked("bulkping 1").options.bound) == (None, None)
 
 
+def test_a_drill(tmp_path: Path) -> None:
+    drill = asked(f"drill some/file.toml --json {tmp_path}/report.json --seed 7")
+    assert (drill.command, drill.flags) == ("drill", [])
+    assert (drill.options.file, drill.options.json) == (Path("some/file.toml"), tmp_path / "report.json")
+    assert (drill.options.seed, asked("drill x").options.seed, asked("drill x").options.json) == (7, None, None)
+
+
 def test_one_message(tmp_path: Path) -> None:
     for command in ("ping", "pingt", "data"):
         one = asked(f"{command} --connect tcp://h:1 --timeout 1 --json {tmp_path}/run.json")

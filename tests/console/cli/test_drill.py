@@ -1,0 +1,83 @@
+"""The exit status and the words of a drill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from console.__main__ import main
+
+Capture = pytest.CaptureFixture[str]
+GOOD = """\
+system = "pingpong"
+workers = 2
+until = 20
+
+[[do]]
+at = 2
+run = "bulkping 20"
+
+[[do]]
+at = 4
+fault = "kill w2"
+"""
+
+
+def script(tmp_path: Path, text: str = GOOD) -> str:
+    path = tmp_path / "good.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_drill_that_passes(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["drill", script(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert err == "" and lines[:3] == ["drill     good", "system    pingpong, 2 workers of 10 slots, seed 0", ""]
+    assert lines[3] == "    2.00  ✓ run    bulkping 20: 20 of 20 succeeded: pass, expected pass"
+    assert lines[4] == "    4.00  ✓ fault  kill w2: w2 is dead, without a word"
+    assert lines[5].startswith("                   ✓ w2 is lost within 7 s, and what it held is given to others · ")
+    assert lines[-3:] == ["", "promises  4 of 4 held", "verdict   PASS"]
+
+
+def test_a_drill_that_fails(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["drill", script(tmp_path, GOOD.replace("until = 20", "until = 5"))]) == 1
+    out, _ = capsys.readouterr()
+    assert "✗ fault  kill w2" in out and "✗ w2 is not counted on" in out and "open at the end" in out
+    assert out.endswith("verdict   FAIL\n")
+
+
+def test_a_file_that_is_no_drill(tmp_path: Path, capsys: Capture) -> None:
+    path = script(tmp_path, GOOD.replace("fault", "fualt"))
+    assert main(["drill", path]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[0] == f"roundhouse: {path}:9: do: fualt: no such key; did you mean fault?"
+    assert main(["drill", str(tmp_path / "none.toml")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_the_report_for_programs(tmp_path: Path, capsys: Capture) -> None:
+    path = script(tmp_path)
+    assert main(["drill", path, "--json", "-", "--seed", "3"]) == 0
+    out, _ = capsys.readouterr()
+    report = json.loads(out)
+    assert (report["schema"], report["seed"], report["verdict"]) == ("roundhouse.drill/1", 3, "pass")
+    target = tmp_path / "report.json"
+    assert main(["drill", path, "--json", str(target)]) == 0
+    assert capsys.readouterr().out.startswith("drill     good")
+    assert json.loads(target.read_text(encoding="utf-8"))["seed"] == 0
+
+
+def test_a_report_that_can_not_be_written(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / ("x" * 255)
+    assert main(["drill", script(tmp_path), "--json", str(target)]) == 1
+    assert "too long" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["drill", "drill a b", "drill x.toml --seed -1", "drill x.toml --journal j"])
+def test_wrong_usage(line: str, capsys: Capture) -> None:
+    assert main(line.split()) == 2
+    assert "usage: roundhouse" in capsys.readouterr().err
