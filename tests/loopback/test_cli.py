@@ -150,6 +150,16 @@ def test_a_broker_whose_endpoint_is_taken_is_status_2(endpoint: str, home: Path,
     assert err.startswith(f"roundhouse: can not bind {endpoint}: Address already in use")
 
 
+def test_a_journal_that_exists_is_status_2_and_stays_as_it_is(home: Path, capsys: Capture) -> None:
+    path = home / "old.journal"
+    path.write_text("precious")
+    for command in ("broker", "worker", "pingt", "bulkping 10"):
+        assert main([*command.split(), "--journal", str(path)]) == 2
+        told = f"roundhouse: no journal can be written to {path}: File exists\n"
+        assert capsys.readouterr() == ("", told)
+    assert path.read_text() == "precious"
+
+
 def test_a_run_of_our_own_takes_another_port_and_says_so(home: Path, capsys: Capture) -> None:
     host, port = SYSTEMS["roundrobin"].endpoint.removeprefix("tcp://").split(":")
     with socket.socket() as other:
