@@ -223,6 +223,8 @@ class System:
     Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
     ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
+    ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
+    where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
     """
 
     name: str
@@ -235,3 +237,5 @@ class System:
     client: Callable[..., Seat]
     wall: bool = False
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
+    paired: Callable[[Any, str, str], Any] | None = None
+    hand_back: object = None

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import zmq
-
-from engine.binding import beside, check_local
+from engine.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.core import Drain, Inspect, Note, Seat, StopRun, System
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -26,7 +24,7 @@ from engine.history import History
 from engine.journal import Journal
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.view import BrokerView, ClientView
+from engine.parts.view import ClientView
 from engine.pool import BULK, Pool, wait_until
 from engine.pool import Refused as Refused  # what every order here raises
 
@@ -63,6 +61,7 @@ class Lab:
         slots: int = 10,
         broker: bool = True,
         client: bool = True,
+        pair: bool = False,
         history: History | None = None,
         state: Path | None = None,
         journal: Path | None = None,
@@ -81,6 +80,9 @@ class Lab:
         self._random = random.Random()
         self._nonces: set[int] = set()
         self._nodes: dict[str, Node] = {}
+        self._brokers = Brokers(system, self._nodes, self._sit, self._left)
+        pairing = paired(system, self.options) if pair and broker else None
+        self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
         self._unsaved = False
         self._closing = threading.Event()
@@ -95,7 +97,9 @@ class Lab:
             if self._record is not None:
                 self._journal = self._recording(self._record)
             if self._with_broker:
-                self._open_broker()
+                self.endpoints = self._brokers.open(self.endpoints, self._say)
+                if self._pair:
+                    self._brokers.open_fallback()
             self._pool = Pool(self._node("pool"), self._worker)
             if self._wanted:
                 self.add_workers(self._wanted)
@@ -116,7 +120,8 @@ class Lab:
             self._keeper.join(CLOSE)
         if "pool" in self._nodes and self._nodes["pool"].dead is None:
             self._pool.close(CLOSE / 3)
-        stopped = [self._nodes[name].stop(CLOSE / 3) for name in ("client", "pool", "broker") if name in self._nodes]
+        nodes = [self._nodes[name] for name in ("client", "pool", FIRST, SECOND) if name in self._nodes]
+        stopped = [node.stop(CLOSE / 3) for node in nodes]
         self._nodes.clear()
         if self._journal is not None:
             self._journal.close()
@@ -196,7 +201,7 @@ class Lab:
         client = self.client_view()
         if client.run is None:
             raise Refused("the run has not begun yet")
-        broker: BrokerView | None = self._ask("broker", "broker") if self._with_broker else None
+        _, broker = self._brokers.serving() if self._with_broker else ("", None)
         self._run.watch.look(self.health().loop_lag, self.feed.refresh)
         return self._run.document(client, self._client_id, broker)
 
@@ -240,17 +245,17 @@ class Lab:
             return
         if not self._with_broker:
             raise Refused("that worker is not in this process")
-        self._nodes["broker"].order("broker", Drain(key))
+        name, _ = self._brokers.serving()
+        self._nodes[name].order(name, Drain(key))
 
     def inspect(self, key: bytes | None) -> None:
         """Show the details of one worker in the broker's pictures; None: of nobody."""
-        if self._with_broker:
-            self._nodes["broker"].order("broker", Inspect(key))
+        self._brokers.order(Inspect(key))
 
     def registered(self) -> int:
         """Workers that have joined: as the broker sees it, or where it is elsewhere as ours see it."""
         if self._with_broker:
-            picture: BrokerView = self._ask("broker", "broker")
+            _, picture = self._brokers.serving()
             return sum(row.state not in ("lost", "drain") for row in picture.workers)
         return self.workers().joined
 
@@ -267,38 +272,37 @@ class Lab:
         """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
         return wait_until(lambda: self.client_view().linked, timeout)
 
+    # ---- the pair ---------------------------------------------------------------------------------------------------
+
+    def pull_plug(self) -> None:
+        """End the primary of a pair as if its process had died, to see its fallback take over."""
+        self._destructive("pulling the plug of the primary")
+        self._brokers.pull_plug()
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is gone; where it waits, let the fallback give the service back to it."""
+        self._brokers.hand_back()
+
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _recording(self, path: Path) -> Journal:
         try:
-            return Journal(path, self.system, self.options, lambda note: self.feed.fact(note, "lab", time.time()))
+            return Journal(path, self.system, self.options, self._say)
         except OSError as error:
             raise Refused(f"no journal can be written to {path}: {error.strerror or error}") from None
 
-    def _open_broker(self) -> None:
-        inner = f"inproc://{self.system.name}"
-        for endpoint in self.endpoints:
-            check_local(endpoint)
-        tried = [self.endpoints] if self.endpoints else [(endpoint,) for endpoint in beside(self.system.endpoint)]
-        for endpoints in tried:
-            try:
-                self._seat("broker", "broker", self._made("broker", "broker", "broker", (*endpoints, inner)))
-            except zmq.ZMQError as error:
-                problem = str(error)
-                if self._journal is not None:
-                    self._journal.left("broker", "broker")
-                if error.errno == zmq.EADDRINUSE:
-                    continue
-                raise Refused(f"can not bind {problem}") from None
-            if not self.endpoints and endpoints != tried[0]:
-                text = f"{tried[0][0]} is taken by another program; this broker is at {endpoints[0]}"
-                self.feed.fact(Note("warn", text), "lab", time.time())
-            self.endpoints = endpoints
-            return
-        raise Refused(f"can not bind {problem}; name a free one with --bind")
+    def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
+        self._seat(name, name, self._made("broker", name, name, endpoints))
+
+    def _left(self, name: str) -> None:
+        if self._journal is not None:
+            self._journal.left(name, name)
+
+    def _say(self, note: Note) -> None:
+        self.feed.fact(note, "lab", time.time())
 
     def _peer_endpoint(self) -> str:
-        usual = f"inproc://{self.system.name}" if self._with_broker else self.system.endpoint
+        usual = inner(self.system) if self._with_broker else self.system.endpoint
         return self._connect or usual
 
     def _begun(self, spec: BulkSpec) -> RunReport:
@@ -318,7 +322,7 @@ class Lab:
         try:
             self._keepsake.save(self.system.name, content)
         except OSError as error:
-            self.feed.fact(Note("bad", f"{name} could not be kept: {error}"), "lab", time.time())
+            self._say(Note("bad", f"{name} could not be kept: {error}"))
 
     def _seat(self, node: str, name: str, seat: Seat) -> None:
         self._node(node).seat(name, seat).result(CLOSE)
@@ -382,7 +386,7 @@ class Lab:
                 self._file(self.report())
             except Refused as refusal:  # the client has died: its own fact says why
                 self._unsaved = False
-                self.feed.fact(Note("bad", f"the run is lost: {refusal}"), "lab", time.time())
+                self._say(Note("bad", f"the run is lost: {refusal}"))
 
     def _file(self, record: RunRecord) -> None:
         if self._history is None:
@@ -390,4 +394,4 @@ class Lab:
         try:
             self._history.keep(record)
         except OSError as error:
-            self.feed.fact(Note("bad", f"the run could not be kept: {error}"), "lab", time.time())
+            self._say(Note("bad", f"the run could not be kept: {error}"))

@@ -111,6 +111,7 @@ class BrokerView(NamedTuple):
     detail: Detail | None = None
     legs: tuple[BrokerLeg, ...] = ()  # of sampled tasks, newest last, bounded
     terms: tuple[tuple[str, str], ...] = ()  # the protocol's own words about the broker itself
+    serving: bool = True  # False of a fallback that stands by, and of a primary that waits
 
 
 class WorkerView(NamedTuple):

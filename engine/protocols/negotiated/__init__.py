@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.core import Seat, Socket, System
 from engine.protocols.negotiated import endpoints as ends
@@ -77,6 +78,11 @@ def _client(
     return Seat(core, (Socket("dealer", connect=(frontend,), routing_id=identity.encode()),))
 
 
+def _paired(options: Options, first: str, second: str) -> Options:
+    """The settings of a primary whose peers find it at ``first`` and its fallback at ``second``."""
+    return replace(options, primary=first, fallback=second)
+
+
 def _sockets(options: Options, bind: Sequence[str]) -> tuple[Socket, ...]:
     frontend = (options.frontend,) if options.frontend else tuple(map(ends.clients_of, bind))
     return Socket("router", bind=tuple(bind)), Socket("router", bind=frontend, name=FRONTEND)
@@ -102,4 +108,6 @@ SYSTEM = System(
     client=_client,
     wall=True,
     fallback=lambda options: ends.listed(options.fallback),
+    paired=_paired,
+    hand_back=HandBack(),
 )

@@ -28,6 +28,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         detail=_detail(service, inspected) if inspected is not None else None,
         legs=service.legs.view(),
         terms=_terms(service, pair, now),
+        serving=serving,
     )
 
 
