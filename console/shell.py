@@ -42,7 +42,7 @@ class Shell(App[None]):
     """
 
     TITLE = "roundhouse"
-    CSS_PATH = "console.tcss"
+    CSS_PATH = Path(__file__).with_name("console.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.APP)]
 
     OFFERED: ClassVar[tuple[keys.Key, ...]] = ()

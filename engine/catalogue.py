@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from engine.core import System
-from engine.protocols import conversation, negotiated, pingpong, roundrobin
+from engine.core import QueueSystem, System
+from engine.protocols import conversation, diskqueue, negotiated, pingpong, roundrobin
 
-SYSTEMS: dict[str, System] = {
+CATALOGUE: dict[str, System | QueueSystem] = {
     system.name: system
     for system in (
         roundrobin.SYSTEM,
         conversation.SYSTEM,
         pingpong.SYSTEM,
         negotiated.SYSTEM,
+        diskqueue.SYSTEM,
     )
 }
+
+SYSTEMS: dict[str, System] = {name: system for name, system in CATALOGUE.items() if isinstance(system, System)}
+"""Those of them that have a broker."""

@@ -239,3 +239,16 @@ class System:
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSystem:
+    """A system of ``engine.catalogue`` without broker and sockets: documents in folders, moved on by drivers.
+
+    ``options`` as in ``System``. It has a lab of its own (``engine.queuelab``), and a screen that is its own.
+    """
+
+    name: str
+    seed: str
+    title: str
+    options: type[Any]

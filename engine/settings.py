@@ -6,7 +6,7 @@ The rules of this file:
 - A variable is ``ROUNDHOUSE_`` + table + ``_`` + key, in capitals: ``ROUNDHOUSE_POOL_WORKERS``. A key that stands in no
   table has just its own name: ``ROUNDHOUSE_THEME``. Lists are written with commas. ``[keymap]`` is the file's alone.
 - The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options;
-  ``bind`` in it is where a broker of that system listens.
+  ``bind`` in it is where a broker of that system listens, if it has one.
 - Whatever is wrong is named with file and line (or variable, or flag), what was expected and the nearest right word.
   Everything wrong is found in one go, also a value that something else overrides.
 """
@@ -157,6 +157,7 @@ class Known(NamedTuple):
     systems: Mapping[str, type[Any]]  # name → options dataclass, the default system first
     themes: tuple[str, ...] | None = None
     keys: tuple[str, ...] | None = None  # ids of bindings
+    unbound: tuple[str, ...] = ()  # systems without a broker: nothing of theirs listens anywhere
 
 
 def read_settings(paths: Paths, known: Known, environ: Mapping[str, str], flags: Sequence[Flag] = ()) -> Settings:
@@ -174,7 +175,7 @@ def _types(known: Known) -> dict[Place, Any]:
     for table, cls in [("pool", Pool), ("run", Run), *known.systems.items()]:
         hints = get_type_hints(cls, include_extras=True)
         types.update({(table, item.name): hints[item.name] for item in fields(cls)})
-    types.update({(name, "bind"): tuple[Endpoint, ...] for name in known.systems})
+    types.update({(name, "bind"): tuple[Endpoint, ...] for name in known.systems if name not in known.unbound})
     return types
 
 

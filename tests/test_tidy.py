@@ -26,6 +26,7 @@ IMPURE = {
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/lab.py": "waits, for whoever calls it, until threads have done what they were told",
     "engine/load.py": "stamps a run with its time and the versions that made it",
+    "engine/queuelab.py": "feeds at its pace, and stamps what it says",
     "engine/pool.py": "waits, when it closes, until its workers have said goodbye",
     "tests/engine/drive/": "",
     "tests/helpers/processes.py": "",

@@ -301,8 +301,9 @@ class Pipeline:
     def _await_end(self, timeout: float) -> bool:
         limit = time.monotonic() + timeout
         while True:
-            ours = list(self._processes.ends())  # being asked for reaps them
-            if not ours and not self.watched() and not self._processes.living():
+            for _ in self._processes.ends():  # being asked for reaps them
+                pass
+            if not self._processes.running() and not self.watched() and not self._processes.living():
                 return True
             if time.monotonic() > limit:
                 return False

@@ -13,6 +13,7 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
 from engine.protocols.diskqueue.pipeline import (
+    SOME,
     START,
     DocumentRow,
     DriverRow,
@@ -75,7 +76,7 @@ class Sight:
             time.time(),
             self._root,
             state,
-            tuple(QueueRow(n, q.folder, surveys[n].counts, surveys[n].trouble) for n, q in self._queues.items()),
+            tuple(self._queue(name, surveys[name]) for name in self._queues),
             tuple(self._stage(i, surveys, rows, views.get(stage.name)) for i, stage in enumerate(self._stages)),
             rows,
             tuple(self._logs.documents),
@@ -89,6 +90,10 @@ class Sight:
             self._buried[stage] = _sum(self._buried.get(stage, _NONE), times)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _queue(self, name: str, seen: Survey) -> QueueRow:
+        held = tuple(one for one in seen.held[: 2 * SOME] if one.state == "working")
+        return QueueRow(name, self._queues[name].folder, seen.counts, seen.trouble, held + seen.some)
 
     def _driver(self, number: str, stage: str, pid: int, document: str, leaving: bool) -> DriverRow:
         use = self._processes.look(pid)

@@ -12,18 +12,33 @@ FAILS_ONCE, FAILS_TWICE = 5, 9  # of every twenty documents, these
 
 
 class DemoFeeder:
-    """Feeds numbered documents into ``queue-start`` under ``root`` at a steady pace; whoever owns it calls ``step``."""
+    """Feeds numbered documents into ``queue-start`` under ``root``; whoever owns it calls ``step`` and ``batch``."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, name: str = "doc") -> None:
+        """``name`` begins the id of every document."""
         self._root = root
+        self._name = name
         self._next = 1
         self._due = 0.0
+        self.fed = 0  # documents
 
     def step(self, now: float) -> str:
         """Feed what is due at monotonic ``now``, one document at most; the reason why that failed, or nothing."""
         if now < self._due or self._next > DOCUMENTS:
             return ""
         self._due = max(self._due + EVERY, now)
+        return self._feed()
+
+    def batch(self, count: int) -> str:
+        """Feed so many at once; the reason why the first that failed did, or nothing."""
+        for _ in range(count):
+            if reason := self._feed():
+                return reason
+        return ""
+
+    def _feed(self) -> str:
         number, self._next = self._next, self._next + 1
         first = {FAILS_ONCE: "fail once", FAILS_TWICE: "fail twice"}.get(number % 20, "a document")
-        return feed_text(self._root, f"doc-{number:04}.txt", f"{first}\nnumber {number}\n")
+        reason = feed_text(self._root, f"{self._name}-{number:04}.txt", f"{first}\nnumber {number}\n")
+        self.fed += not reason
+        return reason

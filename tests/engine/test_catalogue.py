@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import SYSTEMS
-from engine.core import Core, Seat, System
+from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.core import Core, QueueSystem, Seat, System
 from engine.settings import Known, Paths, read_settings
 
 
@@ -35,6 +35,14 @@ def test_a_system_is_what_the_contract_says(system: System) -> None:
 
 
 def test_the_settings_have_a_table_for_each() -> None:
-    known = Known({name: system.options for name, system in SYSTEMS.items()})
+    known = Known({name: system.options for name, system in CATALOGUE.items()})
     settings = read_settings(Paths(*[Path("nowhere")] * 7), known, {})
-    assert dict(settings.options) == {name: system.options() for name, system in SYSTEMS.items()}
+    assert dict(settings.options) == {name: system.options() for name, system in CATALOGUE.items()}
+
+
+def test_each_has_a_seed_and_a_title_and_either_a_broker_or_queues() -> None:
+    assert sorted(system.seed for system in CATALOGUE.values()) == ["000", "001", "002", "003", "004"]
+    assert all(system.title and system.name == name for name, system in CATALOGUE.items())
+    queues = [name for name, system in CATALOGUE.items() if isinstance(system, QueueSystem)]
+    assert queues == ["diskqueue"]
+    assert [*SYSTEMS, *queues] == list(CATALOGUE)

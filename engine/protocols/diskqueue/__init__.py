@@ -1,1 +1,8 @@
 """Disk queues (seed 003): documents as files, states as names, locks as renames."""
+
+from __future__ import annotations
+
+from engine.core import QueueSystem
+from engine.protocols.diskqueue.options import Options
+
+SYSTEM = QueueSystem("diskqueue", "003", "Disk queues", Options)

@@ -5,7 +5,7 @@ The rules of this file:
 - A pipeline of the stages ``values``, ``parse``, ``output`` has the queues start, values, parse, output: a stage takes
   from the queue before it and publishes into the queue of its own name.
 - The layout is the original's, so that its tools find what they look for.
-- Pictures are frozen and bounded; counts stand in them, never the documents of a queue.
+- Pictures are frozen and bounded: all documents of a queue stand in them as counts, and a few of each state by name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ START = "start"
 
 MAX_STAGES = 50
 MAX_WORKERS = 1000  # drivers of one stage
+SOME = 100  # documents of one queue in one state that stand in a picture by name
 
 _STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
@@ -103,7 +104,7 @@ class Counts(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """A document under a driver's lock."""
+    """A document in a queue, and the number of the driver whose lock it is under, "" for none."""
 
     id: str
     state: names.State
@@ -117,6 +118,7 @@ class Survey(NamedTuple):
     held: tuple[Holder, ...]
     locks: tuple[str, ...]  # numbers that drivers of ours take under, dead ones among them
     trouble: str = ""  # why the queue cannot be read, then all else is of the last time that it could
+    some: tuple[Holder, ...] = ()  # of the other documents, ``SOME`` of each state, whichever were seen first
 
 
 def survey(found: Iterable[str]) -> Survey:
@@ -125,10 +127,13 @@ def survey(found: Iterable[str]) -> Survey:
     strange, done = 0, False
     held: list[Holder] = []
     locks: list[str] = []
+    some: list[Holder] = []
     for name in found:
         # What comes by the hundred thousand, without a parse each.
         if name.endswith(".ready") and name[0] != "." and 6 < len(name) <= 50 and name.isprintable():
             tally["ready"] += 1
+            if tally["ready"] <= SOME:
+                some.append(Holder(name[:-6], "ready", ""))
             continue
         item = names.parse(name)
         if item is None:
@@ -141,10 +146,12 @@ def survey(found: Iterable[str]) -> Survey:
             tally[item.state] += 1
             if item.number:
                 held.append(Holder(item.id, item.state, item.number))
+            elif item.state != "kept" and tally[item.state] <= SOME:
+                some.append(Holder(item.id, item.state, ""))
     counts = Counts(
         tally["ready"], tally["working"], tally["writing"], tally["failed"], tally["failed_twice"], strange, done
     )
-    return Survey(counts, tuple(sorted(held)), tuple(sorted(locks)))
+    return Survey(counts, tuple(sorted(held)), tuple(sorted(locks)), "", tuple(sorted(some)))
 
 
 Phase = Literal["starting", "taking", "idle", "blocked", "working", "publishing", "failing", "troubled", "ended"]
@@ -182,6 +189,7 @@ class QueueRow(NamedTuple):
     folder: str
     counts: Counts
     trouble: str = ""  # why it cannot be read; the counts are old then
+    documents: tuple[Holder, ...] = ()  # some, of every state
 
 
 class StageRow(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.drive.pipelineview import Place, Sight, document, documents
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
-from engine.protocols.diskqueue.pipeline import Stage
+from engine.protocols.diskqueue.pipeline import Holder, Stage
 
 STAGES = (Stage("values"), Stage("parse", 3))
 
@@ -46,6 +46,7 @@ def test_queues_side_by_side_with_stages_and_drivers_between(tmp_path: Path) -> 
     (driver,) = view.drivers
     assert (driver.number, driver.document, driver.times.docs, driver.memory) == ("2", "c", 2, 0)
     assert [row.id for row in view.documents] == ["d", "e"]
+    assert view.queues[1].documents == (Holder("c", "working", "2"), Holder("d", "failed", ""))
 
 
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:

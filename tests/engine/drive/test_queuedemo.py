@@ -24,3 +24,13 @@ def test_it_feeds_at_its_pace_and_marks_some(tmp_path: Path) -> None:
     firsts = {name: (queue / name).read_text(encoding="utf-8").splitlines()[0] for name in os.listdir(queue)}
     assert len(firsts) == 20
     assert sorted(first for first in firsts.values() if first != "a document") == ["fail once", "fail twice"]
+
+
+def test_a_batch_is_fed_at_once_and_counted(tmp_path: Path) -> None:
+    feeder = DemoFeeder(str(tmp_path), "more")
+    assert feeder.batch(20) == ""
+    assert feeder.fed == 20 == len(os.listdir(tmp_path / "queue-start"))
+    assert (tmp_path / "queue-start" / "more-0020.txt.ready").exists()
+    (tmp_path / "queue-start" / "more-0021.txt.ready").touch()
+    assert "exists" in feeder.batch(3).lower()
+    assert feeder.fed == 20

@@ -44,6 +44,18 @@ def test_a_survey_counts_by_state() -> None:
     assert found.counts.live == 5
     assert found.held == (Holder("c", "working", "1"), Holder("d", "writing", "2"))
     assert found.locks == ("1",)
+    assert found.some == (
+        Holder("a", "ready", ""),
+        Holder("b", "ready", ""),
+        Holder("e", "failed", ""),
+        Holder("f", "failed_twice", ""),
+    )
+
+
+def test_of_many_documents_some_stand_by_name() -> None:
+    found = survey([f"{i}.{state}" for i in range(300) for state in ("ready", "failed", "failed_twice")])
+    assert (found.counts.ready, found.counts.failed, found.counts.failed_twice) == (300, 300, 300)
+    assert len(found.some) == 3 * pipeline.SOME
 
 
 def test_a_log_line_comes_back_as_a_row_and_a_torn_one_as_none() -> None:
