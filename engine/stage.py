@@ -7,8 +7,7 @@ The rules of this file:
 - One seed and the same calls give the same history to the last byte, wall times included: those are ``began`` and the
   virtual seconds since.
 - A core's own mistake stops the world for good, visibly, as it ends a node's thread.
-- Seats are ``broker``, ``client``, ``worker-N`` and ``twin-N``; with a second broker in the options also ``fallback``.
-  The picture ``broker`` is of the one that serves. A core of no system sits at the node ``stranger``, in no journal.
+- Of two brokers the picture ``broker`` is of the one that serves. Who sits where is ``engine.cast``'s.
 """
 
 from __future__ import annotations
@@ -17,21 +16,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
-from engine.core import Command, Drain, Event, Exit, Inspect, Note, Received, Save, Seat, StopRun, System
-from engine.drive.node import Tap
-from engine.feed import Feed
+from engine.cast import Cast
+from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun, System
 from engine.history import History
-from engine.journal import Journal
-from engine.lab import CLOSE, NONCES, Health
+from engine.lab import CLOSE, Health
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.promise import Sight
-from engine.parts.view import BrokerView, ClientView
 from engine.pool import BULK, Pool, Refused
-from engine.sim.world import World
 
 BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
 MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
@@ -48,7 +41,7 @@ class Happened(NamedTuple):
     commands: list[Command]
 
 
-class Stage:
+class Stage(Cast):
     """One system, standing; ``open`` it or use it as a context. ``now``: virtual seconds since it was opened."""
 
     def __init__(
@@ -64,23 +57,11 @@ class Stage:
         journal: Path | None = None,
         readonly: bool = False,
     ) -> None:
-        self.system, self.readonly = system, readonly
-        self.options = system.options() if options is None else options
-        self.world = World(seed)
-        self.feed = Feed()
+        super().__init__(system, options, seed, began)
+        self.readonly = readonly
         self.started = 0.0  # on the stage's own clock, ``now``
-        self.endpoints: tuple[str, ...] = (system.endpoint,)
         self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
-        self.taps: tuple[Tap, ...] = ()  # told what each seat's own clock shows; replace it whole
-        self.began = began  # wall clock at virtual time 0
-        self._wanted, self._slots, self._record, self._history = workers, slots, journal, history
-        self._journal: Journal | None = None
-        self._random = Random(seed)
-        self._nonces: set[int] = set()
-        self._saved: bytes | None = None  # what cores asked to be kept, for this stage's life
-        self._nodes: dict[str, str] = {}  # by seat, as all three
-        self._keys: dict[str, bytes] = {}  # routing ids
-        self._made: dict[str, tuple[str, list[Any]]] = {}  # role, and what its maker was given
+        self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
         self._pool = Pool(_PoolSeats(self), self._worker)
         self._run: RunReport | None = None
         self._unsaved: History | None = None  # where the run that is going will be kept
@@ -92,12 +73,9 @@ class Stage:
 
     def open(self) -> Stage:
         """Seat everybody. Raises Refused where no journal can be written."""
-        if self._record is not None:
-            try:
-                self._journal = Journal(self._record, self.system, self.options, self._say, clock=lambda: self.now)
-            except OSError as error:
-                raise Refused(f"no journal can be written there: {error}") from None
-        self.world.watchers.append(self._watch)
+        if self._path is not None:
+            self._record(self._path)
+        self.world.watchers.append(self._note)
         self._seat("broker", "broker", [list(self.endpoints)])
         if second := self.system.fallback(self.options):
             self._seat("fallback", "broker", [list(second)])
@@ -123,11 +101,6 @@ class Stage:
         return Health(self._dead, self._lag)
 
     # ---- time -------------------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> float:
-        """Virtual seconds since the stage was opened."""
-        return self.world.now
 
     def advance(self, real_seconds: float) -> None:
         """Let ``speed`` × so many seconds pass, or as much of it as ``MOST`` things take."""
@@ -199,7 +172,7 @@ class Stage:
         """The run JSON of the newest run, ended or so far. Refused before the first has begun."""
         if self.run_view() is None or self._run is None:
             raise Refused("nothing was run yet")
-        return self._run.document(self.client_view(), self._keys["client"], self.sight().broker)
+        return self._run.document(self.client_view(), self.key("client"), self.sight().broker)
 
     def runs(self) -> list[dict[str, Any]]:
         """Kept runs, newest last."""
@@ -244,125 +217,18 @@ class Stage:
         """Show the details of one worker in the broker's pictures; None: of nobody."""
         self.order(self.server(), Inspect(key))
 
-    # ---- for faults -------------------------------------------------------------------------------------------------
-
-    def sight(self) -> Sight:
-        """What can be seen now."""
-        serving = tuple(name for name in self._brokers() if self._serves(name))
-        broker: BrokerView | None = self._snapshot(serving[0]) if serving else None
-        client = self.client_view() if "client" in self.world.names else None
-        return Sight(self.now, broker, client, serving)
-
-    def client_view(self) -> ClientView:
-        """The client as it is now. Refused where it has left."""
-        if "client" not in self.world.names:
-            raise Refused("the client has left")
-        view: ClientView = self._snapshot("client")
-        return view
-
-    def server(self) -> str:
-        """The seat of the broker that serves; where none does, of the first that lives. Refused where all are dead."""
-        alive = self._brokers()
-        if not alive:
-            raise Refused("no broker is alive")
-        return next(filter(self._serves, alive), alive[0])
-
-    def workers(self) -> dict[str, bytes]:
-        """The routing ids of the living workers, twins among them, by seat."""
-        return {name: self._keys[name] for name in self.world.names if self._nodes[name] == "pool"}
-
-    def key(self, name: str) -> bytes:
-        """The routing id of a seat that was ever taken. KeyError for another."""
-        return self._keys[name]
-
-    def order(self, name: str, order: object) -> None:
-        """Hand an order to one core when the world goes on; of no effect if it is gone."""
-        if name in self.world.names:
-            self.world.order(name, order)
-
-    def kill(self, name: str) -> None:
-        """End a seat as if its process had died. KeyError for one that is dead."""
-        self.world.crash(name)
-        if self._journal is not None:
-            self._journal.left(self._nodes[name], name)
-
-    def restart(self, name: str) -> None:
-        """Kill a seat and start it anew, without anything that it knew."""
-        if name in self.world.names:
-            self.kill(name)
-        self._seat(name, *self._made[name])
-
-    def twin(self, name: str) -> str:
-        """Seat one more worker under the routing id of another; returns its seat."""
-        other = f"twin-{sum(seat.startswith('twin-') for seat in self._made) + 1}"
-        self._seat(other, *self._made[name])
-        return other
-
-    def add(self, name: str, seat: Seat, node: str = "stranger") -> None:
-        """Seat a core, of no system where no node is named."""
-        self._nodes[name] = node
-        self._keys[name] = seat.sockets[0].routing_id
-        self.world.add(name, seat)
-
     # ---- inside -----------------------------------------------------------------------------------------------------
-
-    def _brokers(self) -> list[str]:
-        return [name for name in ("broker", "fallback") if name in self.world.names]
-
-    def _serves(self, name: str) -> bool:
-        """A broker without a second always does; of a pair, one that is stopped does not."""
-        return not self.system.fallback(self.options) or (self.world.core(name).serving and not self.world.frozen(name))
-
-    def _snapshot(self, name: str) -> Any:
-        return self.world.core(name).snapshot(self.world.clock(name))
-
-    def _seat(self, name: str, role: str, args: list[Any]) -> None:
-        self.add(name, self._make(name, role, args), "pool" if role == "worker" else name)
-
-    def _make(self, name: str, role: str, args: list[Any]) -> Seat:
-        world: dict[str, Any] = {"wall_offset": self.began} if self.system.wall else {}
-        if world and role != "broker":
-            world["saved"] = self._saved
-        self._made[name] = (role, args)
-        if self._journal is not None:
-            self._journal.seated("pool" if role == "worker" else name, name, role, args, world)
-        seat: Seat = getattr(self.system, role)(self.options, *args, **world)
-        return seat
 
     def _worker(self, name: str) -> Seat:
         return self._make(name, "worker", [self.endpoints[0], self._nonce(), self._slots])
-
-    def _nonce(self) -> int:
-        while (nonce := self._random.randint(1, NONCES)) in self._nonces:
-            pass
-        self._nonces.add(nonce)
-        return nonce
 
     def _destructive(self, what: str) -> None:
         if self.readonly:
             raise Refused(f"{what} is refused: this console is read-only")
 
-    def _say(self, note: Note, source: str = "stage") -> None:
-        self.feed.fact(note, source, self.began + self.now)
-
-    def _watch(self, at: float, name: str, event: Event, commands: list[Command]) -> None:
-        """Shown to the journal, the taps and whoever steps; what the driver would do for an operator is done."""
-        node = self._nodes[name]
-        now = self.world.clock(name)
-        if self._journal is not None:
-            self._journal.tap(node, name, now, event, commands)
-        for tap in self.taps:
-            tap(node, name, now, event, commands)
+    def _note(self, at: float, name: str, event: Event, commands: list[Command]) -> None:
         if self._happened is not None:
-            self._happened.append(Happened(at, node, name, event, commands))
-        for command in commands:
-            match command:
-                case Note():
-                    self._say(command, node)
-                case Exit(reason, failed):
-                    self._say(Note("bad" if failed else "info", f"{name} left: {reason}"), node)
-                case Save(_, content):
-                    self._saved = content
+            self._happened.append(Happened(at, self._nodes[name], name, event, commands))
 
     def _look(self) -> None:
         """Draw what a screen looks at, and keep a run that has ended."""
