@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.audience import Audience
 from engine.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.core import Drain, Inspect, Note, Seat, StopRun, System
 from engine.drive.keepsake import Keepsake
@@ -81,6 +82,8 @@ class Lab:
         self._nonces: set[int] = set()
         self._nodes: dict[str, Node] = {}
         self._brokers = Brokers(system, self._nodes, self._sit, self._left)
+        self._audience = Audience(self._nodes)
+        self.attach, self.detach = self._audience.attach, self._audience.detach  # a trace
         pairing = paired(system, self.options) if pair and broker else None
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
@@ -297,13 +300,13 @@ class Lab:
     def _left(self, name: str) -> None:
         if self._journal is not None:
             self._journal.left(name, name)
+        self._audience.left(name)
 
     def _say(self, note: Note) -> None:
         self.feed.fact(note, "lab", time.time())
 
     def _peer_endpoint(self) -> str:
-        usual = inner(self.system) if self._with_broker else self.system.endpoint
-        return self._connect or usual
+        return self._connect or (inner(self.system) if self._with_broker else self.system.endpoint)
 
     def _begun(self, spec: BulkSpec) -> RunReport:
         return RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
@@ -315,6 +318,7 @@ class Lab:
             node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
             if self._journal is not None:
                 node.taps = (self._journal.tap,)
+            self._audience.came(node)
             node.start()
         return node
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import zmq
 
-from engine.core import NEVER, Core, Frames
+from engine.core import NEVER, Core, Frames, Seat
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
 from engine.drive.sockets import ZSocket
@@ -34,3 +34,7 @@ class Chair:
         self.ports: dict[str, Port] = {}
         self.scheduled = NEVER  # the earliest time in the agenda for this chair
         self.jobs = Jobs(done)  # costs nothing before the first body
+
+    def seat(self) -> Seat:
+        """The core and its sockets as they are now: some may have been opened anew, elsewhere or under another id."""
+        return Seat(self.core, tuple(port.spec for port in self.ports.values()))

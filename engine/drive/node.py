@@ -85,7 +85,8 @@ class Node:
         """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``)."""
         self.name = name
         self.dead: str | None = None
-        self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole, from any thread
+        self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole
+        self._seated: dict[Tap, Callable[[str, Seat], None]] = {}
         self.failed = 0  # cores that left because of an error
         self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
         self._context, self._feed, self._save = context, feed, save
@@ -140,6 +141,26 @@ class Node:
     def names(self) -> list[str]:
         """The seats that are taken."""
         return list(self._chairs)
+
+    def attach(self, tap: Tap, seated: Callable[[str, Seat], None]) -> None:
+        """Tell ``seated`` who sits here and who sits down later, and show ``tap`` what they do from then on."""
+
+        def act() -> None:
+            for name, chair in self._chairs.items():
+                seated(name, chair.seat())
+            self._seated[tap] = seated
+            self.taps = (*self.taps, tap)
+
+        self._inbox.post(act)
+
+    def detach(self, tap: Tap) -> None:
+        """Show it nothing more."""
+
+        def act() -> None:
+            self._seated.pop(tap, None)
+            self.taps = tuple(other for other in self.taps if other != tap)
+
+        self._inbox.post(act)
 
     def _call(self, act: Callable[[], Any]) -> Future[Any]:
         return self._inbox.call(act, (zmq.ZMQError, KeyError))  # a taken endpoint, a seat that is gone
@@ -333,6 +354,8 @@ class Node:
             self._close(chair)
             raise
         self._chairs[name] = chair
+        for seated in self._seated.values():
+            seated(name, seat)
         self._handle(chair, Started())
 
     def _plug(self, chair: Chair, spec: Spec) -> None:
