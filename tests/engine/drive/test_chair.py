@@ -1,0 +1,24 @@
+"""A chair knows its seat, even after a socket was opened anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.core import NEVER, Seat, Socket
+from engine.drive.chair import Chair, Port
+from engine.drive.sockets import make_context, open_socket
+
+
+def test_a_port_has_the_descriptor_that_signals() -> None:
+    context = make_context()
+    spec = Socket("router", bind=("inproc://chair",), routing_id=b"chair")
+    core: Any = object()
+    chair = Chair("broker", core, lambda key, ok, result: None)
+    port = Port(chair, spec, open_socket(context, spec))
+    assert port.fd >= 0
+    assert not port.outbox
+    chair.ports[spec.name] = port
+    assert chair.scheduled == NEVER
+    assert chair.seat() == Seat(core, (spec,))
+    port.socket.close(0)
+    context.term()
