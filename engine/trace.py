@@ -71,12 +71,14 @@ class Trace:
         system: System,
         kept: int = KEPT,
         most: int = BYTES,
-        core_of: Callable[[str, str], Core | None] | None = None,
     ) -> None:
-        """``most``: bytes of frames. ``core_of(node, seat)``: where a seat's core is another one from time to time."""
+        """``most``: bytes of frames."""
         self.explain = explain_of(system)
         self.total = 0  # messages so far
-        self._kept, self._most, self._core_of = kept, most, core_of
+        self._kept, self._most = kept, most
+        self._core_of: Callable[[str, str], Core | None] | None = (
+            None  # where a seat's core is another from time to time
+        )
         self._ring: deque[_Record] = deque()
         self._bytes = 0
         self._seats: dict[tuple[str, str], _Seat] = {}
@@ -88,12 +90,17 @@ class Trace:
     @classmethod
     def replaying(cls, replay: Replay, kept: int = KEPT, most: int = BYTES) -> Trace:
         """A trace of a journal: ``replay.seek(position, trace.step)`` fills it; ``clear`` it before going back."""
-        trace = cls(replay.system, kept, most, replay.core)
+        trace = cls(replay.system, kept, most)
+        trace.replays(replay)
+        return trace
+
+    def replays(self, replay: Replay) -> None:
+        """What it will be shown is this replay's: whoever sits down in it is known from now on."""
+        self._core_of = replay.core
         for record in replay.records:
             if record[0] == SEAT:
                 _, _, _, node, name, role, args, world = record
-                trace.seated(node, name, role, getattr(replay.system, role)(replay.options, *args, **world))
-        return trace
+                self.seated(node, name, role, getattr(replay.system, role)(replay.options, *args, **world))
 
     # ---- what happens -------------------------------------------------------------------------------------------
 
