@@ -93,6 +93,14 @@ def start(asked: Asked) -> int:
 
             orders = {"submit": jobs.submit, "jobs": jobs.jobs, "stop": jobs.stop}
             return orders[asked.command](asked.options, asked.flags)
+        case "pipeline":
+            from console.cli.queues import pipeline
+
+            return pipeline(asked.options, asked.flags)
+        case "drive" | "feed" as command:
+            from console.cli import queues
+
+            return queues.drive(asked.options) if command == "drive" else queues.feed(asked.options)
         case _:
             from console.cli.runs import run
 

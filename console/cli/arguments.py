@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from console.cli import queuearguments
 from engine import __version__
 from engine.parts.limits import MAX_BACKLOG
 from engine.schema import Misfit, Range, fit, parse
@@ -30,6 +31,9 @@ PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
 STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
 JOB = Annotated[int, Range(1, 2**63 - 1)]
 SEED = Annotated[int, Range(0, 2**32)]
+
+UNRECORDED = ("runs", "compare", "paths", "drill", "submit", "jobs", "stop", *queuearguments.COMMANDS)
+"""Commands in which nothing happens that a journal could hold."""
 
 
 class Asked(NamedTuple):
@@ -56,6 +60,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """What argparse can not say: arguments that only make sense together."""
+    queuearguments.check(parser, options)
     match options.command:
         case "submit" if (options.file is None) == (not options.words):
             parser.error("submit: either a FILE that describes the job, or -- and its command")
@@ -65,7 +70,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
             parser.error("jobs: --json is for the list")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
-        case "runs" | "compare" | "paths" | "drill" | "submit" | "jobs" | "stop" as command if options.journal:
+        case command if options.journal and command in UNRECORDED:
             parser.error(f"{command}: there is nothing to record in a --journal")
 
 
@@ -84,6 +89,7 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     stops = "refuse orders that stop workers or cancel jobs"
     parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
     parser.add_argument("--journal", metavar="FILE", type=_path, help=recording)
+    parser.add_argument("--root", metavar="DIR", help="of a diskqueue pipeline that was run before (a demonstration)")
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
@@ -115,6 +121,8 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     command("bulkping", "N pings, a few at a time", *bulk)
     command("bulkdata", "N data streams, a few at a time", *bulk, size)
     _jobs(command, connect)
+    queues = _option("--json", metavar="PATH", type=_path, help="write the report as JSON to a file, or - for stdout")
+    queuearguments.add_commands(command, queues)
     drill = command("drill", "play a script of runs and faults in virtual time, and judge what was promised")
     drill.add_argument("file", metavar="FILE", type=Path, help="the script, in TOML")
     drill.add_argument("--json", metavar="PATH", type=_path, help="write the report as JSON to a file, or - for stdout")

@@ -6,22 +6,34 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.core import System
 from engine.history import History
 from engine.lab import Lab
+from engine.pool import Refused
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 
-OPTIONS = {name: system.options for name, system in SYSTEMS.items()}
+KNOWN = Known(
+    {name: system.options for name, system in CATALOGUE.items()},
+    unbound=tuple(name for name in CATALOGUE if name not in SYSTEMS),
+)
 
 
-def settings_of(flags: list[Flag], known: Known | None = None) -> Settings:
+def settings_of(flags: list[Flag], known: Known = KNOWN) -> Settings:
     """Flags over environment over file. Raises ``engine.settings.Wrong``."""
-    return read_settings(Paths.of_user(), known or Known(OPTIONS), os.environ, flags)
+    return read_settings(Paths.of_user(), known, os.environ, flags)
+
+
+def system_of(settings: Settings) -> System:
+    """The system that was asked for. Raises ``engine.pool.Refused`` where it has no broker."""
+    if settings.system not in SYSTEMS:
+        raise Refused(f"{settings.system} has no broker; its commands are pipeline, drive and feed")
+    return SYSTEMS[settings.system]
 
 
 def broker_of(settings: Settings) -> str:
     """Where the broker is that a command joins when it is not told: where one of this user's would listen."""
-    return settings.bind[0] if settings.bind else SYSTEMS[settings.system].endpoint
+    return settings.bind[0] if settings.bind else system_of(settings).endpoint
 
 
 def lab_of(
@@ -32,10 +44,11 @@ def lab_of(
     workers: int = 0,
     broker: bool = True,
     client: bool = True,
+    pair: bool = False,
     journal: Path | None = None,
 ) -> Lab:
     """A lab of the system that was asked for, not opened yet."""
-    system = SYSTEMS[settings.system]
+    system = system_of(settings)
     return Lab(
         system,
         settings.options[system.name],
@@ -45,6 +58,7 @@ def lab_of(
         slots=settings.pool.slots,
         broker=broker,
         client=client,
+        pair=pair,
         history=History(settings.paths.runs) if client else None,
         state=settings.paths.kept,
         journal=journal,

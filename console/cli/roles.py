@@ -8,10 +8,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 
-from console.cli.common import broker_of, lab_of, settings_of
+from console.cli.common import broker_of, lab_of, settings_of, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
-from engine.catalogue import SYSTEMS
 from engine.lab import Lab
 from engine.settings import Flag
 
@@ -21,7 +20,7 @@ LOOK = 0.25  # seconds between two looks at how things are
 def broker(options: Namespace, flags: list[Flag]) -> int:
     """Bind, say ``ready`` with the endpoints, and serve. Raises ``engine.lab.Refused`` where it can not bind."""
     settings = settings_of(flags)
-    usual = (SYSTEMS[settings.system].endpoint,)
+    usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
     with Signals() as signals, lab_of(settings, bind=bind, client=False, journal=options.journal) as lab:
         result(f"ready {' '.join(lab.endpoints)}\n")

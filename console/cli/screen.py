@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from console.cli.common import OPTIONS, lab_of, settings_of
+from console.cli.common import KNOWN, lab_of, settings_of
 from console.cli.streams import result, tell
-from engine.settings import Flag, Known, Paths, Wrong
+from engine.catalogue import SYSTEMS
+from engine.settings import Flag, Paths, Problem, Settings, Wrong
+
+if TYPE_CHECKING:
+    from console.shell import Shell
+    from engine.lab import Lab
 
 
 def console(options: Namespace, flags: list[Flag]) -> int:
@@ -16,24 +23,57 @@ def console(options: Namespace, flags: list[Flag]) -> int:
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
 
-    from console.app import Console
     from console.keys import IDS
     from console.themes import find_themes, shipped_folder
 
     shelf = find_themes([shipped_folder(), Paths.of_user().themes])
-    known = Known(OPTIONS, tuple(theme.name for theme in shelf.themes), tuple(sorted(IDS)))
+    known = KNOWN._replace(themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS)))
     try:
         settings = settings_of(flags, known)
     except Wrong:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)
         raise
-    with lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=options.journal) as lab:
-        screen = Console(lab, settings)
-        screen.run()
+    if settings.system in SYSTEMS:
+        screen = run_broker(options, settings, lambda name: settings_of([*flags, Flag(("system",), "--system", name)]))
+    else:
+        screen = run_queues(options, settings)
     if screen.summary:
         result(screen.summary + "\n")
     return 0 if screen.signal_received is None else 128 + screen.signal_received
+
+
+def run_broker(options: Namespace, settings: Settings, of: Callable[[str], Settings]) -> Shell:
+    """The console of the systems with a broker, to its end. ``of``: the settings where another system is asked for."""
+    from console.app import Console
+    from engine.house import House
+
+    if options.root:
+        raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
+
+    def make(name: str) -> Lab:
+        theirs = of(name)
+        journal = options.journal if name == settings.system else None
+        return lab_of(theirs, bind=theirs.bind, workers=theirs.pool.workers, journal=journal, pair=True)
+
+    with House(tuple(SYSTEMS), make) as house:
+        house.open(settings.system).result()
+        screen = Console(house, settings.system, settings)
+        screen.run()
+    return screen
+
+
+def run_queues(options: Namespace, settings: Settings) -> Shell:
+    """The console of disk queues, to its end: of the pipeline in ``--root``, or a demonstration."""
+    from console.queueapp import QueueConsole
+    from engine.queuelab import QueueLab
+
+    if options.journal:
+        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded")])
+    with QueueLab(settings.options[settings.system], options.root or "", readonly=settings.readonly) as lab:
+        screen = QueueConsole(lab, settings)
+        screen.run()
+    return screen
 
 
 def on_terminal() -> bool:

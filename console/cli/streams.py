@@ -83,8 +83,12 @@ class Progress:
 
     def show(self, run: BulkView) -> None:
         """Where the run stands."""
+        self.line(progress(self._name, run))
+
+    def line(self, text: str) -> None:
+        """These words, as far as the line goes."""
         if self._wanted:
-            self._write(progress(self._name, run)[: shutil.get_terminal_size().columns - 1])
+            self._write(text[: shutil.get_terminal_size().columns - 1])
 
     def clear(self) -> None:
         """Leave an empty line, cursor at its start."""

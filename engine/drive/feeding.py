@@ -82,8 +82,8 @@ def _feed_one(queue: str, path: str, id: str) -> str:
             os.close(descriptor)
         answer = disk.perform(Rename(queue, temporary, names.ready(id)))
         return f"{names.ready(id)}: {answer.text}" if answer.error else ""
-    except (OSError, shutil.SameFileError) as error:
-        return str(error)
+    except OSError as error:
+        return error.strerror or str(error)
     finally:
         if os.path.lexists(f"{queue}/{temporary}"):
             os.unlink(f"{queue}/{temporary}")

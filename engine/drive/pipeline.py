@@ -104,7 +104,8 @@ class Pipeline:
             if not lock.acquire():
                 raise Refused(f"another watchdog runs in {self.root}")
         except (OSError, Refused) as error:
-            self._say(Note("bad", str(error)))
+            told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            self._say(Note("bad", told))
             return 2
         try:
             with self._signals() if signals else contextlib.nullcontext():

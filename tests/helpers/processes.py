@@ -64,6 +64,11 @@ class Process:
         """Everything on stderr so far."""
         return self._err.read_text(encoding="utf-8")
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._popen.poll() is None
+
     def ready(self) -> Process:
         """Wait until it says so."""
         until(lambda: self.out.startswith("ready ") or self._popen.poll() is not None, "ready")

@@ -21,6 +21,6 @@ class Options:
     poll: _SECONDS = 0.5  # between two looks at the drivers and queues (the original: 10)
     restart_first: _SECONDS = 0.5  # until a driver that died without having done anything is replaced; doubles
     restart_most: _SECONDS = 30.0
-    start_failures: Annotated[int, Range(1, 1000)] = 3  # drivers of a stage killed in a row before they had started,
+    start_failures: Annotated[int, Range(1, 1000)] = 5  # drivers of a stage killed in a row before they had started,
     # after which it is stopped
     worker_folders: Annotated[int, Range(1, 100_000)] = 100  # folders of ended drivers that are kept to be looked at

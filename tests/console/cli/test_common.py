@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.common import OPTIONS, broker_of, lab_of, settings_of
+from console.cli.common import KNOWN, broker_of, lab_of, settings_of, system_of
 from engine.catalogue import SYSTEMS
+from engine.pool import Refused
 from engine.settings import Flag, Wrong
 
 
@@ -28,7 +29,7 @@ def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:
     settings = settings_of([Flag(("readonly",), "--readonly", "true")])
     lab = lab_of(settings, bind=("tcp://127.0.0.1:7000",), workers=2)
     assert lab.system is SYSTEMS["roundrobin"]
-    assert lab.options == OPTIONS["roundrobin"]()
+    assert lab.options == KNOWN.systems["roundrobin"]()
     assert lab.endpoints == ("tcp://127.0.0.1:7000",)
     assert lab.readonly
     assert lab.runs() == []
@@ -39,3 +40,16 @@ def test_the_broker_is_where_one_of_this_users_would_listen(home: Path, monkeypa
     assert broker_of(settings_of([Flag(("system",), "--system", "pingpong")])) == SYSTEMS["pingpong"].endpoint
     monkeypatch.setenv("ROUNDHOUSE_ROUNDROBIN_BIND", "tcp://127.0.0.1:7000,tcp://127.0.0.1:7001")
     assert broker_of(settings_of([])) == "tcp://127.0.0.1:7000"
+
+
+def test_a_system_without_a_broker_is_refused_by_commands_that_need_one(home: Path) -> None:
+    settings = settings_of([Flag(("system",), "--system", "diskqueue")])
+    for ask in (system_of, broker_of, lab_of):
+        with pytest.raises(Refused, match="diskqueue has no broker; its commands are pipeline, drive and feed"):
+            ask(settings)
+
+
+def test_what_listens_nowhere_has_no_bind(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUNDHOUSE_DISKQUEUE_BIND", "tcp://127.0.0.1:7000")
+    with pytest.raises(Wrong, match="ROUNDHOUSE_DISKQUEUE_BIND: no such setting"):
+        settings_of([])

@@ -17,8 +17,8 @@ Capture = pytest.CaptureFixture[str]
 class Lab:
     """A lab that is only opened and closed."""
 
-    def __init__(self, settings: Any, **how: Any) -> None:
-        self.settings, self.how = settings, how
+    def __init__(self, settings: Any, root: str = "", **how: Any) -> None:
+        self.settings, self.root, self.how = settings, root, how
         self.state = "made"
 
     def __enter__(self) -> Lab:
@@ -43,7 +43,7 @@ class Screen:
         assert self.made[0].state == "open"
 
 
-NOTHING = Namespace(journal=None)
+NOTHING = Namespace(journal=None, root=None)
 
 
 @pytest.fixture
@@ -91,3 +91,22 @@ def test_themes_and_keys_are_checked_before_anything_is_drawn(
     assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["1", "3"]
     assert capsys.readouterr().err == "roundhouse: mine.toml: theme.primary is missing\n"
     assert terminal.made is None
+
+
+def test_disk_queues_have_a_console_and_a_lab_of_their_own(
+    terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("engine.queuelab.QueueLab", Lab)
+    monkeypatch.setattr("console.queueapp.QueueConsole", terminal)
+    asked = Namespace(journal=None, root="here")
+    flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
+    terminal.summary = "3 documents"
+    assert console(asked, flags) == 0
+    lab, settings = terminal.made
+    assert (lab.settings, lab.root, lab.how) == (settings.options["diskqueue"], "here", {"readonly": True})
+    assert lab.state == "closed"
+    assert capsys.readouterr() == ("3 documents\n", "")
+    with pytest.raises(Wrong, match="--journal: diskqueue has nothing"):
+        console(Namespace(journal=Path("x"), root=None), flags)
+    with pytest.raises(Wrong, match="--root: roundrobin has no queues"):
+        console(asked, [])

@@ -96,13 +96,15 @@ def test_a_start_up_error_stops_the_stage_with_the_reason_and_the_others_go_on()
     assert core.handle(NOTHING, 60.0) == []
 
 
-def test_being_killed_before_the_start_stops_a_stage_only_three_times_in_a_row() -> None:
+def test_being_killed_before_the_start_stops_a_stage_only_five_times_in_a_row() -> None:
     core = made()
-    for number in ("2", "3"):
+    for number in ("2", "3", "4"):
         died(core, number, 1.0, started=False)
-    assert core.snapshot(1.0)[1].state == "running"
-    died(core, "4", 1.0, started=False)
-    assert core.snapshot(1.0)[1].state == "stopped"
+    core.handle(NOTHING, 60.0)  # the pause is over: three new ones
+    died(core, "5", 60.0, started=False)
+    assert core.snapshot(60.0)[1].state == "running"
+    died(core, "6", 60.0, started=False)
+    assert core.snapshot(60.0)[1].state == "stopped"
 
 
 def test_unattended_a_stopped_stage_ends_everything() -> None:

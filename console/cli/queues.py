@@ -1,0 +1,198 @@
+"""Disk queues without a screen: run a pipeline, drive one driver, feed documents."""
+
+from __future__ import annotations
+
+import threading
+from argparse import Namespace
+from pathlib import Path
+from types import TracebackType
+
+from console import units
+from console.cli.common import settings_of
+from console.cli.pipelinefile import read_pipeline
+from console.cli.queuereport import document, report_of, table
+from console.cli.streams import STDOUT, Progress, deliver, result, tell
+from console.text import clean
+from engine.core import Note
+from engine.drive.documents import parse_work
+from engine.drive.feeding import feed as feed_files
+from engine.drive.pipeline import Pipeline
+from engine.drive.queuedriver import load_config, run_driver
+from engine.pool import Refused as ReadOnly
+from engine.protocols.diskqueue.books import entries, whole
+from engine.protocols.diskqueue.config import Refused, driver_config
+from engine.protocols.diskqueue.pipeline import PipelineView
+from engine.settings import Flag, Settings
+
+REDRAW = 0.25  # seconds
+
+
+def pipeline(options: Namespace, flags: list[Flag]) -> int:
+    """``run``, ``start``, ``stop``, ``kill``, ``show``.
+
+    0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
+    watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or ``engine.pool.
+    Refused``.
+    """
+    settings = settings_of(flags)
+    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show}
+    try:
+        return orders[options.order](options, settings)
+    except Refused as refusal:
+        tell(clean(str(refusal)))
+    except OSError as error:
+        tell(clean(f"{error.filename or options.root}: {error.strerror or error}"))
+    return 2
+
+
+def run(options: Namespace, settings: Settings) -> int:
+    """Until it is done; then where every document is."""
+    with Watched() as watched:
+        made = watched.pipeline = pipeline_of(options, settings, watched)
+        status = made.run()
+    if status != 2:  # else there is nothing of ours to report
+        return status if show_report(made.picture(), options.json) else status or 1
+    return status
+
+
+def start(options: Namespace, settings: Settings) -> int:
+    """Start the missing drivers and leave them to themselves."""
+    numbers = pipeline_of(options, settings).start()
+    result(f"drivers {' '.join(numbers)}\n")
+    return 0
+
+
+def stop(options: Namespace, settings: Settings) -> int:
+    """Every driver finishes its document and leaves."""
+    return _ended(settings, "stopping drivers", Pipeline.open(options.root).stop)
+
+
+def kill(options: Namespace, settings: Settings) -> int:
+    """Every driver is killed now; what they held counts as failed."""
+    return _ended(settings, "killing drivers", Pipeline.open(options.root).kill)
+
+
+def show(options: Namespace, settings: Settings) -> int:
+    """Where it stands."""
+    return 0 if show_report(Pipeline.open(options.root).show(), options.json) else 1
+
+
+def _ended(settings: Settings, what: str, order: object) -> int:
+    if settings.readonly:
+        raise ReadOnly(f"{what} is refused: readonly is set")
+    assert callable(order)
+    if order():
+        return 0
+    tell("some drivers are still at work")
+    return 1
+
+
+def pipeline_of(options: Namespace, settings: Settings, say: Watched | None = None) -> Pipeline:
+    """What was asked for: stages of flags or a file, else those that were run last under this root."""
+    notes = say or tell_note
+    made = settings.options["diskqueue"]
+    stages = options.stages
+    if options.config:
+        stages, made = read_pipeline(options.config, made)
+    if stages is None:
+        found = Pipeline.open(options.root, notes)
+    else:
+        try:
+            found = Pipeline(options.root, stages, made, notes)
+        except ValueError as error:
+            raise Refused(str(error)) from None
+    for stage in found.stages:
+        try:
+            parse_work(stage.work)
+        except Refused as refusal:
+            raise Refused(f"stage {stage.name}: {refusal}") from None
+    return found
+
+
+def show_report(view: PipelineView, json: Path | None) -> bool:
+    """Print it as it was asked for; False where a file could not be written."""
+    report = report_of(view)
+    if json != STDOUT:
+        result(table(report))
+    return json is None or deliver(document(report), json)
+
+
+def tell_note(note: Note) -> None:
+    """What a watchdog has to say; the routine of recovering is left out."""
+    if note.level != "info":
+        subject = note.subject.decode("utf-8", "backslashreplace")
+        tell(clean(f"{subject}: {note.text}" if subject and subject not in note.text else note.text))
+
+
+class Watched:
+    """While it is entered, a line on the terminal says how far its pipeline is; notes are told above it."""
+
+    def __init__(self) -> None:
+        self.pipeline: Pipeline | None = None
+        self._progress = Progress("pipeline")
+        self._one_at_a_time = threading.Lock()
+        self._ended = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, name="roundhouse-progress", daemon=True)
+
+    def __enter__(self) -> Watched:
+        self._ticker.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.set()
+        self._ticker.join()
+        self._progress.clear()
+
+    def __call__(self, note: Note) -> None:
+        with self._one_at_a_time:
+            self._progress.clear()
+            tell_note(note)
+
+    def _tick(self) -> None:
+        while not self._ended.wait(REDRAW):
+            if self.pipeline is not None:
+                with self._one_at_a_time:
+                    self._progress.line(progress(self.pipeline.picture()))
+
+
+def progress(view: PipelineView) -> str:
+    """How far, how fast, and what each stage holds."""
+    stages = entries([queue.counts for queue in view.queues])
+    all_ = whole(stages)
+    parts = [f"{all_.published:,}/{all_.total:,} published"]
+    parts += [f"{all_.failed_twice:,} failed twice"] if all_.failed_twice else []
+    parts += [f"{units.short(view.stages[-1].rate)} /s"]
+    for row, entry in zip(view.stages, stages, strict=True):
+        state = "" if row.state == "running" else f" {row.state}"
+        parts.append(f"{row.name} {entry.waiting:,}+{entry.working}{state}")
+    return "  ".join(parts)
+
+
+def drive(options: Namespace) -> int:
+    """One driver, on this thread."""
+    try:
+        if options.par:
+            config = load_config(options.par, options.work)
+        else:
+            wanted = {"src": options.src, "dst": options.dst, "worker_ext": f".{options.number}", "max_dst_files": "0"}
+            config = driver_config({f"disk_queue_{name}": value for name, value in wanted.items()}, options.work)
+    except Refused as refusal:
+        tell(clean(str(refusal)))
+        return 2
+    return run_driver(config)
+
+
+def feed(options: Namespace) -> int:
+    """Copy files into the first queue; 1 where one of them could not be fed, then ``done`` is not set either."""
+    try:
+        fed = feed_files(options.root, options.files, options.done)
+    except Refused as refusal:
+        tell(clean(str(refusal)))
+        return 2
+    refused = [one for one in fed if one.reason]
+    for one in refused:
+        tell(clean(f"{one.path}: {one.reason}"))
+    if refused and options.done:
+        tell("done is not set, as not all of them were fed")
+    result(f"{len(fed) - len(refused):,} documents fed\n")
+    return 1 if refused else 0

@@ -1,0 +1,58 @@
+"""What can be asked of disk queues, and what makes no sense."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.cli.arguments import read_arguments
+from engine.protocols.diskqueue.pipeline import Stage
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_stages_in_their_order_with_workers_and_work() -> None:
+    words = ["--stage", "values=1", "--stage", "parse=3:tool -c a:b {input} {output}", "--stage", "output:upper"]
+    asked = read_arguments(["pipeline", "run", "--root", "r", *words, "--json", "-"])
+    assert (asked.command, asked.options.order, asked.options.root, str(asked.options.json)) == (
+        "pipeline", "run", "r", "-",
+    )  # fmt: skip
+    assert asked.options.stages == [
+        Stage("values", 1, "copy"),
+        Stage("parse", 3, "tool -c a:b {input} {output}"),
+        Stage("output", 1, "upper"),
+    ]
+    assert read_arguments(["pipeline", "start", "--root", "r"]).options.stages is None
+
+
+def test_drive_and_feed() -> None:
+    drive = read_arguments(["drive", "--src", "a", "--dst", "b", "--number", "3"]).options
+    assert (drive.par, drive.src, drive.dst, drive.number, drive.work) == (None, "a", "b", "3", "copy")
+    assert read_arguments(["drive", "worker.par", "--work", "upper"]).options.par == "worker.par"
+    feed = read_arguments(["feed", "--root", "r", "--done", "a", "b"]).options
+    assert (feed.root, feed.done, feed.files) == ("r", True, ["a", "b"])
+    assert read_arguments(["--root", "r"]).options.root == "r"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pipeline", "the following arguments are required: order, --root"),
+        ("pipeline go --root r", "invalid choice"),
+        ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1000"),
+        ("pipeline run --root r --stage a --config f", "not allowed with"),
+        ("pipeline stop --root r --stage a", "its stages are those that were run last"),
+        ("pipeline kill --root r --json -", "--json is for run and show"),
+        ("drive", "either a PAR file, or --src, --dst and --number"),
+        ("drive p --src a", "either a PAR file"),
+        ("drive --src a --dst b", "either a PAR file"),
+        ("feed --root r", "neither a FILE nor --done"),
+        ("feed a", "required: --root"),
+        ("--root r bulkping 3", "bulkping: --root is for disk queues"),
+        ("--journal x feed --root r a", "nothing to record"),
+    ],
+)
+def test_what_makes_no_sense_is_status_2_with_a_reason(line: str, message: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read_arguments(line.split())
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err

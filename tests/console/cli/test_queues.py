@@ -1,0 +1,142 @@
+"""Pipelines, drivers and feeding by command. With processes and kills: tests/loopback/test_queuecli.py."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from console.__main__ import main
+from console.cli.queues import Watched, progress, tell_note
+from engine.core import Note
+from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
+from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def fed(home: Path, capsys: Capture) -> Path:
+    """A root into which three documents were fed, and no more will come."""
+    for name, text in (("a.txt", "text"), ("b.txt", "fail once"), ("c.txt", "fail twice")):
+        (home / name).write_text(f"{text}\n", encoding="utf-8")
+    assert main(["feed", "--root", str(home / "p"), "--done", *(str(home / f"{name}.txt") for name in "abc")]) == 0
+    assert capsys.readouterr() == ("3 documents fed\n", "")
+    return home / "p"
+
+
+def test_a_pipeline_runs_to_its_end_and_accounts_for_every_document(fed: Path, capsys: Capture) -> None:
+    stages = ["--stage", "values=1", "--stage", "parse=2:fail marked", "--stage", "output:upper"]
+    assert main(["pipeline", "run", "--root", str(fed), *stages]) == 0
+    out, err = capsys.readouterr()
+    assert out.split()[:2] == ["stage", "state"]
+    assert out.splitlines()[-2:] == ["3 documents: 2 published, 1 failed twice", "failed twice in parse: c.txt"]
+    assert err.splitlines()[-1] == "roundhouse: done"
+    assert sorted(os.listdir(fed / "queue-output")) == ["a.txt.ready", "b.txt.ready", "done"]
+    assert (fed / "queue-output" / "b.txt.ready").read_text(encoding="utf-8") == "FAIL ONCE\n"
+    assert main(["pipeline", "show", "--root", str(fed), "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["state"], found["documents"]["total"], found["stages"][1]["failed_twice"]) == ("absent", 3, ["c.txt"])
+
+
+def test_stages_come_from_a_file_and_last_from_the_root_itself(fed: Path, home: Path, capsys: Capture) -> None:
+    file = home / "p.toml"
+    file.write_text('[[stage]]\nname = "only"\nworkers = 2\n[diskqueue]\npoll = 0.05\n', encoding="utf-8")
+    report = home / "report.json"
+    assert main(["pipeline", "run", "--root", str(fed), "--config", str(file), "--json", str(report)]) == 0
+    assert json.loads(report.read_text(encoding="utf-8"))["documents"]["published"] == 3
+    assert main(["pipeline", "run", "--root", str(fed)]) == 0
+    assert "3 documents: 3 published" in capsys.readouterr().out
+
+
+def test_read_only_settings_refuse_to_stop_and_kill(
+    fed: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a"]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("ROUNDHOUSE_READONLY", "true")
+    for order in ("stop", "kill"):
+        assert main(["pipeline", order, "--root", str(fed)]) == 2
+        assert "is refused: readonly is set" in capsys.readouterr().err
+    monkeypatch.delenv("ROUNDHOUSE_READONLY")
+    for order in ("stop", "kill"):
+        assert main(["pipeline", order, "--root", str(fed)]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pipeline show --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere"),
+        ("pipeline run --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere"),
+        ("pipeline run --root ROOT/file --stage a", "ROOT/file/queue-start: Not a directory"),
+        ("pipeline start --root ROOT/file --stage a", "cannot use ROOT/file: Not a directory"),
+        ("pipeline run --root ROOT/new --stage a --stage a", "stage 'a' is there twice"),
+        ("pipeline run --root ROOT/new --stage a:nonsense", "stage a: work 'nonsense': neither copy"),
+        ("pipeline run --root ROOT/new --config ROOT/none.toml", "ROOT/none.toml: No such file or directory"),
+        ("feed --root ROOT/file ROOT/file", "cannot feed ROOT/file/queue-start: Not a directory"),
+        ("drive ROOT/none.par", "ROOT/none.par"),
+        ("drive --src ROOT/none --dst ROOT/b --number 1", "source queue ROOT/none is not a folder"),
+        ("drive --src ROOT --dst ROOT/b --number x", "is not a dot and 1 to 9 digits"),
+    ],
+)
+def test_what_can_not_be_is_status_2_with_its_reason(home: Path, capfd: Capture, line: str, message: str) -> None:
+    (home / "file").touch()
+    assert main(line.replace("ROOT", str(home)).split()) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message.replace("ROOT", str(home)) in err
+    assert not (home / "new").exists()
+
+
+def test_a_missing_command_is_told_before_anything_is_made(home: Path, capsys: Capture) -> None:
+    stage = "parse=3:no-such-command {input} {output}"
+    assert main(["pipeline", "run", "--root", str(home / "new"), "--stage", stage]) == 2
+    assert "stage parse: work 'no-such-command {input} {output}': there is no command" in capsys.readouterr().err
+    assert not (home / "new").exists()
+
+
+def test_a_file_that_can_not_be_fed_leaves_the_end_open(home: Path, capsys: Capture) -> None:
+    (home / "a").touch()
+    assert main(["feed", "--root", str(home / "p"), "--done", str(home / "a"), str(home / "b"), str(home / "a")]) == 1
+    out, err = capsys.readouterr()
+    assert out == "1 documents fed\n"
+    assert err.splitlines() == [
+        f"roundhouse: {home / 'b'}: No such file or directory",
+        f"roundhouse: {home / 'a'}: an item of this id is in the queue",
+        "roundhouse: done is not set, as not all of them were fed",
+    ]
+    assert os.listdir(home / "p" / "queue-start") == ["a.ready"]
+    assert main(["feed", "--root", str(home / "p"), "--done"]) == 0
+    assert main(["feed", "--root", str(home / "p"), str(home / "a")]) == 2
+    assert "is done: nothing more can be fed into it" in capsys.readouterr().err
+
+
+def test_one_driver_by_folders_and_by_a_parameter_file(fed: Path, home: Path) -> None:
+    start, middle, end = fed / "queue-start", home / "middle", home / "end"
+    assert main(["drive", "--src", str(start), "--dst", str(middle), "--number", "3", "--work", "upper"]) == 0
+    assert (middle / "a.txt.ready").read_text(encoding="utf-8") == "TEXT\n"
+    par = home / "worker.par"
+    par.write_text(parameter_file(DriverConfig(str(middle), str(end), "4")), encoding="utf-8")
+    assert main(["drive", str(par)]) == 0
+    assert sorted(os.listdir(end)) == ["a.txt.ready", "b.txt.ready", "c.txt.ready", "done"]
+
+
+def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = Times(0, 0, 0, 0, 0)
+    stages = tuple(
+        StageRow(name, state, "", 1, 1, 0, 0, 31.25, times)  # type: ignore[arg-type]
+        for name, state in (("a", "running"), ("b", "paused"))
+    )
+    counts = (Counts(ready=40, working=1), Counts(failed=2, failed_twice=1), Counts(ready=956))
+    queues = tuple(QueueRow(f"q{place}", "", count) for place, count in enumerate(counts))
+    view = PipelineView(0.0, "", "running", queues, stages, (), ())
+    assert progress(view) == "956/1,000 published  1 failed twice  31 /s  a 40+1  b 2+0 paused"
+    with Watched() as watched:
+        watched(Note("info", "recovered 1 documents of driver 3"))
+        watched(Note("warn", "of driver 3, which died: failed", b"a\xff.txt"))
+    assert capsys.readouterr().err == "roundhouse: a\\xff.txt: of driver 3, which died: failed\n"
+    tell_note(Note("bad", "driver 3 of a ended", b"3"))
+    assert capsys.readouterr().err == "roundhouse: driver 3 of a ended\n"
