@@ -28,6 +28,7 @@ from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
+EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
@@ -44,7 +45,7 @@ class Pool:
         self.backlog: deque[Task] = deque()
         self.in_flight = InFlight()
         self.ready: Ready[bytes] = Ready()
-        self.liveness = Liveness(options.expiry, options.heartbeat)
+        self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
         self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
         self.redelivered = 0

@@ -146,3 +146,10 @@ def test_a_paused_broker_moves_every_deadline() -> None:
     pool.tick(511.0, out)
     assert out == [] and isinstance(pool.workers[b"a"], Worker) and pool.in_flight.count == 1
     pool.check()
+
+
+def test_an_idle_worker_is_asked_before_it_asks_so_that_its_round_trip_is_known() -> None:
+    pool = Pool(Options(heartbeat=2.0))
+    pool.add(b"w", 10.0, [])
+    assert pool.liveness.beats(11.4) == []
+    assert pool.liveness.beats(11.5) == [b"w"]
