@@ -1,40 +1,76 @@
-"""The console of a system with a broker."""
+"""The console of the systems with a broker: several labs run, one of them is on the screen."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
 
 from console import keys
-from console.bridge import Bridge, Lab, Picture, Settings
+from console.bridge import Bridge, House, Lab, Picture, Settings
+from console.desk import Desk
 from console.history import History
 from console.rows import Shown
-from console.screens.confirm import stop_question
+from console.screens.confirm import Confirm, stop_question
 from console.screens.kept import Kept
 from console.screens.listing import help_lines, worker_list
-from console.screens.main import Main
 from console.screens.page import Page
 from console.shell import Shell
+from console.text import clean
+from console.widgets.identity import Other
 from console.widgets.ink import Parts
-from console.widgets.runs import summary_of
 from engine.lab import Refused
 
 
 class Console(Shell):
-    """The console on a lab; ``summary`` holds the lines of the last run."""
+    """The console on a house of labs, of which the one named ``first`` is open.
 
-    OFFERED: ClassVar[tuple[keys.Key, ...]] = keys.MAIN[:-1]
+    Each system has a desk, with a mode of its own: its screens stay as they are while another system is on the screen.
+    In the end ``summary`` holds the lines of the last run of each.
+    """
 
-    def __init__(self, lab: Lab, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self.lab = lab
-        self.bridge = Bridge(lab)
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SYSTEM)]
+    OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.MAIN if key.id != "focus.next")
+    DEFAULT_MODE: ClassVar[str] = "first"
+
+    def __init__(
+        self, house: House, first: str, settings: Settings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.house = house
         self.history = History(settings.state_folder / "history")
-        super().__init__(settings, Main(lab, self.bridge.rows.name, self.history), clock)
+        self.desk = Desk(first, house.running[first], self.history)
+        self._desks = {first: self.desk}
+        self._modes_of = {first: self.DEFAULT_MODE}
+        super().__init__(settings, self.desk.main, clock)
+        self.add_mode(self.DEFAULT_MODE, lambda main=self.desk.main: main)  # type: ignore[misc]
+
+    @property
+    def lab(self) -> Lab:
+        """The lab on the screen."""
+        return self.desk.lab
+
+    @property
+    def bridge(self) -> Bridge:
+        """What was seen of it."""
+        return self.desk.bridge
 
     def look(self) -> Picture:
-        """What the engine shows now."""
-        return self.bridge.poll(self.clock())
+        """What the engine shows now. Labs that are not on the screen are looked at as well, so nothing is missed."""
+        now = self.clock()
+        pictures = {name: desk.look(now) for name, desk in self._desks.items()}
+        return pictures[self.desk.name]
+
+    @property
+    def others(self) -> list[Other]:
+        """The systems that run."""
+        numbered = enumerate(self.house.names, 1)
+        return [self._desks[name].other(n, name == self.desk.name) for n, name in numbered if name in self._desks]
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """Every key and every word."""
@@ -49,23 +85,84 @@ class Console(Shell):
 
     def on_unmount(self) -> None:
         """Keep what there is to say in the end."""
-        client = self.lab.feed.pictures.get("client")
-        if client is not None and client.run is not None:
-            self.summary = summary_of(client.run)
+        said = {name: desk.summary for name, desk in self._desks.items()}
+        told = {name: lines for name, lines in said.items() if lines}
+        several = len(told) > 1
+        self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Every key's action in the palette; the systems by their names."""
+        yield from super().get_system_commands(screen)
+        for name, key in zip(self.house.names, keys.SYSTEM, strict=False):
+            yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
+
+    # ---- systems ----------------------------------------------------------------------------------------------------
+
+    def action_system(self, name: str) -> None:
+        """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""
+        if name in self._desks:
+            self._go(name)
+            return
+        opened = self.house.open(name)
+        if not opened.done():
+            self.say(f"{name} is being opened")
+        self._when_done(opened, lambda: self._opened(name, opened))
+
+    def choose_system(self, beginning: str) -> None:
+        """Go to the system whose name begins so."""
+        fits = [name for name in self.house.names if name.startswith(beginning.lower())]
+        if fits:
+            self.action_system(fits[0])
+        else:
+            self.say(f"no system {clean(beginning)!r} · there are {', '.join(self.house.names)}", "bad")
+
+    def _opened(self, name: str, opened: Future[Lab]) -> None:
+        if (error := opened.exception()) is not None:
+            kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+            self.say(f"{name} can not be opened: {kind}{error}", "bad")
+        elif name in self._desks:
+            self._go(name)
+        else:
+            desk = self._desks[name] = Desk(name, opened.result(), self.history)
+            self._modes_of[name] = name
+            self.add_mode(name, lambda: desk.main)
+            self._go(name)
+
+    def _go(self, name: str) -> None:
+        self.desk = self._desks[name]
+        self._first = self.desk.main
+        self.switch_mode(self._modes_of[name])
+        self.call_after_refresh(self.tick)
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
-    def order(self, give: Callable[[Lab], None], said: str = "", *, destroys: bool = False) -> None:
-        """Give an order to the lab; its refusal is told in its own words."""
+    def order(
+        self, give: Callable[[Lab], None], said: str = "", *, destroys: bool = False, desk: Desk | None = None
+    ) -> None:
+        """Give an order to the lab of a desk, the present one as a rule, without waiting for it.
+
+        When it has been carried out ``said`` is told; its refusal is told in its own words.
+        """
         if destroys and self.refused_readonly():
             return
+        answer = self.house.order((desk or self.desk).name, give)
+        self._when_done(answer, lambda: self._answered(answer, said))
+
+    def _answered(self, answer: Future[None], said: str) -> None:
         try:
-            give(self.lab)
+            answer.result()
         except Refused as refusal:
             self.say(str(refusal), "bad")
         else:
             if said:
                 self.say(said, "good")
+
+    def _when_done(self, future: Future[Lab] | Future[None], act: Callable[[], None]) -> None:
+        """Act on this thread as soon as the future is done, now if it is."""
+        if future.done():
+            act()
+        else:
+            future.add_done_callback(lambda _: self.call_later(act))
 
     def refused_readonly(self) -> bool:
         """Whether orders that destroy are refused here; if so, that is told."""
@@ -73,16 +170,22 @@ class Console(Shell):
             self.say("refused: this console is read-only (--readonly)", "bad")
         return self.lab.readonly
 
-    def ask_to_stop(self, row: Shown) -> None:
-        """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
+    def ask_first(self, question: Confirm, give: Callable[[Lab], None], said: str) -> None:
+        """Ask, then give the order to the lab that was asked about, whatever is on the screen by then."""
         if self.refused_readonly():
             return
+        desk = self.desk
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self.order(lambda lab: lab.stop_worker(row.worker.key), f"worker {row.label} is asked to stop")
+                self.order(give, said, desk=desk)
 
-        self.push_screen(stop_question(row), answered)
+        self.push_screen(question, answered)
+
+    def ask_to_stop(self, row: Shown) -> None:
+        """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
+        said = f"worker {row.label} is asked to stop"
+        self.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
 
     def remember(self, line: str) -> None:
         """Keep a typed line."""
@@ -100,3 +203,7 @@ class Console(Shell):
     def show_worker_list(self) -> None:
         """The broker's table, as the seed lists it."""
         self.open_screen(Page("workers", [], worker_list))
+
+    def show_protocol(self) -> None:
+        """The system in its protocol's own terms."""
+        self.open_screen(self.desk.view.screen())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from console.rows import Flow, Rates, Rows, Shown, Tally, failures
 from engine.core import System
 from engine.feed import Fact, Feed
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.view import BrokerView, ClientView, LedgerView
+from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
 
 HERTZ = 4
 SPAN = 60  # seconds of backlog that are kept
@@ -36,7 +37,7 @@ class Health(Protocol):
 
 
 class Lab(Protocol):
-    """What the console needs of ``engine.lab.Lab``. Orders return at once or raise ``engine.lab.Refused``."""
+    """What the console needs of ``engine.lab.Lab``. Orders may wait, or raise ``engine.lab.Refused``."""
 
     system: System
     endpoints: tuple[str, ...]
@@ -52,11 +53,26 @@ class Lab(Protocol):
     def remove_workers(self, n: int) -> None: ...
     def stop_worker(self, key: bytes) -> None: ...
     def inspect(self, key: bytes | None) -> None: ...
+    def seat_of(self, key: bytes) -> str | None: ...
+    def order_client(self, order: object, destructive: str = "") -> None: ...
+    def pull_plug(self) -> None: ...
+    def hand_back(self) -> None: ...
     def bulk(self) -> None: ...
     def endbulk(self) -> None: ...
     def register(self) -> None: ...
     def deregister(self) -> None: ...
     def runs(self) -> Sequence[Run]: ...
+
+
+class House(Protocol):
+    """What the console needs of ``engine.house.House``. Nothing here waits."""
+
+    names: tuple[str, ...]
+
+    @property
+    def running(self) -> Mapping[str, Any]: ...
+    def open(self, name: str) -> Future[Any]: ...
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]: ...
 
 
 class RunDefaults(Protocol):
@@ -112,6 +128,14 @@ class Picture(NamedTuple):
     dead: tuple[str, ...]
     lag: float  # seconds
     hertz: float  # refreshes a second that were really reached
+    brokers: Mapping[str, BrokerView]  # all that are in this process: broker, fallback
+    pool: Mapping[str, WorkerView]  # our own workers' pictures of themselves, by the names of their seats
+    seat_of: Callable[[bytes], str | None]
+
+    def own(self, key: bytes) -> WorkerView | None:
+        """The picture that the worker with this routing id has of itself; None where it is not ours."""
+        seat = self.seat_of(key)
+        return self.pool.get(seat) if seat else None
 
     @property
     def run(self) -> BulkView | None:
@@ -172,8 +196,9 @@ class Bridge:
     def poll(self, now: float) -> Picture:
         """The picture at monotonic time ``now``. Costs a few µs a worker."""
         pictures = self.lab.feed.pictures
-        broker: BrokerView | None = pictures.get("broker")
-        client: ClientView | None = pictures.get("client")
+        brokers = _brokers(pictures)
+        broker = next((view for view in brokers.values() if view.serving), next(iter(brokers.values()), None))
+        client: ClientView | None = pictures.get("client") or None
         rates = Rates()
         if broker is not None:
             self.rows.update(broker)
@@ -202,6 +227,9 @@ class Bridge:
             dead=health.dead,
             lag=health.loop_lag,
             hertz=hertz,
+            brokers=brokers,
+            pool=pictures.get("pool") or {},
+            seat_of=self.lab.seat_of,
         )
 
     def read_runs(self) -> Sequence[Run]:
@@ -227,3 +255,9 @@ class Bridge:
         if self._look == 0:
             self.read_runs()
         self._look -= 1
+
+
+def _brokers(pictures: Mapping[str, Any]) -> dict[str, BrokerView]:
+    """The brokers that are there. A node whose broker is gone has no picture of one."""
+    found = {name: pictures.get(name) for name in ("broker", "fallback")}
+    return {name: view for name, view in found.items() if isinstance(view, BrokerView)}

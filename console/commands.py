@@ -31,6 +31,8 @@ WORDS = (
     Word("endbulk", "", "the workers of bulk finish, leave and stop"),
     Word("deregister", "", "the worker leaves the broker"),
     Word("quit", "", "leave the console"),
+    Word("system", "NAME", "to another system, which is opened if it does not run yet", seed=False),
+    Word("protocol", "", "the system in its protocol's own terms", seed=False),
     Word("stop", "", "send nothing more of the run", seed=False),
     Word("theme", "[NAME]", "change the colours", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same one again reverses", seed=False),

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from textual.binding import Binding
 
+from engine.catalogue import SYSTEMS
+
 
 class Key(NamedTuple):
     """An action and its keys."""
@@ -40,6 +42,7 @@ MAIN = (
     Key("sort.reverse", "S", "sort_reverse", "", "turn the order round"),
     Key("pause", "space", "pause", "pause", "freeze the picture; the engine goes on"),
     Key("runs", "r", "runs", "runs", "the kept runs"),
+    Key("protocol", "v", "protocol", "protocol", "the system in its protocol's own terms"),
     Key("back", "escape", "back", "", "drop the filter; let go of the chosen worker"),
     Key("focus.next", "tab", "app.focus_next", "", "to the next panel"),
 )
@@ -53,11 +56,25 @@ TABLE = (
 )
 BACK = (Key("back", "escape", "back", "back", "to the main screen"),)
 STOP = tuple(key for key in MAIN if key.id == "worker.stop")
+SYSTEM = tuple(
+    Key(f"system.{number}", str(number), f"system('{name}')", "", f"to {name}, which is opened if it does not run yet")
+    for number, name in enumerate(SYSTEMS, 1)
+)
+JOBS = (
+    Key("job.hold", "h", "hold", "hold", "give no more tasks of the chosen job"),
+    Key("job.release", "l", "release", "release", "let the chosen job go on"),
+    Key("job.cancel", "c", "cancel_job", "cancel", "drop what waits of the chosen job; asks first"),
+    Key("job.stop", "k", "stop_workers", "stop workers", "the workers end what they run, and go; asks first"),
+)
+PAIR = (
+    Key("pair.pull", "u", "pull_plug", "pull the plug", "end the primary as if its process had died; asks first"),
+    Key("pair.back", "b", "hand_back", "bring it back", "start the primary again; hand back to one that waits"),
+)
 
 TYPED = frozenset({"command", "filter"})
 """What opens a line comes before everything else, so that what was typed ahead of the screen goes into that line."""
 
-IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE))
+IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR))
 
 
 def bindings(keys: tuple[Key, ...]) -> list[Binding]:

@@ -262,6 +262,10 @@ class Lab:
             return sum(row.state not in ("lost", "drain") for row in picture.workers)
         return self.workers().joined
 
+    def seat_of(self, key: bytes) -> str | None:
+        """The name of our worker with this routing id in the pool's pictures; None where it is not ours. Any thread."""
+        return self._pool.seats.get(key)
+
     def workers(self) -> Workers:
         """The workers of this process that have not left."""
         views = self._ask("pool").values()
@@ -393,9 +397,8 @@ class Lab:
                 self._say(Note("bad", f"the run is lost: {refusal}"))
 
     def _file(self, record: RunRecord) -> None:
-        if self._history is None:
-            return
         try:
-            self._history.keep(record)
+            if self._history is not None:
+                self._history.keep(record)
         except OSError as error:
             self._say(Note("bad", f"the run could not be kept: {error}"))

@@ -36,6 +36,7 @@ class Pool:
         self.node = node
         self._make = make
         self._ids: dict[str, bytes] = {}  # seat name → routing id, oldest first
+        self.seats: dict[bytes, str] = {}  # the other way round; replaced whole, so any thread may look
         self._leaving: set[str] = set()  # told to leave, and perhaps still at it
         self._main: str | None = None  # the worker that ``register`` means; the others are ``bulk``'s children
         self._serial = 0
@@ -112,6 +113,7 @@ class Pool:
             seated.append(self.node.seat(name, seat))
             self._ids[name] = seat.sockets[0].routing_id
             names.append(name)
+        self.seats = {key: name for name, key in self._ids.items()}
         for future in wait(seated, patience + n * 0.01).done:
             future.result()
         return names

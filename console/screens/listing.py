@@ -13,7 +13,14 @@ from console.widgets.workers import STATES
 def help_lines(shown: dict[str, str]) -> list[Parts]:
     """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
-    for title, group in (("anywhere", keys.APP), ("main screen", keys.MAIN), ("table", keys.TABLE)):
+    groups = (
+        ("anywhere", (*keys.APP, *keys.SYSTEM)),
+        ("main screen", keys.MAIN),
+        ("table", keys.TABLE),
+        ("protocol screen, conversation", keys.JOBS),
+        ("protocol screen, negotiated", keys.PAIR),
+    )
+    for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
     lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]

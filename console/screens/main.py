@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -14,7 +15,7 @@ from console import keys
 from console.bridge import Lab, Picture
 from console.commands import Command, CommandError, parse
 from console.history import History
-from console.rows import RowFilter
+from console.rows import RowFilter, Shown
 from console.screens.details import Details
 from console.text import clean
 from console.widgets.backlog import Backlog
@@ -28,7 +29,8 @@ from console.widgets.latency import Latency
 from console.widgets.ledger import Ledger
 from console.widgets.prompt import Prompt
 from console.widgets.runs import Runs
-from console.widgets.workers import COLUMNS, Workers
+from console.widgets.table import Column
+from console.widgets.workers import Workers
 from engine.parts.bulk import BulkSpec
 
 if TYPE_CHECKING:
@@ -50,10 +52,11 @@ class Main(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
     app: Console
 
-    def __init__(self, lab: Lab, namer: Namer, history: History) -> None:
+    def __init__(self, lab: Lab, namer: Namer, history: History, columns: Sequence[Column[Shown]] = ()) -> None:
+        """``columns``: the system's own, beside those that every worker table has."""
         super().__init__()
         self.paused = False
-        self.table = Workers(id="workers")
+        self.table = Workers(columns, id="workers")
         self.keybar = KeyBar(id="keys")
         self.prompt = Prompt(history, id="prompt")
         self._identity = Identity(lab.system.name, lab.endpoints, lab.readonly, id="identity")
@@ -94,10 +97,10 @@ class Main(Screen[None]):
     def show(self, picture: Picture) -> None:
         """Show a picture; while paused only the identity bar, which says so."""
         if self.paused and self._picture is not None:
-            self._identity.show(self._picture, True, self.app.lab.endpoints)
+            self._identity.show(self._picture, True, self.app.lab.endpoints, self.app.others)
             return
         self._picture = picture
-        self._identity.show(picture, False, self.app.lab.endpoints)
+        self._identity.show(picture, False, self.app.lab.endpoints, self.app.others)
         self._banner.show(picture)
         for panel in (*self._top, *self._panels, *self._bottom):
             if panel.display:
@@ -177,6 +180,10 @@ class Main(Screen[None]):
         """The kept runs."""
         self.app.show_runs()
 
+    def action_protocol(self) -> None:
+        """The system in its protocol's own terms."""
+        self.app.show_protocol()
+
     def action_back(self) -> None:
         """Undo one thing: the filter, else the choice of a row."""
         if self.table.filter is not None:
@@ -241,11 +248,11 @@ class Main(Screen[None]):
 
     def _sort(self, name: str) -> None:
         table = self.table
-        fits = [column for column in COLUMNS if column.id.startswith(name.lower())]
+        fits = [column for column in table.columns if column.id.startswith(name.lower())]
         if fits:
             table.sort_by(fits[0], not table.reverse if fits[0] is table.sort_column else None)
         else:
-            names = ", ".join(column.id for column in COLUMNS)
+            names = ", ".join(column.id for column in table.columns)
             self.app.say(f"no column {clean(name)!r} · there are {names}", "bad")
 
     def perform(self, command: Command) -> None:
@@ -277,6 +284,10 @@ class Main(Screen[None]):
                 self.app.show_worker_list()
             case Command("runs", _):
                 self.app.show_runs()
+            case Command("protocol", _):
+                self.app.show_protocol()
+            case Command("system", str(name)):
+                self.app.choose_system(name)
             case Command("theme", str(name)):
                 self.app.choose_theme(name)
             case Command("sort", str(name)):

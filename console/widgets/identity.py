@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.strip import Strip
 
@@ -10,6 +11,15 @@ from console import units
 from console.bridge import Picture, badge
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread
+
+
+class Other(NamedTuple):
+    """One of the systems that run, the one on the screen among them."""
+
+    number: int  # the key that leads to it
+    name: str
+    ink: str  # of its state
+    here: bool
 
 
 class Identity(Inked):
@@ -24,10 +34,11 @@ class Identity(Inked):
         self._readonly = readonly
         self._picture: Picture | None = None
         self._paused = False
+        self._others: Sequence[Other] = ()
 
-    def show(self, picture: Picture, paused: bool, endpoints: Sequence[str]) -> None:
-        """Show a picture, or that it is frozen."""
-        self._picture, self._paused, self._endpoints = picture, paused, endpoints
+    def show(self, picture: Picture, paused: bool, endpoints: Sequence[str], others: Sequence[Other] = ()) -> None:
+        """Show a picture, or that it is frozen, and which systems run."""
+        self._picture, self._paused, self._endpoints, self._others = picture, paused, endpoints, others
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
@@ -49,12 +60,26 @@ class Identity(Inked):
         ]
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
+        several = self._several() if len(self._others) > 1 else []
         choices = [
-            spread([*name, *state, *system, *where], full, width),
+            spread([*name, *state, *self._several(names=True), *where], full, width) if several else [],
+            spread([*name, *state, *several, *system, *where], full, width),
+            spread([*name, *state, *several, *system], full, width) if several else [],
+            spread([*name[:1], *state, *several, *system], full, width) if several else [],
+            spread([*name[:1], *state, *several], [*right, *fails, (" ", "text")], width) if several else [],
             spread([*name, *state, *where], full, width),
             spread([*name, *state, *system], full, width),
             spread([*name, *state], full, width),
             spread([*name[:1], *state], [*right, *fails, (" ", "text")], width),
             spread([*name[:1], *state], [*right, (" ", "text")], width),
         ]
-        return [self.line(first_that_fits(choices, width), width)]
+        return [self.line(first_that_fits(filter(None, choices), width), width)]
+
+    def _several(self, names: bool = False) -> Parts:
+        """The systems that run: the key that leads to each, its state, and its name where there is room."""
+        parts: Parts = [(" ", "text")]
+        for other in self._others:
+            name = f" {clean(other.name)}" if names else ""
+            parts += [(f" {other.number}", "text bold" if other.here else "label"), ("●", other.ink)]
+            parts.append((name, "text bold" if other.here else "label"))
+        return parts

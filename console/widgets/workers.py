@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
@@ -144,8 +144,10 @@ class Workers(Table[Shown], Panel):
 
     BORDER_TITLE = "workers"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(COLUMNS, lambda row: row.worker.key, empty="no workers", id=id)
+    def __init__(self, own: Sequence[Column[Shown]] = (), *, id: str | None = None) -> None:
+        """``own``: the columns of this system; they stand before the state."""
+        columns = (*COLUMNS[:-1], *own, COLUMNS[-1])
+        super().__init__(columns, lambda row: row.worker.key, empty="no workers", id=id)
         self.sort_column = COLUMNS[0]
         self.filter: RowFilter | None = None
         self._picture: Picture | None = None

@@ -1,18 +1,29 @@
 from __future__ import annotations
 
-from console.keys import APP, BACK, IDS, MAIN, TABLE, TYPED, bindings
+from console.keys import APP, BACK, IDS, JOBS, MAIN, PAIR, SYSTEM, TABLE, TYPED, bindings
+from engine.catalogue import SYSTEMS
 
-ALL = (*APP, *MAIN, *TABLE)
+ALL = (*APP, *MAIN, *TABLE, *SYSTEM)
+ELSEWHERE = (*JOBS, *PAIR)
 
 
 def test_ids_are_unique_and_every_key_is_explained() -> None:
-    assert len(IDS) == len(ALL)
-    assert all(key.help and key.action for key in (*ALL, *BACK))
+    named = [key.id for key in (*ALL, *ELSEWHERE)]
+    assert sorted(named) == sorted(set(named)) and set(named) <= IDS
+    assert all(key.help and key.action for key in (*ALL, *ELSEWHERE, *BACK))
 
 
 def test_no_key_means_two_things_on_the_main_screen() -> None:
     used = [name for key in ALL for name in key.keys.split(",")]
     assert sorted(used) == sorted(set(used))
+
+
+def test_each_system_has_its_number() -> None:
+    assert [(key.keys, key.action) for key in SYSTEM][:2] == [
+        ("1", "system('roundrobin')"),
+        ("2", "system('conversation')"),
+    ]
+    assert len(SYSTEM) == len(SYSTEMS)
 
 
 def test_bindings_carry_ids_and_only_lines_come_first() -> None:

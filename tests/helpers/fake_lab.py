@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,22 +73,34 @@ def kept_run(n: int = 2000, kind: str = "data", failed: int = 0, rate: float = 8
     }  # fmt: skip
 
 
-def _system() -> System:
+def _system(name: str) -> System:
     def nobody(*_: object) -> Any:
         raise AssertionError("the fake makes no cores")
 
-    return System("roundrobin", "000", "Round robin", "tcp://127.0.0.1:6714", object, nobody, nobody, nobody)
+    seed, title = {"roundrobin": ("000", "Round robin")}.get(name, ("00x", name.capitalize()))
+    return System(name, seed, title, "tcp://127.0.0.1:6714", object, nobody, nobody, nobody)
 
 
 class FakeLab:
     """Obeys ``console.bridge.Lab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
 
-    def __init__(self, workers: int = 16, *, busy: bool = True, readonly: bool = False, seed: int = 7) -> None:
-        self.system = _system()
+    def __init__(
+        self,
+        workers: int = 16,
+        *,
+        busy: bool = True,
+        readonly: bool = False,
+        seed: int = 7,
+        system: str = "roundrobin",
+    ) -> None:
+        self.system = _system(system)
         self.endpoints: tuple[str, ...] = ("tcp://127.0.0.1:6714",)
         self.feed = Feed()
         self.readonly = readonly
         self.orders: list[tuple[Any, ...]] = []
+        self.seats: dict[bytes, str] = {}  # whose routing ids are ours
+        self.terms: tuple[tuple[str, str], ...] = ()  # of the broker
+        self.answers: tuple[object, ...] = ()  # of the client
         self.refusal = ""
         self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
         self.state = FakeHealth()
@@ -122,9 +136,12 @@ class FakeLab:
         ledger = LedgerView(sent, self._done, failed, in_flight, self._backlog, 0)
         self.feed.show(
             "broker",
-            BrokerView(self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()),
+            BrokerView(
+                self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()
+            )._replace(terms=self.terms),
         )
-        self.feed.show("client", ClientView(self.at, True, self._run() if self._busy else None, 0))
+        run = self._run() if self._busy else None
+        self.feed.show("client", ClientView(self.at, True, run, 0, answers=self.answers))
 
     def fact(self, text: str, level: Level = "info", subject: bytes = b"") -> None:
         """Something has happened."""
@@ -166,6 +183,18 @@ class FakeLab:
         self._order("inspect", key)
         self._inspected = key
         self.publish()
+
+    def seat_of(self, key: bytes) -> str | None:
+        return self.seats.get(key)
+
+    def order_client(self, order: object, destructive: str = "") -> None:
+        self._order("order_client", order, destructive)
+
+    def pull_plug(self) -> None:
+        self._order("pull_plug")
+
+    def hand_back(self) -> None:
+        self._order("hand_back")
 
     def bulk(self) -> None:
         self._order("bulk")
@@ -269,3 +298,41 @@ class FakeLab:
         )
         for place, (level, text) in enumerate(lines):
             self.feed.fact(Note(level, text), "broker", EPOCH + 7 * place)
+
+
+class FakeHouse:
+    """Obeys ``console.bridge.House``: a lab is open at once unless it is ``slow``, an order is carried out at once."""
+
+    def __init__(self, *labs: FakeLab, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
+        self.names = names
+        self.labs = {lab.system.name: lab for lab in labs}
+        self.running: dict[str, FakeLab] = {labs[0].system.name: labs[0]}
+        self.refusals: dict[str, Exception] = {}
+        self.slow = False
+        self.opening: dict[str, Future[Any]] = {}
+
+    def open(self, name: str) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.opening[name] = future
+        if not self.slow:
+            self.finish(name)
+        return future
+
+    def finish(self, name: str) -> None:
+        """The lab is open, or refuses."""
+        if name in self.refusals:
+            self.opening[name].set_exception(self.refusals[name])
+        else:
+            lab = self.labs.get(name) or FakeLab(3, busy=False, system=name)
+            self.labs[name] = self.running[name] = lab
+            self.opening[name].set_result(lab)
+
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:
+        answer: Future[None] = Future()
+        try:
+            give(self.running[name])
+        except Exception as error:  # of whoever waits for the answer
+            answer.set_exception(error)
+        else:
+            answer.set_result(None)
+        return answer

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from console.app import Console
 from console.screens.main import Main
-from tests.helpers.fake_lab import FakeLab, FakeSettings
+from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 
 Scenario = Callable[["Driver"], Awaitable[None]]
 
@@ -19,8 +19,13 @@ Scenario = Callable[["Driver"], Awaitable[None]]
 class Driver:
     """What a scenario holds: the lab, the console, and hands."""
 
-    def __init__(self, lab: FakeLab, app: Console, pilot: Pilot[None]) -> None:
-        self.lab, self.app, self.pilot = lab, app, pilot
+    def __init__(self, house: FakeHouse, app: Console, pilot: Pilot[None]) -> None:
+        self.house, self.app, self.pilot = house, app, pilot
+
+    @property
+    def lab(self) -> FakeLab:
+        """The lab on the screen."""
+        return self.house.labs[self.app.desk.name]
 
     @property
     def main(self) -> Main:
@@ -84,16 +89,19 @@ def drive(
     folder: Path,
     *,
     lab: FakeLab | None = None,
+    house: FakeHouse | None = None,
     size: tuple[int, int] = (120, 36),
     settings: FakeSettings | None = None,
 ) -> Console:
     """Run a scenario to its end; the console, after it was left."""
-    fake = lab or FakeLab()
-    app = Console(fake, settings or FakeSettings(folder), clock=lambda: fake.at)
+    there = house or FakeHouse(lab or FakeLab())
+    (first,) = there.running
+    fake = there.running[first]
+    app = Console(there, first, settings or FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
-            driver = Driver(fake, app, pilot)
+            driver = Driver(there, app, pilot)
             await driver.tick()
             await scenario(driver)
 

@@ -21,12 +21,18 @@ class Lab:
         self.settings, self.root, self.how = settings, root, how
         self.state = "made"
 
-    def __enter__(self) -> Lab:
+    def open(self) -> Lab:
         self.state = "open"
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self.state = "closed"
+
+    def __enter__(self) -> Lab:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Screen:
@@ -36,8 +42,10 @@ class Screen:
     signal_received: int | None = None
     summary: str | None = None
 
-    def __init__(self, lab: Lab, settings: Any) -> None:
-        type(self).made = (lab, settings)
+    def __init__(self, *given: Any) -> None:
+        """A lab and the settings; or a house, the name of the first in it, and the settings."""
+        lab = given[0] if len(given) == 2 else given[0].running[given[1]]
+        type(self).made = (lab, given[-1], given[0])
 
     def run(self) -> None:
         assert self.made[0].state == "open"
@@ -65,11 +73,33 @@ def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path,
 
 def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
-    lab, settings = terminal.made
-    assert lab.how == {"bind": (), "workers": 3, "journal": None}
-    assert lab.settings is settings
+    lab, settings, house = terminal.made
+    assert house.names == ("roundrobin", "conversation", "pingpong", "negotiated")
+    assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True}
+    assert lab.settings == settings
     assert lab.state == "closed"
     assert capsys.readouterr() == ("", "")
+
+
+def test_another_system_is_opened_with_settings_of_its_own(
+    terminal: type[Screen], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDHOUSE_PINGPONG_BIND", "tcp://127.0.0.1:7001")
+    seen: list[Lab] = []
+
+    def run(self: Screen) -> None:
+        seen.append(self.made[2].open("pingpong").result())
+
+    monkeypatch.setattr(terminal, "run", run)
+    assert console(Namespace(journal=tmp_path / "j", root=None), []) == 0
+    (other,) = seen
+    assert other.settings.system == "pingpong"
+    assert other.how == {"bind": ("tcp://127.0.0.1:7001",), "workers": 10, "journal": None, "pair": True}
+    assert (terminal.made[0].how["journal"], terminal.made[0].state, other.state) == (
+        tmp_path / "j",
+        "closed",
+        "closed",
+    )
 
 
 def test_summary_and_signal_are_what_is_left(terminal: type[Screen], capsys: Capture) -> None:
@@ -102,7 +132,7 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"
     assert console(asked, flags) == 0
-    lab, settings = terminal.made
+    lab, settings, _ = terminal.made
     assert (lab.settings, lab.root, lab.how) == (settings.options["diskqueue"], "here", {"readonly": True})
     assert lab.state == "closed"
     assert capsys.readouterr() == ("3 documents\n", "")

@@ -1,0 +1,37 @@
+"""One system at the console: its lab, what was seen of it so far, its main screen. Many of them, one on the screen."""
+
+from __future__ import annotations
+
+from console.bridge import Bridge, Lab, Picture, badge
+from console.history import History
+from console.screens.main import Main
+from console.systems import view_of
+from console.widgets.identity import Other
+from console.widgets.runs import summary_of
+
+
+class Desk:
+    """A lab that runs, whether it is on the screen or not."""
+
+    def __init__(self, name: str, lab: Lab, history: History) -> None:
+        self.name, self.lab = name, lab
+        self.bridge = Bridge(lab)
+        self.view = view_of(name)
+        self.main = Main(lab, self.bridge.rows.name, history, self.view.columns)
+        self.picture: Picture | None = None
+
+    def look(self, now: float) -> Picture:
+        """What the engine shows at monotonic ``now``."""
+        self.picture = self.bridge.poll(now)
+        return self.picture
+
+    @property
+    def summary(self) -> str | None:
+        """The lines of its last run; None where there was none."""
+        client = self.lab.feed.pictures.get("client")
+        return summary_of(client.run) if client and client.run is not None else None
+
+    def other(self, number: int, here: bool) -> Other:
+        """How it is told in the identity bar."""
+        ink = badge(self.picture, False)[1] if self.picture is not None else "label"
+        return Other(number, self.name, ink, here)

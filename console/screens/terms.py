@@ -1,0 +1,69 @@
+"""A system in its protocol's own terms: what broker, client and workers say of themselves, as they say it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.screen import Screen
+
+from console import keys
+from console.bridge import Picture
+from console.terms import lines_of, titled
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.pager import Pager
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+
+class Terms(Screen[None]):
+    """Lines that are made anew from each picture; systems with more to show derive from it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.BACK)]
+    app: Console
+
+    def compose(self) -> ComposeResult:
+        """One panel and the key bar."""
+        yield Pager(id="page")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """The keyboard is the panel's."""
+        system = self.app.lab.system
+        pager = self.query_one("#page", Pager)
+        pager.border_title = Content(f"{system.title} · seed {system.seed}")
+        pager.focus()
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture; also while the main screen is paused."""
+        pager = self.query_one("#page", Pager)
+        pager.set_lines(self.lines(picture, max(1, pager.size.width - 2)))
+
+    def lines(self, picture: Picture, width: int) -> list[Parts]:
+        """What is shown, for so many cells."""
+        return term_lines(picture)
+
+    def action_back(self) -> None:
+        """To the main screen."""
+        self.dismiss()
+
+
+def term_lines(picture: Picture) -> list[Parts]:
+    """The terms and counters of the broker, the terms of the client, and those of the first worker of ours."""
+    broker, client = picture.broker, picture.client
+    lines: list[Parts] = []
+    if broker is not None:
+        counters = tuple((name, f"{n:,}") for name, n in broker.counters)
+        lines += titled("broker", lines_of((*broker.terms, *counters)))
+    if client is not None:
+        linked = ("linked", "yes" if client.linked else "no")
+        lines += titled("client", lines_of((linked, *client.terms, ("late replies", f"{client.late:,}"))))
+    for row in picture.rows:
+        if (own := picture.own(row.worker.key)) is not None:
+            lines += titled(f"worker {row.label}, as it sees itself", lines_of((("state", own.state), *own.terms)))
+            break
+    return lines[:-1]

@@ -1,0 +1,35 @@
+"""How each system shows itself in its protocol's own words. One that is not here shows its terms as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from console.rows import Shown
+from console.screens.conversation import COLUMNS as CONVERSATION
+from console.screens.conversation import Conversation
+from console.screens.negotiated import COLUMNS as NEGOTIATED
+from console.screens.negotiated import Negotiated
+from console.screens.pingpong import COLUMNS as PINGPONG
+from console.screens.pingpong import PingPong
+from console.screens.terms import Terms
+from console.widgets.table import Column
+
+
+class View(NamedTuple):
+    """Columns beside the common ones of the worker table, and the screen of the protocol."""
+
+    columns: tuple[Column[Shown], ...] = ()
+    screen: Callable[[], Terms] = Terms
+
+
+VIEWS = {
+    "pingpong": View(PINGPONG, PingPong),
+    "conversation": View(CONVERSATION, Conversation),
+    "negotiated": View(NEGOTIATED, Negotiated),
+}
+
+
+def view_of(name: str) -> View:
+    """The view of the system of this name."""
+    return VIEWS.get(name, View())
