@@ -11,7 +11,8 @@ from collections.abc import Callable
 from console.cli.common import broker_of, lab_of, settings_of, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
-from engine.lab import Lab
+from engine.lab import Lab, Workers
+from engine.pool import Refused
 from engine.settings import Flag
 
 LOOK = 0.25  # seconds between two looks at how things are
@@ -34,13 +35,26 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
     lab = lab_of(settings, connect=connect, workers=options.count, broker=False, client=False, journal=options.journal)
     with Signals() as signals, lab:
         looks = 0
-        while (workers := lab.workers()).joined < workers.here and not signals.wait(LOOK / 5):
+        while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
             looks += 1
             if looks == 40:
                 tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
-        if signals.caught is None and workers.here:
+        if signals.caught is None and workers is not None and joined(workers) and workers.here:
             result(f"ready {workers.joined} workers at {connect}\n")
-        return serve(lab, signals, lambda: lab.workers().here > 0)
+        return serve(lab, signals, lambda: (workers := look(lab)) is None or workers.here > 0)
+
+
+def look(lab: Lab) -> Workers | None:
+    """The workers of this process; None while their thread is too busy to say, which is no reason to end."""
+    try:
+        return lab.workers()
+    except Refused:
+        return None
+
+
+def joined(workers: Workers | None) -> bool:
+    """Whether a broker has taken in all that are here."""
+    return workers is not None and workers.joined >= workers.here
 
 
 def serve(lab: Lab, signals: Signals, busy: Callable[[], bool] = lambda: True) -> int:

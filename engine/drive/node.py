@@ -58,7 +58,7 @@ from engine.protocols.conversation.messages import Process
 from engine.tape import kept
 
 DRAIN = 64  # messages taken from a socket at a time
-ROUNDS = 32  # batches handled before timers and the inbox get their turn
+ROUNDS = 32  # batches handled, TICK long at most, before timers and the inbox get their turn
 TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
 PUBLISH = 0.1  # seconds between pictures
@@ -206,9 +206,9 @@ class Node:
                 self._publish(last)
 
     def _drain(self) -> None:
-        touched = self._touched
+        touched, until = self._touched, time.monotonic() + TICK
         for _ in range(ROUNDS):
-            if not touched:
+            if not touched or time.monotonic() > until:
                 return
             port = next(iter(touched))
             del touched[port]

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from console.cli.roles import serve
+from console.cli.roles import joined, look, serve
 from console.cli.signals import Signals
 from engine.core import Note
 from engine.feed import Feed
-from engine.lab import Health
+from engine.lab import Health, Workers
+from engine.pool import Refused
 
 
 class Server:
@@ -58,3 +59,14 @@ def test_workers_that_have_all_left_have_nothing_more_to_do(
     with Signals() as signals:
         assert serve(lab, signals, lambda: here.pop(0)) == status
     assert here == []
+
+
+def test_workers_that_are_too_busy_to_say_are_still_there() -> None:
+    class Busy:
+        def workers(self) -> Workers:
+            raise Refused("the pool does not answer: it is too busy")
+
+    lab: Any = Busy()
+    assert look(lab) is None and not joined(None)
+    lab.workers = lambda: Workers(2, 1)
+    assert look(lab) == (2, 1) and not joined(Workers(2, 1)) and joined(Workers(2, 2))

@@ -268,3 +268,17 @@ def test_notes_become_facts_and_pictures_are_drawn_only_for_who_looks(nodes: Any
     (fact,), _ = nodes.feed.since(0)
     assert (fact.number, fact.source, fact.level, fact.text, fact.subject) == (1, "one", "good", "hello", b"x")
     assert nodes.feed.pictures == {}
+
+
+def test_a_thread_that_never_runs_out_of_messages_has_time_for_its_inbox(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a core takes for a batch: what bounds the turn of the messages is time, not their number."""
+    monkeypatch.setattr("engine.drive.node.ROUNDS", 10**9)
+    node = nodes("both")
+    node.seat("broker", Seat(Scripted(echo), (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer := Scripted(echo), (dealer(b"p1"),))).result(WAIT)
+    peer.script = lambda event, now: [Send([b"go"])] if isinstance(event, Ordered) else echo(event, now)
+    node.order("peer", "go")
+    peer.next(Received)
+    node.ask("peer").result(WAIT)
