@@ -6,11 +6,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from console.text import clean
+from console.text import clean, label
 from engine.drive.files import write_whole
 from engine.feed import Feed
 from engine.parts.bulk import BulkView
 
+AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more, and a log is not to be filled
 STDOUT = Path("-")
 """The file that means stdout."""
 
@@ -58,19 +59,24 @@ def tell(text: str) -> None:
 
 
 class Alarms:
-    """What a feed has to say that nobody should miss, each fact once."""
+    """What a feed has to say that nobody should miss, each fact once, the newest few where there are many."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._seen = 0
 
     def tell(self) -> None:
-        """Tell what is new."""
-        facts, _ = self._feed.since(self._seen)
-        for fact in facts:
-            self._seen = fact.number
-            if fact.level in ("warn", "bad"):
-                tell(clean(f"{fact.source}: {fact.text}"))
+        """Tell what is new, and about whom."""
+        facts, lost = self._feed.since(self._seen)
+        if not facts:
+            return
+        self._seen = facts[-1].number
+        alarms = [fact for fact in facts if fact.level in ("warn", "bad")]
+        if untold := max(0, len(alarms) - AT_ONCE) + lost:
+            tell(f"{untold:,} facts are not told, there are too many")
+        for fact in alarms[-AT_ONCE:]:
+            who = f" · {label(fact.subject)}" if fact.subject else ""
+            tell(clean(f"{fact.source}: {fact.text}{who}"))
 
 
 class Progress:

@@ -1,4 +1,8 @@
-"""What peers did wrong, counted by peer and reason; bounded, so a hostile peer can fill nothing."""
+"""What peers did wrong, counted by peer and reason; bounded, so hostile peers can fill nothing.
+
+The first of its kind by each peer is noted. But names cost a peer nothing, so that there is always a first: after
+NOTES of them within WINDOW seconds one more says that they are no longer noted one by one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from engine.parts.view import Incident
 
 PEERS = 1024
 REASONS_PER_PEER = 32
+NOTES = 20  # in a window
+WINDOW = 10.0  # seconds
 
 
 class Violations:
@@ -16,9 +22,11 @@ class Violations:
         self.total = 0
         self._peers = peers
         self._by_peer: dict[bytes, dict[str, Incident]] = {}
+        self._notes = 0  # in the window at hand
+        self._window_ends = 0.0
 
     def add(self, peer: bytes, reason: str, now: float) -> list[Command]:
-        """Count one; the first of its kind by this peer gives a Note, repetitions only count."""
+        """Count one; the first of its kind by this peer gives a Note within bounds, repetitions only count."""
         self.total += 1
         known = self._by_peer.pop(peer, None)
         if known is None:
@@ -30,7 +38,17 @@ class Violations:
         if before is None and len(known) >= REASONS_PER_PEER:
             del known[next(iter(known))]
         known[reason] = Incident(now, peer, reason, before.times + 1 if before else 1)
-        return [] if before else [Note("bad", f"violation: {reason}", peer)]
+        return [] if before else self._note(peer, reason, now)
+
+    def _note(self, peer: bytes, reason: str, now: float) -> list[Command]:
+        if now >= self._window_ends:
+            self._notes, self._window_ends = 0, now + WINDOW
+        self._notes += 1
+        if self._notes <= NOTES:
+            return [Note("bad", f"violation: {reason}", peer)]
+        if self._notes == NOTES + 1:
+            return [Note("bad", f"violations by many peers: for {WINDOW:.0f} s they are counted, not told", peer)]
+        return []
 
     def count(self, peer: bytes) -> int:
         """All violations by one peer that are still on record."""

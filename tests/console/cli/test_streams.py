@@ -52,6 +52,32 @@ def test_only_alarms_are_told_each_once_and_clean(capsys: pytest.CaptureFixture[
     assert capsys.readouterr() == ("", "roundhouse: broker: late·[2J\nroundhouse: broker: lost\n")
 
 
+def test_an_alarm_says_whom_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    feed = Feed()
+    feed.fact(Note("bad", "violation: wrong version", b"peer-1"), "broker", 0.0)
+    feed.fact(Note("bad", "violation: wrong version", b"\x1b]0;owned\x07"), "broker", 0.0)
+    feed.fact(Note("bad", "violation: wrong version", "\u202eevil".encode()), "broker", 0.0)
+    Alarms(feed).tell()
+    assert capsys.readouterr().err.splitlines() == [
+        "roundhouse: broker: violation: wrong version · peer-1",
+        "roundhouse: broker: violation: wrong version · 1b5d303b6f776e656407",
+        "roundhouse: broker: violation: wrong version · e280ae6576696c",
+    ]
+
+
+def test_a_flood_of_alarms_is_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    feed = Feed(facts=50)
+    alarms = Alarms(feed)
+    for number in range(100):
+        feed.fact(Note("bad", f"wrong {number}"), "broker", 0.0)
+    alarms.tell()
+    alarms.tell()
+    assert capsys.readouterr().err.splitlines() == [
+        "roundhouse: 90 facts are not told, there are too many",
+        *(f"roundhouse: broker: wrong {number}" for number in range(90, 100)),
+    ]
+
+
 def test_progress_in_words() -> None:
     assert progress("bulkping", half_way()) == "bulkping 301/1,000  602 /s  eta 1 s  1 failed"
     assert progress("bulkping", Bulk(BulkSpec("ping", 10), 0.0).view(0.0)) == "bulkping 0/10"

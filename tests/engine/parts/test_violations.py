@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from engine.core import Note
 from engine.parts.view import Incident
-from engine.parts.violations import REASONS_PER_PEER, Violations
+from engine.parts.violations import NOTES, REASONS_PER_PEER, WINDOW, Violations
 
 
 def test_the_first_of_its_kind_is_noted_and_all_are_counted() -> None:
@@ -37,3 +37,14 @@ def test_a_hostile_peer_fills_nothing() -> None:
         wrongs.add(b"%d" % number, "bad", 2.0)
     assert [one.peer for one in wrongs.newest()] == [b"7", b"8", b"9"]
     assert wrongs.total == REASONS_PER_PEER + 15
+
+
+def test_peers_that_change_their_names_fill_no_log() -> None:
+    wrongs = Violations()
+    noted = [note for peer in range(1000) for note in wrongs.add(b"%d" % peer, "bad", 5.0)]
+    assert noted[:NOTES] == [Note("bad", "violation: bad", b"%d" % peer) for peer in range(NOTES)]
+    assert noted[NOTES:] == [
+        Note("bad", "violations by many peers: for 10 s they are counted, not told", b"%d" % NOTES)
+    ]
+    assert wrongs.total == 1000
+    assert wrongs.add(b"later", "bad", 5.0 + WINDOW) == [Note("bad", "violation: bad", b"later")]
