@@ -10,7 +10,7 @@ class Options:
     """Settings of all three roles. Broker and peers of one system should agree on ``heartbeat`` and ``expiry``."""
 
     heartbeat: float = 2.0
-    """Seconds: worker and client PING the broker that often; it PINGs a worker after three quarters of it in silence."""
+    """Seconds: worker and client PING the broker so often; it PINGs a worker after three quarters of it in silence."""
 
     expiry: float = 6.0
     """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken."""
