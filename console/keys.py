@@ -71,15 +71,83 @@ PAIR = (
     Key("pair.back", "b", "hand_back", "bring it back", "start the primary again; hand back to one that waits"),
 )
 
+SEE = (
+    Key("trace", "T", "see('trace')", "trace", "every message in words, with the rule of the seed"),
+    Key("ladder", "L", "see('ladder')", "ladder", "messages as arrows between client, broker and workers"),
+    Key("maps", "M", "see('maps')", "maps", "the state machine of each role, and how many stand where in it"),
+    Key("conformance", "C", "see('conformance')", "conformance", "who broke which rule, how often, and when last"),
+    Key("stage", "Z", "stage", "stage", "the system on a stage: stop time, let one message through, inject faults"),
+)
+MESSAGES = (
+    Key(
+        "message", "enter", "message", "message", "the chosen message: fields, times, the rule, frames in hex and text"
+    ),
+    Key("follow", "F", "follow", "follow", "the life of the chosen message's task, with the time of each leg"),
+    Key(
+        "filter",
+        "slash",
+        "filter",
+        "filter",
+        'messages that fit: worker=w7 cmd=READY task=12 size>99 violation "text" !term',
+    ),
+    Key("pause", "space", "pause", "pause", "hold the list; the engine goes on"),
+    Key("export", "e", "export", "export", "the ladder as text and SVG, into the state folder"),
+    Key("why", "w", "why", "why", "in a recording: why this worker was given this task"),
+)
+STEP = (
+    Key("step.message", "n,space", "step_message", "message", "let one message through"),
+    Key("step.event", "full_stop", "step", "event", "let the next thing happen, whatever it is"),
+    Key("step.faster", "plus,equals_sign", "speed(1)", "faster", "let time pass, faster: up to real time"),
+    Key("step.slower", "minus", "speed(-1)", "slower", "slower, down to a world that stands"),
+    Key(
+        "step.fault", "f", "fault", "fault", "choose a fault, and read what the protocol promises before it is injected"
+    ),
+)
+REPLAY = (
+    Key("replay.play", "space", "play", "play", "play, or hold"),
+    Key("replay.back", "comma", "step(-1)", "step", "back by one message"),
+    Key("replay.on", "full_stop", "step(1)", "step", "on by one message"),
+    Key("replay.second", "left", "seek(-1)", "second", "back by a second"),
+    Key("replay.seconds", "right", "seek(1)", "second", "on by a second"),
+    Key("replay.ten", "shift+left", "seek(-10)", "", "back by ten seconds"),
+    Key("replay.tens", "shift+right", "seek(10)", "", "on by ten seconds"),
+    Key("replay.begin", "home", "edge(0)", "", "to the beginning"),
+    Key("replay.end", "end", "edge(10)", "", "to the end"),
+    Key("replay.faster", "plus,equals_sign", "speed(1)", "faster", "play faster"),
+    Key("replay.slower", "minus", "speed(-1)", "slower", "play slower"),
+    Key("why", "w", "why", "why", "why the worker was given the task that was given last"),
+    *(
+        Key(f"replay.{tenth}", str(tenth), f"edge({tenth})", "", f"to {10 * tenth} % of the recording")
+        for tenth in range(10)
+    ),
+)
+QUEUES = (
+    Key("queue.details", "enter", "details", "details", "the chosen document or driver: all that is known of it"),
+    Key("stage.previous", "left", "screen.stage(-1)", "stage", "the stage before; orders mean the chosen stage"),
+    Key("stage.next", "right", "screen.stage(1)", "stage", "the next stage"),
+    Key("document.retry", "r", "retry", "retry", "two fresh attempts for the chosen document that failed twice"),
+    Key("stage.pause", "p", "pause_stage", "pause stage", "the stage's drivers finish and leave; again: they are back"),
+    Key("stage.add", "plus,equals_sign", "add_driver", "driver", "one more driver for the stage"),
+    Key("stage.remove", "minus", "remove_driver", "driver", "one driver less: it finishes its document and leaves"),
+    Key("driver.kill", "k", "kill_driver", "kill driver", "kill the chosen driver; asks first"),
+    Key("feed", "f", "feed", "feed", "feed twenty documents of the demonstration"),
+    *(key for key in MAIN if key.id in ("pause", "sort", "sort.reverse", "back", "focus.next")),
+)
+STAGES = tuple(key for key in QUEUES if key.id in ("stage.previous", "stage.next"))
+RETRY = tuple(key for key in QUEUES if key.id == "document.retry")
+KILL = tuple(key for key in QUEUES if key.id == "driver.kill")
+
 TYPED = frozenset({"command", "filter"})
 """What opens a line comes before everything else, so that what was typed ahead of the screen goes into that line."""
+FIRST = TYPED | {key.id for key in REPLAY}
+"""So do the keys that move through a recording: some of them move in tables elsewhere."""
 
-IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR))
+IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR, *SEE, *MESSAGES, *STEP, *REPLAY))
 
 
 def bindings(keys: tuple[Key, ...]) -> list[Binding]:
     """The keys as Textual binds them; the text stands in the key bar and the palette."""
     return [
-        Binding(key.keys, key.action, key.bar or key.help, show=bool(key.bar), id=key.id, priority=key.id in TYPED)
+        Binding(key.keys, key.action, key.bar or key.help, show=bool(key.bar), id=key.id, priority=key.id in FIRST)
         for key in keys
     ]

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
 from engine.core import Leave, Note
@@ -26,7 +27,14 @@ from engine.pool import Refused
 from engine.protocols.diskqueue import config, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options
-from engine.protocols.diskqueue.pipeline import MAX_WORKERS, START, PipelineView, StageRow, queue_folder
+from engine.protocols.diskqueue.pipeline import (
+    MAX_WORKERS,
+    START,
+    DocumentRow,
+    PipelineView,
+    StageRow,
+    queue_folder,
+)
 from engine.protocols.diskqueue.watchdog import Abort, KillDriver, PauseStage, ResumeStage, SetWorkers
 
 BATCH = 20  # documents that ``feed_some`` feeds: among so many one fails once and one twice
@@ -51,7 +59,8 @@ class QueueLab:
         self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._dead: list[str] = []
-        self._present = 0  # documents when the lab was opened
+        self._fed: deque[tuple[float, int]] = deque(maxlen=1000)  # wall clock, documents that were fed by then
+        self._told: tuple[DocumentRow, ...] = ()  # what has become of documents, as far as it was looked at
         self._threads: list[threading.Thread] = []
 
     # ---- life -------------------------------------------------------------------------------------------------------
@@ -71,8 +80,11 @@ class QueueLab:
                 raise Refused(str(error)) from None
             if self._pipeline.watched():
                 raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
-            self._present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
+            present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
+            self._fed.append((0.0, present))
         self._feeder = DemoFeeder(self.root, "doc" if self.demonstration else f"demo-{time.time():.0f}")
+        stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
+        self._say(Note("info", f"a pipeline of {stages} in {self.root}"), "lab")
         self._watchdog = self._start("watchdog", self._watch)
         self._clerk = self._start("clerk", self._serve)
         return self
@@ -106,10 +118,9 @@ class QueueLab:
         """The newest picture; costs nothing."""
         return self._pipeline.picture()
 
-    @property
-    def fed(self) -> int:
-        """Documents that were there at the beginning, and those that this lab has fed."""
-        return self._present + self._feeder.fed
+    def fed(self, at: float) -> int:
+        """Documents that were there at the beginning, and those that this lab had fed at a time (wall clock)."""
+        return next((count for when, count in reversed(self._fed.copy()) if when <= at), 0)
 
     def output(self, number: str) -> str:
         """The end of what a driver has printed; it may hold anything."""
@@ -185,13 +196,15 @@ class QueueLab:
         while not self._closing.is_set():
             reason = ""
             try:
-                reason = self._feeder.batch(self._wanted.get(timeout=TURN))
+                for _ in range(self._wanted.get(timeout=TURN)):
+                    reason = reason or self._counted(self._feeder.feed)
             except queue.Empty:
                 if self.demonstration and self._watchdog.is_alive():
-                    reason = self._feeder.step(time.monotonic())
+                    reason = self._counted(lambda: self._feeder.step(time.monotonic()))
             if reason and reason != told:
                 self._say(Note("warn", f"a document could not be fed: {reason}"), "clerk")
             told = reason or told
+            self._tell_failures()
             wanted, now = self._inspect, time.monotonic()
             if wanted and (now >= look_at or self.inspected is None):
                 found = document(self.view(), wanted)
@@ -199,6 +212,27 @@ class QueueLab:
                 look_at = now + max(LOOK, 10 * spent)
                 if wanted == self._inspect:
                     self.inspected = found
+
+    def _counted(self, act: Callable[[], str]) -> str:
+        """Feed, and note when there was how much; the reason why that failed, or nothing."""
+        before = self._feeder.fed
+        reason = act()
+        if fresh := self._feeder.fed - before:
+            self._fed.append((time.time(), (self._fed[-1][1] if self._fed else 0) + fresh))
+        return reason
+
+    def _tell_failures(self) -> None:
+        """A fact for each document that has failed."""
+        rows = self.view().documents
+        if rows is self._told:
+            return
+        known = set(self._told)
+        for row in rows:
+            if row not in known and row.outcome in ("failed", "failed_twice"):
+                again = row.outcome == "failed"
+                fate = "failed, to be tried again" if again else "failed twice, given up"
+                self._say(Note("warn" if again else "bad", f"{row.id} {fate}: {row.text}"), row.stage)
+        self._told = rows
 
     def _say(self, note: Note, source: str = "watchdog") -> None:
         self.feed.fact(note, source, time.time())

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from textual.strip import Strip
 
-from console.bridge import Picture
 from console.text import clean, fit
 from console.widgets.ink import Inked
+
+
+class Mortal(Protocol):
+    """A picture of what can die."""
+
+    @property
+    def dead(self) -> tuple[str, ...]: ...
 
 
 class Banner(Inked):
@@ -17,7 +25,7 @@ class Banner(Inked):
         self.display = False
         self._dead: tuple[str, ...] = ()
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Mortal) -> None:
         """Show a picture."""
         if picture.dead != self._dead:
             self._dead = picture.dead

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from typing import Protocol, TypeGuard
 
 from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Gap, Line, Picture
+from console.bridge import Gap, Line
 from console.text import clean
 from console.widgets.ink import Panel, Parts
 from console.widgets.pager import Pager
 from engine.core import Level
+from engine.feed import Fact
 
 GLYPHS: dict[Level, tuple[str, str, str]] = {
     "good": ("+", "good bold", "text"),
@@ -23,18 +24,31 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 }
 """Glyph, its ink, the ink of the words."""
 
+TOGETHER = 2.0  # seconds within which our workers' routine is told as one
+
 Namer = Callable[[bytes], str]
+
+
+class Told(Protocol):
+    """A picture in which facts stand, and rows of those whom they may be about."""
+
+    @property
+    def facts(self) -> tuple[Line, ...]: ...
+    @property
+    def rows(self) -> Sequence[object]: ...
 
 
 def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
     """One fact; ``times``: how often in a row it was said."""
     if isinstance(line, Gap):
         return [(f"{'':9}… {units.count(line.lost)} facts missed", "warn")]
-    glyph, ink, words = GLYPHS[line.level]
+    level = "info" if routine(line) else line.level
+    glyph, ink, words = GLYPHS[level]
     text = clean(line.text)
-    parts: Parts = [(units.time_of_day(line.at), "faint" if line.level == "info" else "label")]
+    parts: Parts = [(units.time_of_day(line.at), "faint" if level == "info" else "label")]
     parts += [(f" {glyph} ", ink), (text, words)]
-    if line.subject and (who := namer(line.subject)) not in text:
+    alike = routine(line) and times > 1  # of as many workers
+    if line.subject and not alike and (who := namer(line.subject)) not in text:
         parts.append((f" · {who}", "label"))
     if times > 1:
         parts.append((f" × {units.count(times)}", "label"))
@@ -42,16 +56,34 @@ def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
 
 
 def fact_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
-    """All facts, those that say the same right after one another as one line: the newest of them."""
-    said: list[Parts] = []
-    for _, group in groupby(lines, _sameness):
-        *_, last = same = list(group)
-        said.append(fact_line(last, namer, len(same)))
-    return said
+    """All facts, those that say the same right after one another as one line: the newest of them.
+
+    What our own workers say of their routine comes between what the broker says of it, so that is told as one as well.
+    """
+    said: list[tuple[Line, int]] = []
+    places: dict[str, int] = {}  # of our workers' routine in ``said``, by what they say
+    for line in lines:
+        place = places.get(line.text, -1) if routine(line) else len(said) - 1
+        if place >= 0 and _same(said[place][0], line):
+            said[place] = line, said[place][1] + 1
+        else:
+            if routine(line):
+                places[line.text] = len(said)
+            said.append((line, 1))
+    return [fact_line(line, namer, times) for line, times in said]
 
 
-def _sameness(line: Line) -> object:
-    return line if isinstance(line, Gap) else (line.level, line.text, line.subject)
+def routine(line: Line) -> TypeGuard[Fact]:
+    """Whether a worker of this process says what its broker says as well: that it has joined, or left."""
+    return not isinstance(line, Gap) and line.source == "pool" and line.level in ("good", "info")
+
+
+def _same(before: Line, line: Line) -> bool:
+    if isinstance(before, Gap) or isinstance(line, Gap):
+        return False
+    if routine(before) and routine(line):
+        return line.at - before.at < TOGETHER
+    return (before.level, before.text, before.subject) == (line.level, line.text, line.subject)
 
 
 class Facts(Pager, Panel):
@@ -63,7 +95,7 @@ class Facts(Pager, Panel):
         self._facts: Sequence[Line] = ()
         self._named = 0  # workers whose names were known: a fact comes sooner than the picture of whom it is about
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Told) -> None:
         """Show a picture."""
         if picture.facts is self._facts and len(picture.rows) == self._named:
             return
@@ -82,7 +114,7 @@ class NewestFact(Panel):
         self._namer = namer
         self._facts: Sequence[Line] = ()
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Told) -> None:
         """Show a picture."""
         if picture.facts is not self._facts:
             self._facts = picture.facts
@@ -92,4 +124,5 @@ class NewestFact(Panel):
         """One line."""
         if not self._facts:
             return []
-        return [self.line([(" ", "text"), *fact_lines(self._facts, self._namer)[-1]], width)]
+        matters = [line for line in self._facts if not routine(line)] or self._facts
+        return [self.line([(" ", "text"), *fact_lines(matters, self._namer)[-1]], width)]

@@ -218,7 +218,8 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
-        """The header and the visible rows."""
+        """The header and the visible rows; the last cells are the scroll bar's where there is one."""
+        width -= self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
         chosen = choose(self.columns, width - 1)
         strips = [self._header(chosen, width)]
         top = self.scroll_offset.y

@@ -37,6 +37,7 @@ TAIL = 2000  # bytes of a command's output that are shown
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 4096  # bytes: less free space than that is none
 _PLACE = re.compile(r"[\w=./:,@+-]*\{(input|output)\}[\w.]*")
+_SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 
 
@@ -52,9 +53,9 @@ def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
     """What the text asks for; raises ``Refused`` where that cannot be done.
 
     A command template has ``{input}`` and ``{output}`` and runs without a shell; ``module:function`` is called with
-    the two paths; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail marked``
-    (fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks`` are descriptors that a
-    command inherits.
+    the two paths; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail marked
+    [SECONDS]`` (sleeps, fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks`` are
+    descriptors that a command inherits.
     """
     words = text.split()
     match words:
@@ -66,8 +67,10 @@ def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
             return _fail
         case ["fail", "marked"]:
             return _fail_marked
-        case ["sleep", seconds] if re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,6})?", seconds):
-            return _sleep(float(seconds))
+        case ["fail", "marked", seconds] if _SECONDS.fullmatch(seconds):
+            return _after(float(seconds), _fail_marked)
+        case ["sleep", seconds] if _SECONDS.fullmatch(seconds):
+            return _after(float(seconds), _copy)
         case _ if "{input}" in text and "{output}" in text:
             return _command(text, tuple(locks))
         case [name] if _FUNCTION.match(name):
@@ -136,10 +139,10 @@ def _upper(task: Process) -> None:
             out.write(line.upper())
 
 
-def _sleep(seconds: float) -> Work:
+def _after(seconds: float, then: Work) -> Work:
     def work(task: Process) -> None:
         time.sleep(seconds)
-        _copy(task)
+        then(task)
 
     return work
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engine.drive.feeding import feed_text
 from engine.protocols.diskqueue.pipeline import Stage
 
-STAGES = (Stage("values", 1, "sleep 0.15"), Stage("parse", 3, "fail marked"), Stage("output", 2, "upper"))
+STAGES = (Stage("values", 1, "sleep 0.15"), Stage("parse", 3, "fail marked 0.4"), Stage("output", 2, "upper"))
 EVERY = 0.25  # seconds between two documents
 DOCUMENTS = 10_000  # after which nothing more is fed
 FAILS_ONCE, FAILS_TWICE = 5, 9  # of every twenty documents, these
 
 
 class DemoFeeder:
-    """Feeds numbered documents into ``queue-start`` under ``root``; whoever owns it calls ``step`` and ``batch``."""
+    """Feeds numbered documents into ``queue-start`` under ``root``; whoever owns it calls ``step`` or ``feed``."""
 
     def __init__(self, root: str, name: str = "doc") -> None:
         """``name`` begins the id of every document."""
@@ -27,16 +27,10 @@ class DemoFeeder:
         if now < self._due or self._next > DOCUMENTS:
             return ""
         self._due = max(self._due + EVERY, now)
-        return self._feed()
+        return self.feed()
 
-    def batch(self, count: int) -> str:
-        """Feed so many at once; the reason why the first that failed did, or nothing."""
-        for _ in range(count):
-            if reason := self._feed():
-                return reason
-        return ""
-
-    def _feed(self) -> str:
+    def feed(self) -> str:
+        """Feed the next document now; the reason why that failed, or nothing."""
         number, self._next = self._next, self._next + 1
         first = {FAILS_ONCE: "fail once", FAILS_TWICE: "fail twice"}.get(number % 20, "a document")
         reason = feed_text(self._root, f"{self._name}-{number:04}.txt", f"{first}\nnumber {number}\n")

@@ -52,7 +52,7 @@ def test_the_demonstration_flows_fails_once_and_twice_and_leaves_nothing() -> No
     until(lambda: lab.view().queues[-1].counts.ready >= BATCH - 1 and lab.view().queues[1].counts.failed_twice >= 1)
     outcomes = {row.outcome for row in lab.view().documents}
     assert outcomes >= {"published", "failed", "failed_twice"}
-    assert lab.fed >= BATCH
+    assert lab.fed(lab.view().at) >= BATCH and lab.fed(0.0) == 0
     pids = [driver.pid for driver in lab.view().drivers]
     assert len(pids) == 6 and Path(lab.root).is_dir()
     lab.close()
@@ -105,7 +105,7 @@ def test_a_pipeline_that_exists_is_taken_up_and_kept(tmp_path: Path) -> None:
     begun(root)
     assert feed(str(root), [str(source)])[0].reason == ""
     with QueueLab(root=str(root)) as lab:
-        assert lab.fed == 1
+        assert lab.fed(0.0) == 1
         until(lambda: lab.view().queues[-1].counts.ready == 1)
         with pytest.raises(Refused, match="another watchdog"):
             QueueLab(root=str(root)).open()

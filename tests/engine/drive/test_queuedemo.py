@@ -26,11 +26,11 @@ def test_it_feeds_at_its_pace_and_marks_some(tmp_path: Path) -> None:
     assert sorted(first for first in firsts.values() if first != "a document") == ["fail once", "fail twice"]
 
 
-def test_a_batch_is_fed_at_once_and_counted(tmp_path: Path) -> None:
+def test_what_is_fed_at_once_is_counted(tmp_path: Path) -> None:
     feeder = DemoFeeder(str(tmp_path), "more")
-    assert feeder.batch(20) == ""
+    assert [feeder.feed() for _ in range(20)] == [""] * 20
     assert feeder.fed == 20 == len(os.listdir(tmp_path / "queue-start"))
     assert (tmp_path / "queue-start" / "more-0020.txt.ready").exists()
     (tmp_path / "queue-start" / "more-0021.txt.ready").touch()
-    assert "exists" in feeder.batch(3).lower()
+    assert "exists" in feeder.feed().lower()
     assert feeder.fed == 20

@@ -1,0 +1,29 @@
+"""The facts that a screen has seen so far."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from console.bridge import FACTS, Gap, Line
+from engine.feed import Feed
+
+
+class Chronicle:
+    """Follows a feed, bounded; what came too fast to be seen stands in it as a gap."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._facts: deque[Line] = deque(maxlen=FACTS)
+        self._lines: tuple[Line, ...] = ()
+        self._seen = 0
+
+    def read(self) -> tuple[Line, ...]:
+        """All that is known by now, oldest first; the same object where nothing is new."""
+        fresh, lost = self._feed.since(self._seen)
+        if fresh:
+            if lost and self._seen:
+                self._facts.append(Gap(lost))
+            self._facts.extend(fresh)
+            self._seen = fresh[-1].number
+            self._lines = tuple(self._facts)
+        return self._lines

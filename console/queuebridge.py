@@ -1,0 +1,169 @@
+"""From a queue lab to the screen: polled four times a second, it never waits and is never waited for."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal, NamedTuple, Protocol
+
+from console.bridge import HERTZ, SPAN, Health, Line
+from console.chronicle import Chronicle
+from engine.drive.pipelineview import DocumentView
+from engine.feed import Feed
+from engine.protocols.diskqueue.books import Entry, entries, whole
+from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
+
+SETTLED = 3 * HERTZ  # polls in a row in which the books differ before that is told: a look takes its time
+OUTCOMES = 100  # newest documents of a stage that went through
+
+
+class QueueLab(Protocol):
+    """What the console needs of ``engine.queuelab.QueueLab``. Orders return or raise ``engine.pool.Refused``."""
+
+    root: str
+    demonstration: bool
+    readonly: bool
+    started: float
+    feed: Feed
+    inspected: DocumentView | None
+
+    def fed(self, at: float) -> int: ...
+    def health(self) -> Health: ...
+    def view(self) -> PipelineView: ...
+    def output(self, number: str) -> str: ...
+    def inspect(self, id: str) -> None: ...
+    def set_workers(self, stage: str, workers: int) -> None: ...
+    def pause_stage(self, stage: str) -> None: ...
+    def resume_stage(self, stage: str) -> None: ...
+    def kill_driver(self, number: str) -> None: ...
+    def retry(self, queue: str, id: str) -> None: ...
+    def feed_some(self) -> None: ...
+
+
+State = Literal["ready", "working", "failed", "failed twice", "published", "returned"]
+
+
+class Document(NamedTuple):
+    """A document as one stage sees it."""
+
+    id: str
+    state: State
+    queue: str  # where it is; "" where it has gone on
+    number: str  # of the driver that has it, or had it last
+    attempt: int  # 0 where none has been seen
+    ms: float  # of the last attempt that has ended
+    at: float  # wall clock of its end, seconds since the epoch; 0 for unknown
+    text: str  # of the error
+
+
+class QueuePicture(NamedTuple):
+    """Everything that one refresh of the screen shows."""
+
+    view: PipelineView
+    up: float  # seconds since the lab was opened
+    fed: int  # documents that the lab knows to have been put in by then
+    entries: tuple[Entry, ...]  # by stage
+    difference: int  # fed minus accounted for, where that has lasted; else 0
+    balanced: bool  # whether both sides agree in this very picture
+    waiting: tuple[tuple[int, ...], ...]  # by queue: ready documents, newest last, HERTZ a second
+    facts: tuple[Line, ...]
+    dead: tuple[str, ...]
+    hertz: float
+    rows: tuple[()] = ()  # there are no peers whose names facts could use
+
+    @property
+    def books(self) -> Entry:
+        """The whole pipeline."""
+        return whole(self.entries)
+
+    @property
+    def rate(self) -> float:
+        """Documents a second that leave the last stage."""
+        return self.view.stages[-1].rate
+
+
+def badge(picture: QueuePicture, paused: bool) -> tuple[str, str]:
+    """The state of everything in one word, and its ink."""
+    states = {stage.state for stage in picture.view.stages}
+    if paused:
+        return "FROZEN", "warn"
+    if picture.dead:
+        return "FAULT", "bad"
+    match picture.view.state:
+        case "absent":
+            return "STARTING", "label"
+        case "stopping":
+            return "STOPPING", "warn"
+        case "ended":
+            return ("DONE", "good") if states == {"done"} else ("ENDED", "warn")
+    if "stopped" in states or any(queue.trouble for queue in picture.view.queues):
+        return "STOPPED", "bad"
+    if "paused" in states:
+        return "PAUSED", "warn"
+    return ("RUNNING", "good") if picture.books.working or picture.rate else ("READY", "good")
+
+
+def documents_of(view: PipelineView, place: int) -> tuple[Document, ...]:
+    """The documents of one stage: given up, failed, in work, gone through (newest first), waiting; some of each."""
+    stage, queue = view.stages[place].name, view.queues[place]
+    newest: dict[str, DocumentRow] = {}
+    for row in view.documents:
+        if row.stage == stage:
+            newest[row.id] = row
+    found: dict[State, list[Document]] = {"failed twice": [], "failed": [], "working": [], "ready": []}
+    for id, state, number in queue.documents:
+        last = newest.pop(id, None) if state != "ready" else None
+        blank = Document(id, "ready", queue.name, number, 0, 0.0, 0.0, "")
+        match state:
+            case "working":
+                again = last is not None and last.outcome == "failed"
+                found["working"].append(blank._replace(state="working", attempt=2 if again else 1))
+            case "failed" | "failed_twice":
+                word: State = "failed" if state == "failed" else "failed twice"
+                ended = blank._replace(state=word, attempt=1 if state == "failed" else 2)
+                if last is not None:
+                    ended = ended._replace(number=last.number, ms=last.ms, at=last.at, text=last.text)
+                found[word].append(ended)
+            case _:
+                found["ready"].append(blank)
+    gone = [
+        Document(row.id, "published", "", row.number, row.attempt, row.ms, row.at, "")
+        for row in reversed(newest.values())
+        if row.outcome == "published"
+    ]
+    return (*found["failed twice"], *found["failed"], *found["working"], *gone[:OUTCOMES], *found["ready"])
+
+
+class QueueBridge:
+    """Polls the lab and keeps what a picture alone does not hold: facts, backlogs over time, whether books agree."""
+
+    def __init__(self, lab: QueueLab) -> None:
+        self.lab = lab
+        self._chronicle = Chronicle(lab.feed)
+        self._waiting: dict[str, deque[int]] = {}
+        self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
+        self._differed = 0
+
+    def poll(self, now: float) -> QueuePicture:
+        """The picture at monotonic time ``now``."""
+        view = self.lab.view()
+        self._polls.append(now)
+        spent = now - self._polls[0]
+        for queue in view.queues:
+            samples = self._waiting.setdefault(queue.name, deque(maxlen=SPAN * HERTZ))
+            samples.append(queue.counts.ready)
+        stages = entries([queue.counts for queue in view.queues])
+        fed = self.lab.fed(view.at)
+        difference = fed - whole(stages).total
+        self._differed = self._differed + 1 if difference else 0
+        return QueuePicture(
+            view=view,
+            up=now - self.lab.started,
+            fed=fed,
+            entries=stages,
+            difference=difference if self._differed > SETTLED else 0,
+            balanced=not difference,
+            waiting=tuple(tuple(self._waiting[queue.name]) for queue in view.queues),
+            facts=self._chronicle.read(),
+            dead=self.lab.health().dead,
+            hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
+        )

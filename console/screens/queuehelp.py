@@ -1,0 +1,39 @@
+"""The help of the console of disk queues."""
+
+from __future__ import annotations
+
+from console import keys
+from console.text import fit
+from console.widgets import documents, queuestrip
+from console.widgets.ink import Parts
+
+DOCUMENTS = {
+    "failed twice": "given up; its input is kept, r tries it again",
+    "failed": "failed once, waits for its second attempt",
+    "working": "a driver has it",
+    "published": "this stage is done with it",
+    "returned": "given back before it was done",
+    "ready": "waits for a driver",
+}
+STAGES = {
+    "running": "kept at its number of drivers",
+    "paused": "has no drivers until p",
+    "stopped": "its drivers can not start; p tries again",
+    "done": "nothing is left, and nothing will come",
+}
+
+
+def help_lines(shown: dict[str, str]) -> list[Parts]:
+    """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
+    lines: list[Parts] = []
+    for title, group in (("anywhere", keys.APP), ("pipeline", keys.QUEUES), ("tables", keys.TABLE)):
+        lines += [[], [(title, "accent bold")]]
+        lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
+    lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+    lines += [[], [("documents", "accent bold")]]
+    for state, (glyph, ink) in documents.STATES.items():
+        lines.append([(f"  {glyph} {fit(state, 16)}", ink), (DOCUMENTS[state], "label")])
+    lines += [[], [("stages", "accent bold")]]
+    for word, (glyph, ink) in queuestrip.STATES.items():
+        lines.append([(f"  {glyph} {fit(word, 16)}", ink), (STAGES[word], "label")])
+    return lines[1:]
