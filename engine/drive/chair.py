@@ -27,13 +27,15 @@ class Port:
 class Chair:
     """One core that sits on the node."""
 
-    __slots__ = ("core", "jobs", "name", "ports", "scheduled")
+    __slots__ = ("core", "jobs", "name", "ports", "routes", "scheduled", "signature")
 
     def __init__(self, name: str, core: Core, done: Callable[[object, bool, bytes], None]) -> None:
         self.name, self.core = name, core
         self.ports: dict[str, Port] = {}
         self.scheduled = NEVER  # the earliest time in the agenda for this chair
         self.jobs = Jobs(done)  # costs nothing before the first body
+        self.routes = False  # whether all its sockets are ROUTERs
+        self.signature = b""  # its routing id, where it is one of many on its node
 
     def seat(self) -> Seat:
         """The core and its sockets as they are now: some may have been opened anew, elsewhere or under another id."""

@@ -51,6 +51,7 @@ from engine.core import (
 from engine.core import Socket as Spec
 from engine.drive.chair import Chair, Port
 from engine.drive.cpus import share_one
+from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
@@ -247,7 +248,7 @@ class Node:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
         name, port = "", None  # of the send before: nearly all of a batch go out by one socket
-        for command in commands:
+        for command in by_peer(commands) if chair.routes else commands:
             if type(command) is not Send:
                 self._rarely(chair, command)
                 name = ""  # a Reopen may have replaced the socket
@@ -277,7 +278,8 @@ class Node:
     def _rarely(self, chair: Chair, command: Command) -> None:
         match command:
             case Note():
-                self._feed.fact(command, self.name, time.time())
+                note = command if command.subject else command._replace(subject=chair.signature)
+                self._feed.fact(note, self.name, time.time())
             case Reopen(socket, routing_id, endpoint):
                 port = chair.ports[socket]
                 spec = port.spec
@@ -290,9 +292,8 @@ class Node:
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)
-                self._feed.fact(
-                    Note("bad" if failed else "info", f"{chair.name} left: {reason}"), self.name, time.time()
-                )
+                note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
+                self._feed.fact(note, self.name, time.time())
             case Start(key, Process() as body):
                 chair.jobs.start(key, body)
             case Start(key, body):
@@ -354,6 +355,8 @@ class Node:
             self._close(chair)
             raise
         self._chairs[name] = chair
+        chair.routes = all(spec.kind == "router" for spec in seat.sockets)
+        chair.signature = seat.sockets[0].routing_id if seat.sockets and name != self.name else b""
         for seated in self._seated.values():
             seated(name, seat)
         self._handle(chair, Started())
