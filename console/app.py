@@ -21,7 +21,10 @@ from console.screens.confirm import Confirm, stop_question
 from console.screens.kept import Kept
 from console.screens.listing import help_lines, worker_list
 from console.screens.page import Page
+from console.screens.stepper import Stepper
+from console.seeing import fault, open_stage, see
 from console.shell import Shell
+from console.stagedesk import StageDesk
 from console.text import clean
 from console.widgets.identity import Other
 from console.widgets.ink import Parts
@@ -35,7 +38,7 @@ class Console(Shell):
     In the end ``summary`` holds the lines of the last run of each.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SYSTEM)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.SYSTEM, *keys.SEE))]
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.MAIN if key.id != "focus.next")
     DEFAULT_MODE: ClassVar[str] = "first"
 
@@ -44,11 +47,21 @@ class Console(Shell):
     ) -> None:
         self.house = house
         self.history = History(settings.state_folder / "history")
-        self.desk = Desk(first, house.running[first], self.history)
-        self._desks = {first: self.desk}
+        self._desk = desk = self.make_desk(first, house.running[first])
+        self._desks = {first: desk}
         self._modes_of = {first: self.DEFAULT_MODE}
-        super().__init__(settings, self.desk.main, clock)
-        self.add_mode(self.DEFAULT_MODE, lambda main=self.desk.main: main)  # type: ignore[misc]
+        super().__init__(settings, desk.main, clock)
+        self.add_mode(self.DEFAULT_MODE, lambda: desk.main)
+
+    def make_desk(self, name: str, lab: Lab) -> Desk:
+        """The desk of a lab."""
+        return Desk(name, lab, self.history)
+
+    @property
+    def desk(self) -> Desk:
+        """What is on the screen: a stage where one stands before its system, else the system."""
+        stages = (screen.desk for screen in reversed(self.screen_stack) if isinstance(screen, Stepper))
+        return next(stages, self._desk)
 
     @property
     def lab(self) -> Lab:
@@ -64,7 +77,8 @@ class Console(Shell):
         """What the engine shows now. Labs that are not on the screen are looked at as well, so nothing is missed."""
         now = self.clock()
         pictures = {name: desk.look(now) for name, desk in self._desks.items()}
-        return pictures[self.desk.name]
+        desk = self.desk
+        return pictures[desk.name] if desk.name in pictures else desk.look(now)
 
     @property
     def others(self) -> list[Other]:
@@ -123,14 +137,14 @@ class Console(Shell):
         elif name in self._desks:
             self._go(name)
         else:
-            desk = self._desks[name] = Desk(name, opened.result(), self.history)
+            desk = self._desks[name] = self.make_desk(name, opened.result())
             self._modes_of[name] = name
             self.add_mode(name, lambda: desk.main)
             self._go(name)
 
     def _go(self, name: str) -> None:
-        self.desk = self._desks[name]
-        self._first = self.desk.main
+        self._desk = self._desks[name]
+        self._first = self._desk.main
         self.switch_mode(self._modes_of[name])
         self.call_after_refresh(self.tick)
 
@@ -145,7 +159,8 @@ class Console(Shell):
         """
         if destroys and self.refused_readonly():
             return
-        answer = self.house.order((desk or self.desk).name, give)
+        desk = desk or self.desk
+        answer = desk.order(give) if isinstance(desk, StageDesk) else self.house.order(desk.name, give)
         self._when_done(answer, lambda: self._answered(answer, said))
 
     def _answered(self, answer: Future[None], said: str) -> None:
@@ -207,3 +222,15 @@ class Console(Shell):
     def show_protocol(self) -> None:
         """The system in its protocol's own terms."""
         self.open_screen(self.desk.view.screen())
+
+    def action_see(self, what: str) -> None:
+        """A screen that shows the protocol: trace, ladder, maps or conformance."""
+        see(self, what)
+
+    def action_stage(self) -> None:
+        """The system on a stage."""
+        open_stage(self)
+
+    def fault(self, line: str) -> None:
+        """Inject a fault into the stage, once its promises were read."""
+        fault(self, line)

@@ -33,6 +33,7 @@ WORDS = (
     Word("quit", "", "leave the console"),
     Word("system", "NAME", "to another system, which is opened if it does not run yet", seed=False),
     Word("protocol", "", "the system in its protocol's own terms", seed=False),
+    Word("fault", "NAME …", "inject a fault on the stage: kill w3, cut w2 5, … ; f there lists all", seed=False),
     Word("stop", "", "send nothing more of the run", seed=False),
     Word("theme", "[NAME]", "change the colours", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same one again reverses", seed=False),

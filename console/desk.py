@@ -8,10 +8,13 @@ from console.screens.main import Main
 from console.systems import view_of
 from console.widgets.identity import Other
 from console.widgets.runs import summary_of
+from engine.trace import Trace
 
 
 class Desk:
-    """A lab that runs, whether it is on the screen or not."""
+    """A lab that runs, whether it is on the screen or not. ``trace``: one that is always attached; None for none."""
+
+    trace: Trace | None = None
 
     def __init__(self, name: str, lab: Lab, history: History) -> None:
         self.name, self.lab = name, lab

@@ -57,6 +57,7 @@ class ReplayLab:
         self._inspected: bytes | None = None
         self._facts: list[tuple[int, Note, str, float]] = []  # record, what was said, by whom, wall clock
         self._samples: list[Sample] = []
+        self._seats = self._workers()  # by routing id
         self._play_all()
         self._at = self.started
         self.seek(0)
@@ -132,6 +133,10 @@ class ReplayLab:
         self._inspected = key
         self.show()
 
+    def seat_of(self, key: bytes) -> str | None:
+        """The seat of the worker with this routing id."""
+        return self._seats.get(key)
+
     def attach(self, trace: Trace) -> None:
         """Show a trace the messages before the position, and all that are played from now on."""
         trace.replays(self.replay)
@@ -148,7 +153,7 @@ class ReplayLab:
         raise Refused("a recording takes no orders: it shows what was")
 
     run = ping = stop_run = add_workers = remove_workers = stop_worker = _order
-    bulk = endbulk = register = deregister = _order
+    bulk = endbulk = register = deregister = order_client = pull_plug = hand_back = _order
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -156,6 +161,14 @@ class ReplayLab:
         made = (record for record in self.replay.records if record[0] == SEAT and record[5] == "broker")
         bound: list[str] = next((record[6][0] for record in made), [])
         return tuple(endpoint for endpoint in bound if not endpoint.startswith("inproc:")) or tuple(bound)
+
+    def _workers(self) -> dict[bytes, str]:
+        found: dict[bytes, str] = {}
+        for record in self.replay.records:
+            if record[0] == SEAT and record[5] == "worker":
+                _, _, _, _, name, _, args, world = record
+                found[self.system.worker(self.options, *args, **world).sockets[0].routing_id] = name
+        return found
 
     def _play_all(self) -> None:
         every = max(EVERY, (self.replay.end - self.started) / SAMPLES)

@@ -213,6 +213,32 @@ class Stage(Cast):
         if not self._pool.stop(key):
             self.order(self.server(), Drain(key))
 
+    def seat_of(self, key: bytes) -> str | None:
+        """The seat of the worker with this routing id."""
+        return next((seat for seat, own in self.workers().items() if own == key), None)
+
+    def order_client(self, order: object, destructive: str = "") -> None:
+        """Hand the client an order of its own protocol; ``destructive`` says what it does, for a read-only stage."""
+        if destructive:
+            self._destructive(destructive)
+        self.order("client", order)
+
+    def pull_plug(self) -> None:
+        """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
+        self._destructive("pulling the plug of the primary")
+        if self._brokers() != ["broker", "fallback"]:
+            raise Refused("there is no primary beside a fallback here")
+        self.kill("broker")
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
+        if "fallback" not in self.world.names:
+            raise Refused("there is no fallback here")
+        if "broker" in self.world.names:
+            self.order("fallback", self.system.hand_back)
+        else:
+            self.restart("broker")
+
     def inspect(self, key: bytes | None) -> None:
         """Show the details of one worker in the broker's pictures; None: of nobody."""
         self.order(self.server(), Inspect(key))

@@ -17,6 +17,10 @@ def help_lines(shown: dict[str, str]) -> list[Parts]:
         ("anywhere", (*keys.APP, *keys.SYSTEM)),
         ("main screen", keys.MAIN),
         ("table", keys.TABLE),
+        ("the protocol made visible", keys.SEE),
+        ("trace and ladder", keys.MESSAGES),
+        ("stage", keys.STEP),
+        ("recording", keys.REPLAY),
         ("protocol screen, conversation", keys.JOBS),
         ("protocol screen, negotiated", keys.PAIR),
     )

@@ -288,6 +288,8 @@ class Main(Screen[None]):
                 self.app.show_protocol()
             case Command("system", str(name)):
                 self.app.choose_system(name)
+            case Command("fault", str(line)):
+                self.app.fault(line)
             case Command("theme", str(name)):
                 self.app.choose_theme(name)
             case Command("sort", str(name)):

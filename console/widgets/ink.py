@@ -9,6 +9,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -83,6 +84,13 @@ def first_that_fits(choices: Iterable[Parts], width: int) -> Parts:
         if cells(line) <= width:
             break
     return line
+
+
+def wrapped(first: Parts, text: str, ink: str, width: int) -> list[Parts]:
+    """``first`` and clean text behind it, in as many lines as it takes; they are indented as far as the text begins."""
+    indent = cells(first)
+    words = textwrap.wrap(text, max(8, width - indent)) or [""]
+    return [[*(first if place == 0 else [(" " * indent, "text")]), (line, ink)] for place, line in enumerate(words)]
 
 
 def values(pairs: Iterable[tuple[str, str, str]], gap: int = 2) -> Parts:

@@ -16,6 +16,7 @@ from engine.lab import Refused
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
+from engine.trace import Trace
 
 ANIMALS = (
     "tern", "kestrel", "otter", "badger", "mink", "wren", "marten", "heron", "lynx", "raven", "lion", "stoat",
@@ -94,6 +95,7 @@ class FakeLab:
         system: str = "roundrobin",
     ) -> None:
         self.system = _system(system)
+        self.options: object = None
         self.endpoints: tuple[str, ...] = ("tcp://127.0.0.1:6714",)
         self.feed = Feed()
         self.readonly = readonly
@@ -186,6 +188,12 @@ class FakeLab:
 
     def seat_of(self, key: bytes) -> str | None:
         return self.seats.get(key)
+
+    def attach(self, trace: Trace) -> None:
+        self._order("attach")
+
+    def detach(self, trace: Trace) -> None:
+        self._order("detach")
 
     def order_client(self, order: object, destructive: str = "") -> None:
         self._order("order_client", order, destructive)

@@ -1,0 +1,94 @@
+"""Lines about messages: one of them to its last byte, and the life of a task."""
+
+from __future__ import annotations
+
+from console import units
+from console.rows import short_name
+from console.text import clean, fit, label
+from console.widgets.ink import Parts
+from console.widgets.messages import STATES
+from engine.links import Arrow, Life
+from engine.parts.explain import task_name
+
+EACH = 16  # bytes in one line
+MOST = 4096  # bytes of one frame that are shown
+_NAME = 10
+
+
+def message_lines(arrow: Arrow, started: float) -> list[Parts]:
+    """One message: what it says, its way, the rule, its frames. ``started``: what times are counted from."""
+    entry = arrow.entry
+    glyph, ink = STATES[arrow.state]
+    lines: list[Parts] = [
+        [
+            (clean(entry.command), "text bold"),
+            (f"  {clean(arrow.source)} → {clean(arrow.target)}  ", "text"),
+            (f"{glyph} {arrow.state}", ink),
+        ]
+    ]
+    if arrow.state == "note":
+        lines = [[(f"{clean(entry.seat)} says", "label")]]
+    told = [(name, value) for name, value in entry.fields if name != "task" or arrow.task is None]
+    lines += [_field(name, clean(value), "text") for name, value in told]
+    if entry.violation:
+        lines.append(_field("violation", clean(entry.violation), "bad bold"))
+    if entry.rule:
+        lines.append(_field("rule", clean(entry.rule), "accent"))
+    lines.append(_field("time", _times(arrow, started), "text"))
+    if arrow.task is not None:
+        client, task = arrow.task
+        lines.append(_field("task", f"{clean(task_name(task))} of {short_name(label(client))}", "text"))
+    if arrow.state == "note":
+        return lines
+    lines.append(_field("size", f"{units.count(entry.size)} bytes in {len(entry.frames)} frames", "text"))
+    for number, frame in enumerate(entry.frames, 1):
+        lines += frame_lines(number, frame)
+    return lines
+
+
+def _field(name: str, value: str, ink: str) -> Parts:
+    return [(fit(clean(name), _NAME), "label"), (value, ink)]
+
+
+def _times(arrow: Arrow, started: float) -> str:
+    words = [f"{'sent' if end.direction != 'in' else 'received'} {end.at - started:.6f} s" for end in arrow.ends]
+    if arrow.transit is not None:
+        words.append(f"{units.duration(arrow.transit * 1e6)} under way")
+    return " · ".join(words) if arrow.state != "note" else f"{arrow.at - started:.6f} s"
+
+
+def frame_lines(number: int, frame: bytes) -> list[Parts]:
+    """One frame in hex and in text."""
+    lines: list[Parts] = [[(f"frame {number}", "label"), (f"  {units.count(len(frame))} bytes", "label")]]
+    for at in range(0, min(len(frame), MOST), EACH):
+        part = frame[at : at + EACH]
+        letters = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in part)
+        lines.append([(f"  {at:04x}  ", "faint"), (fit(part.hex(" "), EACH * 3), "accent"), (f" {letters}", "text")])
+    if len(frame) > MOST:
+        lines.append([(f"  and {units.count(len(frame) - MOST)} bytes more", "label")])
+    return lines
+
+
+def life_lines(life: Life, started: float) -> list[Parts]:
+    """A task's way, leg by leg, with the time that each took."""
+    client, task = life.task
+    head = f"task {clean(task_name(task))} of {short_name(label(client))}"
+    again = f" · given {life.deliveries} times" if life.deliveries > 1 else ""
+    state = "ended" if life.ended else "not ended yet"
+    lines: list[Parts] = [[(head, "text bold"), (f"  {state} · {units.duration(life.seconds * 1e6)}{again}", "label")]]
+    lines += [[], [(f"{'seconds':>12}{'after':>10}  {'what':22}{'where':16}{'message':12}rule", "label")]]
+    for leg in life.legs:
+        late = "warn bold" if "again" in leg.what or "refused" in leg.what else "text"
+        lines.append(
+            [
+                (f"{leg.at - started:12.6f}", "label"),
+                (f"{units.duration(leg.after * 1e6):>10}  ", "text"),
+                (fit(leg.what, 22), late),
+                (fit(clean(leg.where), 16), "text"),
+                (fit(clean(leg.entry.command), 12), "accent"),
+                (clean(leg.entry.rule), "label"),
+            ]
+        )
+    if not life.legs:
+        lines.append([("the ring no longer knows it", "label")])
+    return lines

@@ -1,0 +1,287 @@
+"""The trace and the ladder: every message of the system on the screen, in words or as arrows.
+
+A trace is attached to the lab while such a screen is open, and only then: what it costs stands in the frame.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+
+from console import keys, units
+from console.bridge import Picture
+from console.screens.message import life_lines, message_lines
+from console.screens.page import Page
+from console.text import clean
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.messages import LadderTable, TraceTable
+from console.widgets.pager import Pager
+from console.widgets.prompt import Prompt
+from engine.core import Command, Event
+from engine.drive.files import write_whole
+from engine.ladder import LANES, ladder, svg, text
+from engine.links import Arrow
+from engine.parts.inflight import TaskKey
+from engine.replaylab import ReplayLab
+from engine.sieve import BadFilter, Sieve, parse
+from engine.trace import Trace
+from engine.why import why
+
+if TYPE_CHECKING:
+    from console.app import Console
+    from console.desk import Desk
+
+KEPT = 8_000  # messages in the ring: a filter looks at all of them, four times a second
+LOOK = 1_000  # of them, the newest, where nothing is filtered
+MEASURE = 2.0  # seconds over which the cost is averaged
+EXPORTED = 2_000  # arrows of a ladder that are exported, the newest
+
+
+class Weighed(Trace):
+    """A trace that knows what it costs: each node's thread counts the seconds that it was in the tap."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.lab.system, KEPT)
+        self._spent: dict[str, float] = {}
+        self._last = (time.perf_counter(), 0.0, 0)
+        self._cost = ""
+
+    def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
+        """As ``Trace.tap``."""
+        began = time.perf_counter()
+        super().tap(node, name, now, event, commands)
+        self._spent[node] = self._spent.get(node, 0.0) + time.perf_counter() - began
+
+    def cost(self) -> str:
+        """What it has cost lately, in words."""
+        at, spent = time.perf_counter(), sum(self._spent.values())
+        since, before, total = self._last
+        if at - since >= MEASURE or not self._cost:
+            each = (spent - before) / max(1, self.total - total) * 1e6
+            share = (spent - before) / max(1e-9, at - since)
+            self._cost = (
+                f"tracing costs {each:.1f}µs a message, {share:.1%} of a processor" if self.total else "tracing"
+            )
+            self._last = (at, spent, self.total)
+        return self._cost
+
+
+class Messages(Screen[None]):
+    """A table of messages over the one that is chosen. ``trace``: one that is attached already, by somebody else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES))]
+    TITLE_WORD: ClassVar[str] = ""
+    app: Console
+
+    def __init__(self, desk: Desk, table: TraceTable | LadderTable, trace: Trace | None = None) -> None:
+        super().__init__()
+        self.desk, self.table = desk, table
+        self.trace = trace or Weighed(desk)
+        self.paused = False
+        self.sieve: Sieve | None = None
+        self._own = trace is None  # so it is to be detached in the end
+        self._inherited = False
+        self._arrows: list[Arrow] = []
+        self._named = 0
+        self.keybar = KeyBar(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """The table, the chosen message, the key bar or the filter."""
+        with Vertical(id="messages"):
+            yield self.table
+            yield Pager(id="message")
+        yield self.keybar
+        yield Prompt(self.app.history, id="prompt")
+
+    def on_mount(self) -> None:
+        """Begin to listen."""
+        self.query_one(Prompt).display = False
+        self.query_one("#message", Pager).border_title = Content("message")
+        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.desk.lab.system.name)}")
+        self.table.focus()
+        if self._own and not self._inherited:
+            self.app.order(lambda lab: lab.attach(self.trace), desk=self.desk)
+
+    def on_unmount(self) -> None:
+        """Nobody looks any more."""
+        if self._own:
+            self.app.order(lambda lab: lab.detach(self.trace), desk=self.desk)
+
+    def show(self, picture: Picture) -> None:
+        """Show what was said until now."""
+        if len(picture.rows) != self._named:
+            self._named = len(picture.rows)
+            for row in picture.rows:
+                self.trace.named(row.worker.key, row.label)
+        if not self.paused:
+            self._look()
+        self._draw()
+
+    def _look(self) -> None:
+        limit = LOOK if self.sieve is None and not self.paused else None
+        self._arrows = self.trace.arrows(self.sieve, limit)
+
+    def _draw(self) -> None:
+        started = self.desk.lab.started
+        self.table.set_arrows(self._arrows, started)
+        wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
+        held = " · held" if self.paused else ""
+        weighed = self.trace if isinstance(self.trace, Weighed) and not isinstance(self.desk.lab, ReplayLab) else None
+        cost = f" · {weighed.cost()}" if weighed is not None else ""
+        shown = f"{len(self._arrows):,} of {self.trace.total:,}{wanted}{held}{cost}"
+        self.table.border_subtitle = Content(f" {shown} ")
+        told = self.table.current()
+        lines = message_lines(told.arrow, started) if told is not None else []
+        self.query_one("#message", Pager).set_lines(lines)
+
+    def inherit(self, other: Messages) -> None:
+        """Take over the trace of a screen that is about to close."""
+        self.trace, self._own, other._own = other.trace, other._own, False
+        self._inherited = True
+
+    def redraw(self) -> None:
+        """Look again, also while the list is held."""
+        self._look()
+        self._draw()
+
+    def on_tail_moved(self) -> None:
+        """Another message is chosen."""
+        self._draw()
+
+    # ---- keys -------------------------------------------------------------------------------------------------------
+
+    def action_back(self) -> None:
+        """Undo one thing: the filter, the choice, else the screen."""
+        if self.sieve is not None:
+            self.sieve = None
+            self.redraw()
+        elif self.table.cursor is not None:
+            self.table.release()
+            self._draw()
+        else:
+            self.dismiss()
+
+    def action_pause(self) -> None:
+        """Hold the list, with all that the ring has; or go on."""
+        self.paused = not self.paused
+        self.redraw()
+
+    def action_message(self) -> None:
+        """The chosen message to its last byte."""
+        told = self.table.chosen()
+        if told is None:
+            self.app.say("there is no message to look at", "warn")
+        else:
+            self.app.open_screen(Page("message", message_lines(told.arrow, self.desk.lab.started)))
+
+    def on_table_chosen(self) -> None:
+        """A double click on a row."""
+        self.action_message()
+
+    def action_follow(self) -> None:
+        """One task from its client and back."""
+        told = self.table.chosen()
+        task = told.arrow.task if told is not None else None
+        if task is None:
+            self.app.say("this message is about no task", "warn")
+            return
+        started = self.desk.lab.started
+        self.app.open_screen(Page("a task's life", [], lambda _: life_lines(self.trace.follow(task), started)))
+
+    def action_why(self) -> None:
+        """Why the worker of this message was given its task."""
+        told, lab = self.table.chosen(), self.desk.lab
+        given = None
+        if told is not None and told.arrow.entry.decoded.leg == "give":
+            given = next((end for end in told.arrow.ends if end.role == "broker"), None)
+        if given is None or given.record is None or not isinstance(lab, ReplayLab):
+            self.app.say("choose a message with which a broker gives a task", "warn")
+        else:
+            self.app.open_screen(why_page(lab, given.record, given.task))
+
+    # ---- the filter -------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a line is typed, its signs are letters like any other; only of a recording it can be asked why."""
+        if action == "why":
+            return isinstance(self.desk.lab, ReplayLab)
+        return not (action == "filter" and self.is_mounted and self.query_one(Prompt).display)
+
+    def action_filter(self) -> None:
+        """Type a filter, beginning with the one that is set."""
+        self.keybar.display = False
+        self.query_one(Prompt).open("/", self.sieve.text if self.sieve else "")
+
+    def _close(self) -> None:
+        self.query_one(Prompt).close()
+        self.keybar.display = True
+        self.set_focus(self.table)
+
+    def on_prompt_left(self) -> None:
+        """Escape: a filter goes with its line."""
+        self._close()
+        self.sieve = None
+        self.redraw()
+
+    def on_prompt_entered(self, event: Prompt.Entered) -> None:
+        """Set the filter, or none."""
+        self._close()
+        try:
+            self.sieve = parse(event.line) if event.line else None
+        except BadFilter as bad:
+            self.app.say(str(bad), "bad")
+        self.redraw()
+
+
+class TraceScreen(Messages):
+    """Messages in words."""
+
+    TITLE_WORD = "trace"
+
+    def __init__(self, desk: Desk, trace: Trace | None = None) -> None:
+        super().__init__(desk, TraceTable(id="table"), trace)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a ladder is exported."""
+        return action != "export" and super().check_action(action, parameters)
+
+
+class LadderScreen(Messages):
+    """Messages as arrows."""
+
+    TITLE_WORD = "ladder"
+
+    def __init__(self, desk: Desk, trace: Trace | None = None) -> None:
+        super().__init__(desk, LadderTable(id="table"), trace)
+
+    def action_export(self) -> None:
+        """What fits the filter, the newest of it, as text and SVG."""
+        diagram = ladder(self.trace.arrows(self.sieve)[-EXPORTED:], LANES)
+        if not diagram.rows:
+            self.app.say("there is nothing to export", "warn")
+            return
+        folder: Path = self.app.settings.state_folder / "ladders"
+        name = f"{self.desk.lab.system.name}-{datetime.now():%Y%m%d-%H%M%S}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / f"{name}.txt", ("\n".join(text(diagram, 160)) + "\n").encode())
+            write_whole(folder / f"{name}.svg", svg(diagram).encode())
+        except OSError as error:
+            self.app.say(f"the ladder can not be written: {error}", "bad")
+        else:
+            self.app.say(f"{units.count(len(diagram.rows))} arrows in {folder / name}.txt and .svg", "good")
+
+
+def why_page(lab: ReplayLab, record: int, task: TaskKey | None) -> Page:
+    """Why tasks that were given at a record of a recording went where they went."""
+    lines: list[Parts] = [[(clean(line), "text")] for line in why(lab.replay, record, task).split("\n")]
+    return Page("why?", lines)

@@ -1,0 +1,47 @@
+"""A choice of one out of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+
+class Pick(ModalScreen[str | None]):
+    """What was chosen, None for nothing. ``choices``: the answer, and the clean text that stands for it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back")]
+
+    def __init__(self, question: str, choices: Sequence[tuple[str, str]], first: str = "") -> None:
+        super().__init__()
+        self._question, self._choices, self._first = question, choices, first
+
+    def compose(self) -> ComposeResult:
+        """The question and the choices."""
+        with Vertical(id="dialog", classes="pick"):
+            yield Static(self._question, id="question", markup=False)
+            yield OptionList(*(Option(Content(words)) for _, words in self._choices))
+            yield Static("↑↓ choose · ⏎ take · esc back", classes="note", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin with the likeliest."""
+        options = self.query_one(OptionList)
+        answers = [answer for answer, _ in self._choices]
+        if self._first in answers:
+            options.highlighted = answers.index(self._first)
+        options.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """This one."""
+        self.dismiss(self._choices[event.option_index][0])
+
+    def action_cancel(self) -> None:
+        """None of them."""
+        self.dismiss(None)

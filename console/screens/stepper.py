@@ -1,0 +1,255 @@
+"""The stage: the world stands, and goes on by one message, by one event, or at a speed. Faults are injected here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.strip import Strip
+
+from console import keys, units
+from console.bridge import Picture
+from console.history import History
+from console.rows import Shown
+from console.screens.confirm import Confirm
+from console.screens.main import Main
+from console.screens.message import message_lines
+from console.screens.page import Page
+from console.screens.pick import Pick
+from console.text import clean, fit
+from console.widgets.flow import FlowStrip
+from console.widgets.ink import Panel, Parts, spread, wrapped
+from console.widgets.messages import LadderTable
+from console.widgets.pager import Pager
+from console.widgets.table import Column
+from engine.faults import Fault, faults_for, targets
+from engine.links import Entry
+from engine.pool import Refused
+from engine.watch import Plan, Verdict, Watch
+
+if TYPE_CHECKING:
+    from console.stagedesk import StageDesk
+
+SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
+"""Virtual seconds in a real one; 0: the world stands."""
+
+ARROWS = 400  # messages of the ladder, the newest
+WATCHED = 6  # faults whose promises are listed, the newest
+
+_TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
+OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
+
+
+class StageBar(Panel):
+    """How time passes, and how much of it has."""
+
+    def __init__(self, desk: StageDesk, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._desk = desk
+
+    def show(self, picture: Picture) -> None:
+        """Draw it again."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """One line."""
+        desk = self._desk
+        parts: Parts = [(" STAGE ", "accent bold reverse"), (" ", "text")]
+        for place, speed in enumerate(SPEEDS):
+            words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
+            parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
+        right: Parts = [
+            (f"{desk.stage.now:.6f} s", "text bold"),
+            (f"  {units.count(desk.trace.total)} messages  step {units.count(desk.steps)} ", "label"),
+        ]
+        return [self.line(spread(parts, right, width), width)]
+
+
+class Stepper(Main, inherit_bindings=False):
+    """The main screen of a stage."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
+
+    def __init__(self, desk: StageDesk, history: History, columns: Sequence[Column[Shown]]) -> None:
+        super().__init__(desk.stage, desk.bridge.rows.name, history, columns)
+        self.desk = desk
+        self.ladder = LadderTable(id="ladder")
+        self.ladder.first = ("client", "broker")
+        self._last = Pager(id="last")
+        self._promises = Pager(id="promises")
+        self._top = (StageBar(desk, id="stagebar"), FlowStrip(id="flow"))
+        self._panels = (self.table, self._last, self.ladder, self._promises)  # type: ignore[assignment]
+
+    def on_mount(self) -> None:
+        """Titles."""
+        super().on_mount()
+        self.ladder.border_title = Content("ladder")
+        self._last.border_title = Content("last step")
+        self._promises.border_title = Content("promises")
+
+    def on_unmount(self) -> None:
+        """The world ends."""
+        self.desk.stage.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Take the layout that fits."""
+        super().on_resize(event)
+        self.call_after_refresh(self._draw)
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture, and what led to it."""
+        self._picture = picture
+        self._identity.show(picture, False, self.desk.lab.endpoints)
+        self._banner.show(picture)
+        for panel in (*self._top, self.table, *self._bottom):
+            if panel.display:
+                panel.show(picture)
+        self._draw()
+
+    def _draw(self) -> None:
+        desk = self.desk
+        self.ladder.set_arrows(desk.trace.arrows(limit=ARROWS), 0.0)
+        self._last.set_lines(step_lines(desk.last(), self._last.size.width - 2))
+        self.set_class(bool(desk.watches), "watching")
+        lines, width = list[Parts](), self._promises.size.width - 2
+        for watch in desk.watches[: -WATCHED - 1 : -1]:
+            lines += promise_lines(watch, width)
+        self._promises.set_lines(
+            lines or wrapped([], "f injects a fault; first it says what is promised", "label", width)
+        )
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def action_step_message(self) -> None:
+        """One message."""
+        self._step(True)
+
+    def action_step(self) -> None:
+        """One thing, whatever it is."""
+        self._step(False)
+
+    def _step(self, message: bool) -> None:
+        if not self.desk.step(message):
+            self.app.say("nothing happens any more", "warn")
+        self.app.tick()
+
+    def action_speed(self, step: int) -> None:
+        """Faster or slower."""
+        self.desk.speed = max(0, min(len(SPEEDS) - 1, self.desk.speed + step))
+        self.app.tick()
+
+    # ---- faults -----------------------------------------------------------------------------------------------------
+
+    def action_fault(self) -> None:
+        """Choose a fault, then its target."""
+        known = faults_for(self.desk.lab.system.name)
+        choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._aim(next(fault for fault in known if fault.name == name))
+
+        self.app.push_screen(Pick("which fault?", choices), chosen)
+
+    def _aim(self, fault: Fault) -> None:
+        if not fault.targets:
+            self.propose(fault.name)
+            return
+        row = self.table.chosen() if self.table.cursor is not None else None
+        there = [(name, clean(name)) for name in targets(self.desk.stage, fault)]
+        if not there:
+            self.app.say(f"{fault.name}: there is nobody that it can be done to", "warn")
+            return
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self.propose(f"{fault.name} {name}")
+
+        self.app.push_screen(Pick(f"{fault.name}: whom?", there, row.worker.name if row else ""), chosen)
+
+    def propose(self, line: str) -> None:
+        """Say what is promised, and ask before it is done."""
+        try:
+            fault = self.desk.plan(line)
+        except Refused as refusal:
+            self.app.say(str(refusal), "bad")
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._inject(fault)
+
+        self.app.push_screen(fault_question(fault), answered)
+
+    def _inject(self, fault: Plan) -> None:
+        try:
+            self.desk.inject(fault)
+        except Refused as refusal:
+            self.app.say(str(refusal), "bad")
+        else:
+            self.app.say(f"{clean(fault.does)}", "warn")
+        self.app.tick()
+
+    def action_details(self) -> None:
+        """The chosen message, where the keyboard is the ladder's; else the chosen worker."""
+        told = self.ladder.chosen() if self.ladder.has_focus else None
+        if told is not None:
+            self.app.open_screen(Page("message", message_lines(told.arrow, 0.0)))
+        else:
+            super().action_details()
+
+    # ---- back -------------------------------------------------------------------------------------------------------
+
+    def action_back(self) -> None:
+        """Undo one thing: the filter, the choice, else the stage."""
+        if self.table.filter is not None or self.table.cursor is not None:
+            super().action_back()
+        elif self.ladder.cursor is not None:
+            self.ladder.release()
+        else:
+            self.dismiss()
+
+
+def fault_question(fault: Plan) -> Confirm:
+    """The question before a fault is injected: what will be done, and what the protocol promises."""
+    promised = [f"○ {clean(promise.text)}" for promise in fault.promises]
+    return Confirm(f"{clean(fault.does)}.", ["The protocol promises:", *promised], "Inject")
+
+
+def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
+    """What was heard and said in one step, with the rules by number, in lines of so many cells."""
+    lines: list[Parts] = []
+    for entry in entries:
+        if entry.direction == "note":
+            said = f"{clean(entry.seat)}: {clean(dict(entry.fields)['text'])}"
+            lines += wrapped([("· ", "label")], said, "label", width)
+            continue
+        verb = {"in": "takes", "out": "sends", "refused": "can not send"}[entry.direction]
+        way, other = ("from", entry.source) if entry.direction == "in" else ("to", entry.target)
+        parts: Parts = [("▶ " if entry.direction == "in" else "◀ ", "flow" if entry.direction == "in" else "back")]
+        parts += [(f"{clean(entry.seat)} {verb} ", "text"), (clean(entry.command), "text bold")]
+        lines.append([*parts, (f" {way} {clean(other)}", "text")])
+        if entry.violation:
+            lines += wrapped([("    × ", "bad bold")], clean(entry.violation), "bad", width)
+        if entry.rule:
+            lines += wrapped([("    rule ", "label")], clean(entry.rule), "accent", width)
+    return lines or wrapped([], "n lets one message through · + lets time pass", "label", width)
+
+
+def promise_lines(watch: Watch, width: int) -> list[Parts]:
+    """One fault, and what has become of each promise, in lines of so many cells."""
+    lines: list[Parts] = [[(clean(watch.plan.text), "accent bold"), (f"  {watch.elapsed:.3f} s ago", "label")]]
+    for verdict in watch.results:
+        lines += _verdict(verdict, width)
+    return lines
+
+
+def _verdict(verdict: Verdict, width: int) -> list[Parts]:
+    promise, kept, after = verdict
+    if kept is None:
+        return wrapped([(" ○       ", "label")], f"{clean(promise.text)} · until {promise.within:g} s", "text", width)
+    glyph, ink = ("✓", "good bold") if kept else ("×", "bad bold")
+    return wrapped([(f" {glyph} {after or 0.0:5.2f}s ", ink)], clean(promise.text), "text" if kept else "bad", width)

@@ -1,0 +1,60 @@
+"""The screens that show the protocol, of whatever is on the screen: a system, a stage, a recording."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from console.screens.machines import conformance_lines, map_lines
+from console.screens.messages import LadderScreen, Messages, TraceScreen
+from console.screens.page import Page
+from console.stagedesk import StageDesk
+from console.text import clean
+from engine.pool import Refused
+from engine.trace import explain_of
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+
+class Lines(Page):
+    """Lines about the protocol, made anew from each picture."""
+
+
+def see(app: Console, what: str) -> None:
+    """Open a screen by its name: trace, ladder, maps or conformance. It takes the place of one that is open."""
+    desk, before = app.desk, app.screen
+    screen: Messages | Lines
+    if what in ("trace", "ladder"):
+        screen = (TraceScreen if what == "trace" else LadderScreen)(desk, desk.trace)
+        if isinstance(before, Messages):
+            screen.inherit(before)
+    else:
+        lines = map_lines if what == "maps" else conformance_lines
+        title = "state maps" if what == "maps" else "conformance"
+        heading = f"{title} · {clean(desk.lab.system.name)}"
+        screen = Lines(heading, [], partial(lines, explain_of(desk.lab.system)))
+    if isinstance(before, Messages | Lines):
+        before.dismiss()
+    app.open_screen(screen)
+
+
+def open_stage(app: Console) -> StageDesk | None:
+    """The stage of the system on the screen; None where there can be none, and that is told."""
+    desk = app.desk
+    if isinstance(desk, StageDesk):
+        return desk
+    try:
+        stage = StageDesk(desk.lab.system, desk.lab.options, app.history)
+    except Refused as refusal:
+        app.say(str(refusal), "bad")
+        return None
+    app.open_screen(stage.main)
+    return stage
+
+
+def fault(app: Console, line: str) -> None:
+    """Inject a fault into the stage, which is opened where it is not: first it is said what is promised."""
+    stage = open_stage(app)
+    if stage is not None:
+        app.call_after_refresh(stage.main.propose, line)

@@ -1,0 +1,110 @@
+"""The console on a stage or a recording instead of a lab: real cores, virtual time, the same screens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from console.app import Console
+from console.replaydesk import OneLab, ReplayConsole
+from engine.catalogue import SYSTEMS
+from engine.parts.bulk import BulkSpec
+from engine.replay import Replay
+from engine.replaylab import ReplayLab
+from engine.stage import Stage
+from tests.helpers.fake_lab import FakeSettings
+
+
+class Hands:
+    """What a scenario holds: the lab, the console, the keyboard, and a clock that only tests move."""
+
+    def __init__(self, lab: Any, app: Console, pilot: Pilot[None], clock: list[float]) -> None:
+        self.lab, self.app, self.pilot, self._clock = lab, app, pilot, clock
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+        await self.pilot.pause()
+
+    async def filter(self, text: str) -> None:
+        """Set a filter."""
+        await self._line("slash", text)
+
+    async def command(self, text: str) -> None:
+        """Enter a command."""
+        await self._line("colon", text)
+
+    async def _line(self, key: str, text: str) -> None:
+        await self.press(key)
+        self.app.screen.query_one("#prompt").query_one(Input).value = text
+        await self.press("enter")
+
+    async def pass_time(self, seconds: float) -> None:
+        """Real time."""
+        self._clock[0] += seconds
+        self.app.tick()
+        await self.pilot.pause()
+
+    def screen(self) -> list[str]:
+        """What stands on the screen, line by line."""
+        width, _ = self.app.size
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return ["".join(segment.text for segment in strip)[:width] for strip in strips]
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.screen())
+
+    def line(self, text: str) -> str:
+        """The first line with this text."""
+        return next(line for line in self.screen() if text in line)
+
+
+Scenario = Callable[[Hands], Awaitable[None]]
+
+
+def stage_of(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Stage:
+    """Workers that have joined, and a run that has ended."""
+    stage = Stage(SYSTEMS[system], workers=workers, slots=2)
+    stage.open()
+    stage.speed = 1.0
+    stage.advance(3.0)
+    if tasks:
+        stage.run(BulkSpec("ping", tasks, 0, 2))
+        stage.advance(2.0)
+    return stage
+
+
+def recording(path: Path, system: str = "roundrobin", tasks: int = 10) -> ReplayLab:
+    """A recorded run in the middle of which a worker is killed."""
+    with Stage(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
+        stage.advance(3.0)
+        stage.run(BulkSpec("ping", tasks, 0, 4, 50.0))
+        stage.advance(0.1)
+        stage.kill("worker-2")
+        stage.advance(9.0)
+    return ReplayLab(Replay.open(path, SYSTEMS))
+
+
+def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120, 36)) -> Console:
+    """Run a scenario on a lab to its end."""
+    clock = [1000.0]
+    settings = FakeSettings(folder)
+    app: Console
+    if isinstance(lab, ReplayLab):
+        app = ReplayConsole(lab, settings, lambda: clock[0])
+    else:
+        app = Console(OneLab(lab), lab.system.name, settings, lambda: clock[0])
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            hands = Hands(lab, app, pilot, clock)
+            await hands.pass_time(0.25)
+            await scenario(hands)
+
+    asyncio.run(run())
+    return app
