@@ -20,7 +20,8 @@ from engine.parts.limits import MAX_FRAME, MAX_FRAMES
 
 ZSocket = zmq.Socket[bytes]
 
-QUEUE = 100_000  # messages a peer, both ways, as the original programs set it
+QUEUE = 100_000  # messages a peer, both ways, as the original programs set it; only STALLED bounds their bytes
+STALLED = 6000  # ms in which a peer over TCP takes nothing of what it is sent, and is cut off: that frees its queue
 MAX_SOCKETS = 65_536
 FILES = 65_536
 
@@ -56,6 +57,7 @@ def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
         socket.set(zmq.RCVHWM, QUEUE)
         socket.set(zmq.MAXMSGSIZE, MAX_FRAME)
         socket.set(zmq.HANDSHAKE_IVL, 2000)
+        socket.set(zmq.TCP_MAXRT, STALLED)
         socket.set(zmq.TCP_KEEPALIVE, 1)
         socket.set(zmq.TCP_KEEPALIVE_IDLE, 30)
         socket.set(zmq.RECONNECT_IVL, 50)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,7 +11,8 @@ import zmq
 from engine.core import Frames
 from engine.core import Socket as Spec
 from engine.drive.sockets import ZSocket, make_context, open_socket, receive, send
-from engine.parts.limits import MAX_FRAMES
+from engine.parts.limits import MAX_FRAME, MAX_FRAMES
+from tests.helpers.processes import free_endpoint, until
 
 HERE = "inproc://sockets"  # within a process: what was sent is there
 
@@ -74,3 +76,24 @@ def test_a_message_that_is_too_long_is_cut_and_swallows_nothing(pair: Open, fram
 def test_a_router_refuses_a_peer_that_is_not_there(pair: Open) -> None:
     router, _ = pair(b"a")
     assert send(router, [b"nobody", b"x"]) == zmq.EHOSTUNREACH
+
+
+def test_a_peer_that_reads_nothing_is_cut_off_and_what_waited_for_it_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else one that asks for much and reads nothing has the broker keep all of it."""
+    monkeypatch.setattr("engine.drive.sockets.STALLED", 200)
+    context, endpoint = make_context(), free_endpoint()
+    router = open_socket(context, Spec("router", bind=(endpoint,)))
+    peer = context.socket(zmq.DEALER)
+    peer.set(zmq.RCVHWM, 1)
+    peer.set(zmq.ROUTING_ID, b"stalled")
+    peer.connect(endpoint)
+    peer.send(b"I read nothing")
+    assert router.poll(5000) and receive(router, 64, "router") == [[b"stalled", b"I read nothing"]]
+    for _ in range(20):
+        assert send(router, [b"stalled", bytes(MAX_FRAME)]) == 0
+    until(lambda: send(router, [b"stalled", b"?"]) == errno.EHOSTUNREACH, "the end of a stalled connection")
+    peer.close(0)
+    router.close(0)
+    context.term()
