@@ -9,6 +9,7 @@ MAX_ID = 64  # bytes of a task's id; the original aborts at 512
 MAX_SLOTS = 100_000  # that one worker may offer
 MAX_WORKERS = 100_000  # joined at one broker
 MAX_BACKLOG = 1_000_000  # tasks queued at one broker
+MAX_HELD = 512 * 1024 * 1024  # bytes that clients wrote in the tasks which one broker holds, queued or in flight
 
 
 def decimal(text: bytes, low: int, high: int) -> int | None:

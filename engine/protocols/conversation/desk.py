@@ -10,6 +10,7 @@ from __future__ import annotations
 from engine.core import Command, Frames, Note, Send
 from engine.parts.ledger import Ledger
 from engine.parts.legs import EVERY, BrokerLegs
+from engine.parts.limits import MAX_HELD
 from engine.parts.violations import Violations
 from engine.protocols.conversation import frontend, messages
 from engine.protocols.conversation.frontend import (
@@ -27,8 +28,8 @@ from engine.protocols.conversation.frontend import (
     Submit,
     TaskEnded,
 )
-from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask
-from engine.protocols.conversation.messages import CANCELLED, FAULT, Update
+from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
+from engine.protocols.conversation.messages import CANCELLED, FAULT, Description, Update
 
 FRONTEND = "frontend"
 
@@ -69,7 +70,7 @@ class Desk:
                 self._submit(client, ref, errand, now, out)
             case ListJobs():
                 known = [job for job in self.jobs.all() if not job.builtin]
-                rows = tuple(_row(job) for job in known[-frontend.MAX_LISTED :])
+                rows = _newest(known)
                 self.say(client, JobsListed(ref, rows, len(known) - len(rows)), out)
             case Hold(job_id) | Release(job_id) | CancelJob(job_id):
                 job = self.jobs.get(job_id)
@@ -109,7 +110,7 @@ class Desk:
 
     def _submit(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         why = frontend.refusal(submit)
-        if not why and (self.jobs.queued + submit.job.num_tasks > self._backlog or self.jobs.open >= MAX_JOBS):
+        if not why and self._is_full(submit.job):
             why = "full"
         if why:
             self.refuse(client, ref, why, out)
@@ -119,6 +120,11 @@ class Desk:
         self.ledger.sent += job.text.num_tasks
         if not messages.lone(job.text):
             self.say(client, Accepted(ref, job.id), out)
+
+    def _is_full(self, text: Description) -> bool:
+        jobs = self.jobs
+        many = jobs.queued + text.num_tasks > self._backlog or jobs.open >= MAX_JOBS
+        return many or jobs.size + size_of(text) > MAX_HELD
 
     def _change(self, job: Job, errand: Hold | Release | CancelJob, out: list[Command]) -> str:
         match errand:
@@ -146,6 +152,18 @@ class Desk:
         """Nothing of this job is left."""
         if job.follow and not messages.lone(job.text):
             self.say(job.client, JobEnded(job.ref, job.id, job.status, job.done, job.failed), out)
+
+
+def _newest(jobs: list[Job]) -> tuple[JobRow, ...]:
+    """As many as one answer holds, oldest first."""
+    rows: list[JobRow] = []
+    size = 0
+    for job in reversed(jobs[-frontend.MAX_LISTED :]):
+        size += job.size
+        if size > frontend.MAX_LIST:
+            break
+        rows.append(_row(job))
+    return tuple(reversed(rows))
 
 
 def _row(job: Job) -> JobRow:

@@ -20,6 +20,7 @@ MAX_NAME = 128  # characters: the name becomes part of a file's name
 MAX_PATH = 4096  # characters
 MAX_SIZE = 1024  # processors of one task
 MAX_LISTED = 500  # jobs in one answer, the newest
+MAX_LIST = 1024 * 1024  # bytes of their texts
 
 # ---- requests: also the orders that a client core takes, ``Ordered(Submit(…))`` -----------------------------------
 
@@ -180,11 +181,10 @@ def refusal(submit: Submit) -> str:
     job = submit.job
     if job.num_tasks < 1:
         return "no tasks"
+    if any("\0" in text or len(text) > MAX_PATH for text in job.texts) or not job.command:
+        return "unusable command or path"
     if messages.built_in(job.command):
         return "" if messages.answer(job.command) is not None else "unknown built-in command"
-    texts = (job.name, job.command, job.working_dir, job.logging_dir)
-    if any("\0" in text or len(text) > MAX_PATH for text in texts) or not job.command:
-        return "unusable command or path"
     if not job.name or "/" in job.name or len(job.name) > MAX_NAME:
         return "unusable name"
     if not job.working_dir.startswith("/") or not job.logging_dir.startswith("/"):

@@ -40,11 +40,12 @@ class Job:
 
     __slots__ = (
         "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "packed",
-        "ref", "returned", "slots", "status", "text",
+        "ref", "returned", "size", "slots", "status", "text",
     )  # fmt: skip
 
     def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
         self.id, self.text, self.slots = job_id, text, slots
+        self.size = size_of(text)
         self.client, self.ref, self.accepted = client, ref, accepted
         self.follow = False
         self.builtin = messages.built_in(text.command)
@@ -74,12 +75,21 @@ class Job:
         return self.text._replace(job_id=self.id, status=self.status)
 
 
+def size_of(text: Description) -> int:
+    """Bytes of what a client wrote."""
+    return sum(len(part.encode()) for part in text.texts)
+
+
 class Jobs:
-    """All jobs that are not forgotten. ``queued``: tasks that wait; ``ripe``: those of them that may be given."""
+    """All jobs that are not forgotten. ``queued``: tasks that wait; ``ripe``: those of them that may be given.
+
+    ``size``: bytes of the jobs' texts.
+    """
 
     def __init__(self) -> None:
         self.queued = 0
         self.ripe = 0
+        self.size = 0
         self._jobs: dict[int, Job] = {}
         self._ended: deque[int] = deque()
         self._last = 0
@@ -102,6 +112,7 @@ class Jobs:
         """Queue an array."""
         self._last += 1
         job = self._jobs[self._last] = Job(self._last, text, slots, client, ref, now)
+        self.size += job.size
         self.queued += text.num_tasks
         self.ripe += text.num_tasks
         self._stand(job)
@@ -187,15 +198,19 @@ class Jobs:
         if job.status != CANCELLED:
             job.status = FINISHED
         if job.builtin:
-            del self._jobs[job.id]
+            self._forget(job.id)
             return True
         self._ended.append(job.id)
         if len(self._ended) > HISTORY:
-            del self._jobs[self._ended.popleft()]
+            self._forget(self._ended.popleft())
         return True
+
+    def _forget(self, job_id: int) -> None:
+        self.size -= self._jobs.pop(job_id).size
 
     def check(self) -> None:
         """The counts agree with the jobs, and whatever may be given stands in its queue."""
+        assert self.size == sum(job.size for job in self._jobs.values())
         assert self.queued == sum(job.queued for job in self._jobs.values())
         ripe = [job for job in self._jobs.values() if job.status in (WAITING, RUNNING) and job.queued]
         assert self.ripe == sum(job.queued for job in ripe)

@@ -20,7 +20,7 @@ DONE = "done"
 FAULT = "error encountered: "
 MAX_STATUS = 1024  # characters that we send
 
-MAX_DATA = 1024 * 1024  # bytes that one :data task may ask for
+MAX_DATA = 1024 * 1024  # bytes that one :data task may ask for, and be answered with
 _PATTERN = bytes(range(251)) * (MAX_DATA // 251 + 1)  # 251 is prime: a shifted or torn payload shows
 
 _U64 = 2**64 - 1
@@ -45,6 +45,11 @@ class Description(NamedTuple):
     logging_dir: str
     command: str
     status: int = WAITING
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Everything in it that has a length."""
+        return self.name, self.working_dir, self.logging_dir, self.command
 
 
 class TaskBody(NamedTuple):
@@ -149,7 +154,7 @@ def update(body: bytes) -> Update | str:
             return "unreadable update"
         free = asked[0]
     right = whole(job_id, 0, _U64) and whole(task, -_I64, _I64) and type(success) is bool and type(status) is str
-    if not right or (data is not None and type(data) is not bytes):
+    if not right or (data is not None and (type(data) is not bytes or len(data) > MAX_DATA)):
         return "unreadable update"
     return Update(job_id, task, success, status, free, data)
 

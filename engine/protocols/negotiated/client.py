@@ -28,7 +28,6 @@ from engine.core import (
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
-from engine.parts.limits import MAX_FRAME
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import messages as wire
@@ -119,8 +118,8 @@ class Client:
         if self.run is not None and self.run.ended is None:
             out.append(Note("warn", "a run is under way: stop it first"))
             return
-        if spec.kind == "data" and not 0 <= spec.size <= MAX_FRAME:
-            out.append(Note("warn", f"data tasks carry 0 to {MAX_FRAME} bytes"))
+        if spec.kind == "data" and not 0 <= spec.size <= wire.MAX_BODY:
+            out.append(Note("warn", f"data tasks carry 0 to {wire.MAX_BODY} bytes"))
             return
         if self.run is not None:
             self._base += self.run.spec.n

@@ -76,6 +76,7 @@ class Desk:
         self.members: dict[bytes, Member] = {}
         self.queues: dict[str, Queue] = {}
         self.tasks: dict[TaskKey, Task] = {}
+        self.size = 0  # bytes of their bodies
         self.in_flight = InFlight()
         self.queued = 0
         self.log: list[Op] | None = None
@@ -138,6 +139,7 @@ class Desk:
     def accept(self, task: Task) -> None:
         """A task whose key and service are known to be fine: at the end of its backlog. ``message`` is its body."""
         self.tasks[task.key] = task
+        self.size += len(task.message[0])
         self.queues[task.kind].backlog.append(task)
         self.queued += 1
         if self.log is not None:
@@ -187,6 +189,7 @@ class Desk:
     def end(self, task: Task) -> None:
         """A task that is in no place is over."""
         del self.tasks[task.key]
+        self.size -= len(task.message[0])
         if self.log is not None:
             self.log.append(["e", *task.key])
 
@@ -220,6 +223,7 @@ class Desk:
         assert len(waiting) + self.in_flight.count == len(self.tasks), "a task is in no place, or in two"
         places = [*waiting, *self.in_flight.all()]
         assert all(self.tasks.get(task.key) is task for task in places)
+        assert self.size == sum(len(task.message[0]) for task in places)
         for member in self.members.values():
             held = self.in_flight.held(member.key)
             assert member.free == member.slots - held, f"{member.key!r}: free {member.free}, holds {held}"

@@ -31,6 +31,7 @@ Check = Callable[[Any], Any]
 Fields = tuple[tuple[str, bool, Check], ...]
 """Key, whether it must be there, check."""
 
+MAX_BODY = MAX_FRAME - 1024  # bytes: between brokers it is one frame together with the task's names
 MAX_HEADER = 1024 * 1024  # bytes: a READY that lists all that a worker can hold
 MAX_VERSION = 2**31 - 1
 MAX_INTERVAL = 3600.0  # seconds
@@ -54,7 +55,7 @@ def parse(frames: Frames, start: int, known: Mapping[bytes, Fields]) -> Message 
     if fields is None:
         return "unknown command"
     body = frames[start + 2] if len(frames) > start + 2 else b""
-    if len(body) > MAX_FRAME:
+    if len(body) > MAX_BODY:
         return "body too large"
     raw = decode_header(frames[start + 1])
     if raw is None:

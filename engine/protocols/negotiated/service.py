@@ -19,7 +19,7 @@ from engine.core import MAIN, NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
-from engine.parts.limits import MAX_WORKERS
+from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
@@ -172,6 +172,7 @@ class Service:
             return
         queue = self.desk.service(service)
         full = self.desk.queued >= self.options.max_backlog and (queue is None or not queue.ready)
+        full = full or self.desk.size + len(body) > MAX_HELD
         if queue is None or full:
             self.count("denied")
             self._fail(key, names.TOO_MANY, "too many services" if queue is None else "the backlog is full")

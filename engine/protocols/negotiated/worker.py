@@ -37,7 +37,7 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.parts.limits import MAX_FRAME, decimal
+from engine.parts.limits import decimal
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import messages as wire
@@ -167,7 +167,7 @@ class Worker:
         if service not in ("ping", "data"):
             out.append(Start(identifier, Work(service, body)))
             return
-        reply = body if service == "ping" else b"\0" * (decimal(body, 0, MAX_FRAME) or 0)
+        reply = body if service == "ping" else b"\0" * (decimal(body, 0, wire.MAX_BODY) or 0)
         if self._delay or self._slow:
             self._slow.append((now, identifier, reply))
         else:
@@ -182,7 +182,7 @@ class Worker:
     def _answer(self, identifier: bytes, body: bytes, out: list[Command]) -> None:
         del self.holding[identifier]
         self.done += 1
-        out.append(Send(wire.build(names.WORKREPLY, {names.IDENTIFIER: identifier}, body[:MAX_FRAME])))
+        out.append(Send(wire.build(names.WORKREPLY, {names.IDENTIFIER: identifier}, body[: wire.MAX_BODY])))
 
     # ---- leaving --------------------------------------------------------------------------------------------------
 

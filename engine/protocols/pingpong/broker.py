@@ -29,7 +29,7 @@ from engine.core import (
     Woken,
 )
 from engine.parts.inflight import Task
-from engine.parts.limits import MAX_WORKERS
+from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
@@ -235,12 +235,16 @@ class Broker:
             self.refused += 1
             reason = b"a job may not be %s: a worker takes it for a command" % job
             out.append(Send([client, b"", task_id, REFUSED, reason], FRONTEND))
-        elif len(self._tasks.backlog) >= self.options.max_backlog and not self._table.ready:  # ruling 7
+        elif self._is_full(job):  # ruling 7
             self.full += 1
             out.append(Send([client, b"", task_id, FULL, b"%d tasks wait" % len(self._tasks.backlog)], FRONTEND))
         else:
             self._tasks.accept(key, job, now)
             self._pump(now, out)
+
+    def _is_full(self, job: bytes) -> bool:
+        waits = len(self._tasks.backlog) >= self.options.max_backlog and not self._table.ready
+        return waits or self._tasks.size + len(job) > MAX_HELD
 
     def _pump(self, now: float, out: list[Command]) -> None:
         """Give waiting tasks, oldest first, to idle workers, least recently used first."""

@@ -26,6 +26,7 @@ class Tasks:
 
     def __init__(self, options: Options) -> None:
         self.backlog: deque[Task] = deque()
+        self.size = 0  # bytes of all jobs
         self.legs = BrokerLegs()
         self.redelivered = 0
         self._attempts = options.max_deliveries
@@ -47,6 +48,7 @@ class Tasks:
         """Take in a new task, at the end of the backlog."""
         self._ledger.sent += 1
         self._open.add(key)
+        self.size += len(job)
         self.backlog.append(Task(key, kind_of(job), [job], now))
 
     def give(self, worker: bytes, now: float) -> Task:
@@ -59,7 +61,7 @@ class Tasks:
     def done(self, task: Task, now: float) -> None:
         """A worker has answered."""
         self._untie(task)
-        self._open.discard(task.key)
+        self._end(task)
         self._ledger.succeeded += 1
         client, task_id = task.key
         if sampled(task_id):
@@ -77,7 +79,7 @@ class Tasks:
             self.redelivered += 1
             self.backlog.appendleft(task)
             return True
-        self._open.discard(task.key)
+        self._end(task)
         self._ledger.fail("undeliverable")
         return False
 
@@ -116,6 +118,7 @@ class Tasks:
         out = self._out.all()
         places = [task.key for task in (*out, *self.backlog)]
         assert len(places) == len(set(places)) and set(places) == self._open, "a task is lost or in two places"
+        assert self.size == sum(len(task.message[0]) for task in (*out, *self.backlog))
         assert len(out) == len({task.worker for task in out}), "a worker holds two tasks"
         assert all(1 <= task.attempt <= self._attempts for task in out)
         assert all(task.worker in self._watch(task) for task in out), "a task has no deadline"
@@ -123,6 +126,10 @@ class Tasks:
 
     def _watch(self, task: Task) -> Liveness:
         return self._jobs if task.kind == "job" else self._probes
+
+    def _end(self, task: Task) -> None:
+        self._open.discard(task.key)
+        self.size -= len(task.message[0])
 
     def _untie(self, task: Task) -> None:
         self._out.take(task.worker, task.key)

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from engine.core import NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ledger import Ledger
-from engine.parts.limits import MAX_WORKERS
+from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.protocols.roundrobin import messages as wire
@@ -43,6 +43,7 @@ class Pool:
         self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
         self.backlog: deque[Task] = deque()
+        self.size = 0  # bytes of all tasks
         self.in_flight = InFlight()
         self.ready: Ready[bytes] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
@@ -74,6 +75,7 @@ class Pool:
         assert all(task.worker in self.workers for task in self.in_flight.all()), "a task is held by nobody"
         assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
         assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
+        assert self.size == sum(_size(task.message) for task in self.tasks.values()) <= MAX_HELD
         assert not (self.backlog and self.ready), "a task waits beside a free slot"
         assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
         assert len(self.dismissed) <= LOST_KEPT
@@ -98,11 +100,13 @@ class Pool:
             return False
         self.ledger.sent += 1
         worker = self.ready.first()
-        if worker is None and len(self.backlog) >= self.options.max_backlog:
+        size = _size(message)
+        if (worker is None and len(self.backlog) >= self.options.max_backlog) or self.size + size > MAX_HELD:
             self.ledger.dropped += 1
             if self.ledger.dropped == 1:
                 out.append(Note("bad", "the backlog is full: tasks are dropped", client))
             return True
+        self.size += size
         task = self.tasks[key] = Task(key, wire.KINDS.get(message[2], wire.OTHER), message, now)
         if worker is None:
             self.backlog.append(task)
@@ -141,6 +145,7 @@ class Pool:
     def end(self, task: Task) -> Worker | None:
         """Take a task out of the books, wherever it is; returns who held it, whose slot stays in use."""
         del self.tasks[task.key]
+        self.size -= _size(task.message)
         if self.former:
             self.former.pop(task.key, None)
         if not task.worker:
@@ -182,6 +187,7 @@ class Pool:
                 self.former.setdefault(task.key, []).append(worker.key)
             else:
                 del self.tasks[task.key]
+                self.size -= _size(task.message)
                 self.former.pop(task.key, None)
                 self.ledger.fail("undeliverable")
         self.backlog.extendleft(reversed(again))
@@ -322,3 +328,8 @@ class Pool:
 def _is_quiet(task: Task) -> bool:
     """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
     return task.message[0] == wire.EXEC or task.kind == wire.OTHER
+
+
+def _size(message: Frames) -> int:
+    """Bytes of a task, nothing where it brings no arguments: there its id's bound is one."""
+    return sum(map(len, message)) if len(message) > 3 else 0

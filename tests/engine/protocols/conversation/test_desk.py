@@ -7,9 +7,9 @@ import pytest
 from engine.core import Command, Note, Received, Send
 from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
-from engine.protocols.conversation import frontend
+from engine.protocols.conversation import frontend, jobs
 from engine.protocols.conversation.desk import FRONTEND, Desk
-from engine.protocols.conversation.frontend import ListJobs, Refused, Submit
+from engine.protocols.conversation.frontend import CancelJob, ListJobs, Refused, Submit
 from engine.protocols.conversation.messages import Update
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, answer_in_words, array
@@ -39,6 +39,31 @@ def test_jobs_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     desk.take(b"c", 1, Submit(array("echo")), 1.0, out)
     desk.take(b"c", 2, Submit(array("echo")), 1.0, out)
     assert told(out) == ["[1] accepted 1", "[2] refused: full"]
+
+
+def test_jobs_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_HELD", 100)
+    monkeypatch.setattr(jobs, "HISTORY", 0)
+    desk = make()
+    out: list[Command] = []
+    for ref, command in ((1, "x" * 50), (2, "y" * 50)):
+        desk.take(b"c", ref, Submit(array(command)), 1.0, out)
+    desk.take(b"c", 3, CancelJob(1), 1.0, out)
+    desk.take(b"c", 4, Submit(array("y" * 50)), 1.0, out)
+    assert told(out)[:2] == ["[1] accepted 1", "[2] refused: full"] and told(out)[-1] == "[4] accepted 2"
+    desk.jobs.check()
+
+
+def test_a_list_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is larger than a frame may be would end the client's connection."""
+    monkeypatch.setattr(frontend, "MAX_LIST", 250)
+    desk = make()
+    out: list[Command] = []
+    for name in ("a", "b", "c"):
+        desk.take(b"c", 1, Submit(array("é" * 50, name=name), follow=False), 1.0, out)
+    out.clear()
+    desk.take(b"c", 2, ListJobs(), 1.0, out)
+    assert told(out) == ["[2] 2 b waiting 1+0+0+0, 3 c waiting 1+0+0+0 and 1 more"]
 
 
 def test_a_list_is_bounded_and_names_no_built_in_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,6 +149,14 @@ def test_updates_both_ways(update: Update) -> None:
         assert messages.update(messages.pack_update(each)) == each
 
 
+def test_an_update_brings_no_more_data_than_can_be_asked_for() -> None:
+    """It goes on to the client in one frame, and a frame that is too large would end that one's connection."""
+    update = Update(1, 1, True, messages.DONE, None, bytes(messages.MAX_DATA))
+    assert messages.update(messages.pack_update(update)) == update
+    more = update._replace(data=bytes(messages.MAX_DATA + 1))
+    assert messages.update(messages.pack_update(more)) == "unreadable update"
+
+
 def test_built_in_commands() -> None:
     assert messages.built_in(":ping") and not messages.built_in("ping")
     assert messages.answer(":ping") == messages.answer(":data 0") == b""

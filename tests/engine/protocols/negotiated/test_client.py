@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from engine.core import ClockSet, Leave, Paused, Received, Started, StopRun, Unsent
 from engine.parts.bulk import BulkSpec
-from engine.parts.limits import MAX_FRAME
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Config
+from engine.protocols.negotiated.messages import MAX_BODY
 from tests.helpers.negotiated import HERE, One
 
 CONFIG = Config(1, 1.0, 30.0, ())
@@ -76,8 +76,8 @@ def test_one_run_at_a_time_and_no_larger_data_than_a_frame() -> None:
     it.ordered(BulkSpec("ping", 1))
     assert it.ordered(BulkSpec("ping", 1)) == [] and it.notes[-1] == ("warn", "a run is under way: stop it first")
     reply(it, 0)
-    assert it.ordered(BulkSpec("data", 1, size=MAX_FRAME + 1)) == []
-    assert it.notes[-1] == ("warn", f"data tasks carry 0 to {MAX_FRAME} bytes")
+    assert it.ordered(BulkSpec("data", 1, size=MAX_BODY + 1)) == []
+    assert it.notes[-1] == ("warn", f"data tasks carry 0 to {MAX_BODY} bytes")
 
 
 def test_stop_and_fire_and_forget() -> None:

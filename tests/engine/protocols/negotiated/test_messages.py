@@ -172,7 +172,7 @@ def test_values_of_a_wrong_type_or_out_of_bounds_are_refused(check: Any, value: 
         ([b"PING", b"\x91" * 100_000], "header is no map"),
         ([b"PING", b"\x81\xa1x\xda\xff\xff" + b"y" * 1024 * 1024], "header is no map"),
         ([b"PING", b'{"time": NaN, "config_version": 1}'], "bad time"),
-        ([b"PING", b"\x80", b"x" * (4 * 1024 * 1024 + 1)], "body too large"),
+        ([b"PING", b"\x80", b"x" * (wire.MAX_BODY + 1)], "body too large"),
     ],
 )
 def test_what_is_no_message_gives_a_reason(frames: list[bytes], reason: str) -> None:

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.parts.inflight import Task
+from engine.parts.limits import MAX_FRAME, MAX_ID, MAX_ROUTING_ID
+from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import replica
 from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.desk import Desk, Op
@@ -93,6 +95,13 @@ def test_messages_are_bounded() -> None:
     large: list[Op] = [["a", b"c", b"%d" % i, "x", bytes(replica.CHUNK_BYTES // 2), 0] for i in range(5)]
     assert [len(replica.decode(body) or ()) for body in replica.encode(large)] == [2, 2, 1]
     assert list(replica.encode([])) == []
+
+
+def test_the_largest_task_is_one_frame_between_brokers() -> None:
+    """A larger frame ends the connection, and would for ever: the copy is sent again when it is there anew."""
+    op: Op = ["a", bytes(MAX_ROUTING_ID), bytes(MAX_ID), "s" * 64, bytes(wire.MAX_BODY), 3]
+    (body,) = replica.encode([op])
+    assert len(body) <= MAX_FRAME and replica.decode(body) == [op]
 
 
 @pytest.mark.parametrize(

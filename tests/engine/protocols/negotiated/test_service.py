@@ -226,3 +226,18 @@ def test_goodbye_twice_is_once() -> None:
     it = busy("w")
     assert it.ready("w", "") == ["w READYOK"] and it.ready("w", "") == ["w READYOK"]
     assert states(it) == {} and it.notes == [("info", "w1 left")]
+
+
+def test_bodies_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_HELD", 10)
+    it = busy("w")
+
+    def ask(task_id: bytes, size: int) -> list[str]:
+        return it.told(names.WORKREQUEST, {names.IDENTIFIER: task_id, "service": "ping"}, bytes(size), "c", "frontend")
+
+    assert ask(b"1", 6) == [given("w", b"1") + " <6 bytes>"]
+    (refusal,) = ask(b"2", 5)
+    assert "DISCONNECTERROR" in refusal and f"code={names.TOO_MANY}" in refusal
+    assert it.reply("w", b"1") == ["frontend c WORKREPLY work_request_identifier=1"]
+    assert ask(b"2", 5) == [given("w", b"2") + " <5 bytes>"]
+    assert books(it) == (2, 1, {}, 1, 0)

@@ -77,6 +77,16 @@ def with_workers(*keys: bytes, options: Options | None = None) -> Broker:
     return broker
 
 
+def test_jobs_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_HELD", 10)
+    broker = with_workers(b"w")
+    assert ask(broker, 1, b"x" * 6) == [give(b"w", b"x" * 6)]
+    assert ask(broker, 2, b"y" * 5) == [tell(2, b"FULL", b"0 tasks wait")]
+    assert ask(broker, 3, b"z" * 4) == []
+    assert from_worker(broker, b"w", b"done") == [tell(1, b"DONE", b"done"), give(b"w", b"z" * 4)]
+    assert ask(broker, 4, b"y" * 6) == []
+
+
 def test_beyond_the_bound_the_client_gets_full() -> None:
     """Ruling 7: nothing of it is in the ledger, and idle workers are used first."""
     broker = with_workers(b"w", options=Options(max_backlog=1))

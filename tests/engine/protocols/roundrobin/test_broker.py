@@ -337,6 +337,20 @@ def test_r5_f7_hostile_slots_leave_the_table_as_it_is(slots: bytes) -> None:
     assert front.wrongs == [(b"w", "REGISTER with bad slots", 1), (b"x", "REGISTER with bad slots", 1)]
 
 
+def test_r2_what_tasks_bring_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queued or in flight: the broker keeps a task until it has ended, to give it again."""
+    request = wire.stream(ident(1), 1024)
+    size = sum(map(len, request[2:-1]))
+    monkeypatch.setattr("engine.protocols.roundrobin.pool.MAX_HELD", 2 * size)
+    front = front_with(b"w", slots=1)
+    for number in (1, 2, 3):
+        front.told([b"c", *wire.stream(ident(number), 1024)])
+    assert front.pingt(4) == [] and front.books == (4, 0, {}, 1, 2, 1), "one without arguments still goes"
+    assert front.notes == [Note("bad", "the backlog is full: tasks are dropped", b"c")]
+    front.reply(b"w", 1)
+    assert front.told([b"c", *wire.stream(ident(5), 1024)]) == [] and front.books == (5, 1, {}, 0, 3, 1)
+
+
 def test_a_full_table_refuses_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.protocols.roundrobin.pool.MAX_WORKERS", 1)
     front = front_with(b"w")
