@@ -14,20 +14,24 @@ from console.screens.pingpong import COLUMNS as PINGPONG
 from console.screens.pingpong import PingPong
 from console.screens.terms import Terms
 from console.widgets.table import Column
+from console.widgets.workers import COLUMNS, with_own
 
 
 class View(NamedTuple):
-    """Columns beside the common ones of the worker table, and the screen of the protocol."""
+    """The columns of the worker table, and the screen of the protocol."""
 
-    columns: tuple[Column[Shown], ...] = ()
+    columns: tuple[Column[Shown], ...] = COLUMNS
     screen: Callable[[], Terms] = Terms
 
 
 VIEWS = {
-    "pingpong": View(PINGPONG, PingPong),
-    "conversation": View(CONVERSATION, Conversation),
-    "negotiated": View(NEGOTIATED, Negotiated),
+    "pingpong": View(with_own(PINGPONG, without=("rtt", "slots")), PingPong),
+    "conversation": View(with_own(CONVERSATION, without=("rtt", "in-flight")), Conversation),
+    "negotiated": View(with_own(NEGOTIATED, without=("rtt",)), Negotiated),
 }
+"""A ping-pong worker has one slot; a conversation's running processors say what is in flight; and only the broker of
+round robin knows round trips.
+"""
 
 
 def view_of(name: str) -> View:

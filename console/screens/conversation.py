@@ -31,7 +31,7 @@ LIT = 4  # pictures for which a state that was entered stays lit
 _STATUS = {"running": "busy", "finished": "good", "cancelled": "bad", "held": "warn"}
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    column("seed", "state 001", 9, -1, lambda state: "busy" if state == "SV_LOOP2" else "warn", term_name="state"),
+    column("seed", "state 001", 9, 1, lambda state: "busy" if state == "SV_LOOP2" else "warn", term_name="state"),
     column("nproc", "nproc", 5, -2, right=True),
     column("max-nproc", "max", 4, -3, right=True, term_name="max_nproc"),
     column("running", "run", 4, -4, right=True),

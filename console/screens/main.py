@@ -30,7 +30,7 @@ from console.widgets.ledger import Ledger
 from console.widgets.prompt import Prompt
 from console.widgets.runs import Runs
 from console.widgets.table import Column
-from console.widgets.workers import Workers
+from console.widgets.workers import COLUMNS, Workers
 from engine.parts.bulk import BulkSpec
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Main(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
     app: Console
 
-    def __init__(self, lab: Lab, namer: Namer, history: History, columns: Sequence[Column[Shown]] = ()) -> None:
-        """``columns``: the system's own, beside those that every worker table has."""
+    def __init__(self, lab: Lab, namer: Namer, history: History, columns: Sequence[Column[Shown]] = COLUMNS) -> None:
+        """``columns``: of the worker table."""
         super().__init__()
         self.paused = False
         self.table = Workers(columns, id="workers")

@@ -28,10 +28,16 @@ def _drifts(version: str) -> str:
     return "warn bold" if "served" in version else "text"
 
 
+def _version(row: Shown, now: float, cells: int) -> Parts:
+    """The version that it runs, and where it drifts the one that is served: ``7≠8``."""
+    runs, _, served = term(row.worker.terms, "config_version").partition(" (served: ")
+    return [(fit(clean(f"{runs}≠{served.rstrip(')')}" if served else runs), cells), "warn bold" if served else "text")]
+
+
 COLUMNS: tuple[Column[Shown], ...] = (
-    column("version", "config", 8, -1, _drifts, term_name="config_version"),
-    column("skew", "skew", 8, -2, right=True),
-    column("services", "services", 10, -3),
+    column("version", "config", 6, 1, term_name="config_version")._replace(draw=_version),
+    column("skew", "skew", 8, -1, right=True),
+    column("services", "services", 10, -2),
 )
 
 

@@ -22,9 +22,9 @@ def _expires(row: Shown, now: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    Column("expires", "lost in", 7, lambda row: row.worker.lost_at, _expires, need=-1, right=True),
+    Column("expires", "lost in", 7, lambda row: row.worker.lost_at, _expires, need=2, right=True),
     column(
-        "judged", "judged by", 9, -2, lambda judge: "busy" if judge == "deadline" else "label", term_name="judged by"
+        "judged", "judged by", 9, 1, lambda judge: "busy" if judge == "deadline" else "label", term_name="judged by"
     ),
 )
 

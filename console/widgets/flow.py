@@ -6,7 +6,7 @@ from textual.strip import Strip
 
 from console import units
 from console.bridge import Picture
-from console.text import clean, fit
+from console.text import fit
 from console.widgets.ink import EIGHTHS, Panel, Parts, cells, spread, values
 from console.widgets.workers import STATES, squares
 from engine.parts.view import State
@@ -123,8 +123,7 @@ class FlowStrip(Panel):
         upper: Parts = [("backlog ", "label"), (number, "text bold" if broker.backlog else "text"), (" ", "text")]
         upper.append((spark(picture.backlog, inner - 3 - cells(upper)), "flow" if broker.backlog else "faint"))
         held = units.short(broker.in_flight)
-        lower = values([("in flight", fit(held, 5, right=True), "text bold" if broker.in_flight else "text")])
-        return upper, [*lower, *((f"  {clean(word)}", "label") for _, word in broker.terms[:1])]
+        return upper, values([("in flight", fit(held, 5, right=True), "text bold" if broker.in_flight else "text")])
 
     def _workers(self, picture: Picture, inner: int) -> tuple[Parts, Parts]:
         tally = picture.tally

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from textual.content import Content
 
@@ -139,14 +139,18 @@ COLUMNS: tuple[Column[Shown], ...] = (
 )
 
 
+def with_own(own: Sequence[Column[Shown]], without: Collection[str]) -> tuple[Column[Shown], ...]:
+    """The columns for a system with some of its own, before the state, and without some that say nothing in it."""
+    kept = [column for column in COLUMNS if column.id not in without]
+    return (*kept[:-1], *own, kept[-1])
+
+
 class Workers(Table[Shown], Panel):
     """The broker's workers, sorted and filtered."""
 
     BORDER_TITLE = "workers"
 
-    def __init__(self, own: Sequence[Column[Shown]] = (), *, id: str | None = None) -> None:
-        """``own``: the columns of this system; they stand before the state."""
-        columns = (*COLUMNS[:-1], *own, COLUMNS[-1])
+    def __init__(self, columns: Sequence[Column[Shown]] = COLUMNS, *, id: str | None = None) -> None:
         super().__init__(columns, lambda row: row.worker.key, empty="no workers", id=id)
         self.sort_column = COLUMNS[0]
         self.filter: RowFilter | None = None
