@@ -88,6 +88,10 @@ def start(asked: Asked) -> int:
             from console.cli.drill import drill
 
             return drill(asked.options)
+        case "replay":
+            from console.cli.replay import replay
+
+            return replay(asked.options, asked.flags)
         case "submit" | "jobs" | "stop":
             from console.cli import jobs
 

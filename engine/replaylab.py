@@ -23,6 +23,7 @@ from engine.lab import Health
 from engine.parts.view import BrokerView, ClientView
 from engine.pool import Refused
 from engine.replay import Replay, Step
+from engine.tape import Unreadable
 from engine.trace import Trace
 
 EVERY = 0.25  # recorded seconds between two samples; more where there would be more than SAMPLES
@@ -41,24 +42,30 @@ class Sample(NamedTuple):
 
 
 class ReplayLab:
-    """A replay from its beginning. ``now`` and all times: monotonic seconds of the recording."""
+    """A replay from its beginning; raises Unreadable where a record is none.
+
+    ``now`` and all times: monotonic seconds of the recording.
+    """
 
     readonly = True
 
     def __init__(self, replay: Replay) -> None:
+        for number, record in enumerate(replay.records):
+            if not (isinstance(record, list) and len(record) > 2 and isinstance(record[1], int | float)):
+                raise Unreadable(f"record {number} is none")
         self.replay = replay
         self.system, self.options = replay.system, replay.options
         self.started = replay.begin
         self.feed = Feed()
         self.broken = ""  # why the recording can not be played any further than ``last``
         self.last = len(replay)  # the last position
-        self.endpoints = self._endpoints()
         self._traces: list[Trace] = []
         self._inspected: bytes | None = None
         self._facts: list[tuple[int, Note, str, float]] = []  # record, what was said, by whom, wall clock
         self._samples: list[Sample] = []
-        self._seats = self._workers()  # by routing id
         self._play_all()
+        self.endpoints = self._endpoints()
+        self._seats = self._workers()  # by routing id
         self._at = self.started
         self.seek(0)
 
@@ -139,7 +146,7 @@ class ReplayLab:
 
     def attach(self, trace: Trace) -> None:
         """Show a trace the messages before the position, and all that are played from now on."""
-        trace.replays(self.replay)
+        trace.replays(self.replay, self.last)
         self._traces.append(trace)
         position = self.position
         self.replay.seek(position - WINDOW)
@@ -158,13 +165,13 @@ class ReplayLab:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _endpoints(self) -> tuple[str, ...]:
-        made = (record for record in self.replay.records if record[0] == SEAT and record[5] == "broker")
+        made = (record for record in self.replay.records[: self.last] if record[0] == SEAT and record[5] == "broker")
         bound: list[str] = next((record[6][0] for record in made), [])
         return tuple(endpoint for endpoint in bound if not endpoint.startswith("inproc:")) or tuple(bound)
 
     def _workers(self) -> dict[bytes, str]:
         found: dict[bytes, str] = {}
-        for record in self.replay.records:
+        for record in self.replay.records[: self.last]:
             if record[0] == SEAT and record[5] == "worker":
                 _, _, _, _, name, _, args, world = record
                 found[self.system.worker(self.options, *args, **world).sockets[0].routing_id] = name

@@ -94,10 +94,10 @@ class Trace:
         trace.replays(replay)
         return trace
 
-    def replays(self, replay: Replay) -> None:
-        """What it will be shown is this replay's: whoever sits down in it is known from now on."""
+    def replays(self, replay: Replay, until: int | None = None) -> None:
+        """It will be shown this replay: whoever sits down in its records before ``until`` is known from now on."""
         self._core_of = replay.core
-        for record in replay.records:
+        for record in replay.records[:until]:
             if record[0] == SEAT:
                 _, _, _, node, name, role, args, world = record
                 self.seated(node, name, role, getattr(replay.system, role)(replay.options, *args, **world))

@@ -32,7 +32,7 @@ STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the 
 JOB = Annotated[int, Range(1, 2**63 - 1)]
 SEED = Annotated[int, Range(0, 2**32)]
 
-UNRECORDED = ("runs", "compare", "paths", "drill", "submit", "jobs", "stop", *queuearguments.COMMANDS)
+UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "submit", "jobs", "stop", *queuearguments.COMMANDS)
 """Commands in which nothing happens that a journal could hold."""
 
 
@@ -127,6 +127,10 @@ def _parser(keep: Callable[..., type[argparse.Action]]) -> argparse.ArgumentPars
     drill.add_argument("file", metavar="FILE", type=Path, help="the script, in TOML")
     drill.add_argument("--json", metavar="PATH", type=_path, help="write the report as JSON to a file, or - for stdout")
     drill.add_argument("--seed", metavar="N", type=_read(SEED), help="another one than the script's")
+    replay = command("replay", "open a recording, made with --journal, and move through it")
+    replay.add_argument("file", metavar="FILE", type=Path, help="the journal; a cut one opens as far as it stands")
+    check = "play it without a screen; the exit status is 1 where today's cores do something else than the recorded"
+    replay.add_argument("--check", action="store_true", help=check)
     runs = command("runs", "list the kept runs, or show one")
     runs.add_argument("id", metavar="ID", nargs="?", help="the run to show")
     export = runs.add_mutually_exclusive_group()

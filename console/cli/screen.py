@@ -22,25 +22,34 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     if not on_terminal():
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
+    settings = screen_settings(flags)
+    if settings.system in SYSTEMS:
+        screen = run_broker(options, settings, lambda name: settings_of([*flags, Flag(("system",), "--system", name)]))
+    else:
+        screen = run_queues(options, settings)
+    return left(screen)
 
+
+def left(screen: Shell) -> int:
+    """What there is to say after the screen is restored, and the exit status."""
+    if screen.summary:
+        result(screen.summary + "\n")
+    return 0 if screen.signal_received is None else 128 + screen.signal_received
+
+
+def screen_settings(flags: list[Flag]) -> Settings:
+    """The settings of a screen, whose themes and keys are judged as well. Raises Wrong."""
     from console.keys import IDS
     from console.themes import find_themes, shipped_folder
 
     shelf = find_themes([shipped_folder(), Paths.of_user().themes])
     known = KNOWN._replace(themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS)))
     try:
-        settings = settings_of(flags, known)
+        return settings_of(flags, known)
     except Wrong:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)
         raise
-    if settings.system in SYSTEMS:
-        screen = run_broker(options, settings, lambda name: settings_of([*flags, Flag(("system",), "--system", name)]))
-    else:
-        screen = run_queues(options, settings)
-    if screen.summary:
-        result(screen.summary + "\n")
-    return 0 if screen.signal_received is None else 128 + screen.signal_received
 
 
 def run_broker(options: Namespace, settings: Settings, of: Callable[[str], Settings]) -> Shell:

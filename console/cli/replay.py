@@ -1,0 +1,59 @@
+"""A recording on the screen, or compared without one."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from console.cli.screen import left, on_terminal, screen_settings
+from console.cli.streams import result, tell
+from console.text import clean
+from engine.catalogue import SYSTEMS
+from engine.replay import Replay
+from engine.replaylab import ReplayLab
+from engine.settings import Flag
+
+
+def replay(options: Namespace, flags: list[Flag]) -> int:
+    """Open a journal; 2 where it is none, and why is told. Raises Wrong.
+
+    With ``--check`` no screen is opened: 1 where the cores of this version do something else than was recorded.
+    """
+    try:
+        lab = ReplayLab(Replay.open(options.file, SYSTEMS))
+    except OSError as error:
+        tell(f"{options.file}: {error.strerror or error}")
+        return 2
+    except (TypeError, ValueError, LookupError) as error:  # no journal, or one that this version can not read
+        words = clean(str(error)) or type(error).__name__
+        tell(words if words.startswith(str(options.file)) else f"{options.file}: {words}")
+        return 2
+    if lab.replay.cut:
+        tell(f"{options.file}: {clean(lab.replay.cut)}; it opens as far as its last whole block")
+    if options.check:
+        return check(lab)
+    if not on_terminal():
+        tell("a replay needs a terminal on stdin and stderr; without one, try: roundhouse replay --check FILE")
+        return 2
+
+    from console.replaydesk import ReplayConsole
+
+    screen = ReplayConsole(lab, screen_settings(flags))
+    screen.run()
+    return left(screen)
+
+
+def check(lab: ReplayLab) -> int:
+    """Tell what a recording holds, and whether the cores still do it."""
+    machine = lab.replay
+    result(
+        f"{machine.system.name}: {lab.last:,} records in {lab.end - lab.started:.3f} s, "
+        f"recorded with {clean(machine.about.version)}\n"
+    )
+    for found in machine.differences:
+        result(f"differs at {found.at - lab.started:.6f} s: {clean(found.name)}\n")
+    if lab.broken:
+        result(f"ends at record {lab.last:,}: {clean(lab.broken)}\n")
+    if machine.differences or lab.broken:
+        return 1
+    result("as recorded\n")
+    return 0
