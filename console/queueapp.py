@@ -80,5 +80,5 @@ class QueueConsole(Shell):
 def kill_question(driver: DriverRow) -> Confirm:
     """The question before a driver is killed; it names it and its document."""
     fate = f"{clean(driver.document, 40)} counts as failed." if driver.document else "It holds no document."
-    lines = [f"{fate} Another driver takes its place.", f"process {driver.pid}"]
+    lines = [fate, f"Process {driver.pid} ends at once; another driver takes its place."]
     return Confirm(f"Kill driver {driver.number} of {clean(driver.stage)}?", lines, "Kill")

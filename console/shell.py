@@ -113,7 +113,7 @@ class Shell(App[None]):
         """One refresh of what is on top."""
         picture = self.look()
         for screen in reversed(self.screen_stack):
-            if isinstance(screen, Shows):
+            if screen.is_mounted and isinstance(screen, Shows):  # one that is just being opened has no panels yet
                 screen.show(picture)
                 break
 
@@ -134,6 +134,8 @@ class Shell(App[None]):
         for active in self._first.active_bindings.values():
             if active.binding.id:
                 shown.setdefault(active.binding.id, []).append(self.get_key_display(active.binding))
+        for name, own in self.settings.keymap.items():
+            shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
         self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
 
     def action_theme(self) -> None:

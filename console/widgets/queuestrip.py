@@ -45,6 +45,14 @@ def arrow(driver: DriverRow | None, phase: int, width: int) -> Parts:
     return [("━", "flow"), (number, "flow bold"), (dashes + "▶", "flow")]
 
 
+def brief(n: int, width: int) -> str:
+    """A count in as many digits as fit: ``12,345``, ``12.3k``, ``12k``."""
+    text = units.count(n) if len(units.count(n)) <= width else units.short(n)
+    if len(text) > width and "." in text:
+        text = text[:-1][: width - 1].rstrip(".") + text[-1]
+    return text
+
+
 class QueueStrip(Inked):
     """Queues and stages; one line where there is little room."""
 
@@ -125,8 +133,7 @@ class QueueStrip(Inked):
         elif width < 14:
             name = name[:4] if item in (1, 2) else name
         room = width - len(name) - 3
-        text = units.count(number)
-        figure = fit(text if len(text) <= room else units.short(number), room, right=True)
+        figure = fit(brief(number, room), room, right=True)
         lit = f"{ink} bold" if number else "faint"
         return [(f"{glyph} ", ink if number else "faint"), (f"{name} ", "label" if number else "faint"), (figure, lit)]
 
@@ -142,7 +149,8 @@ class QueueStrip(Inked):
         shown = drivers if len(drivers) <= room else drivers[: room - 1]
         lines += [arrow(driver, self._phase.get(stage.name, 0), inner) for driver in shown]
         if len(drivers) > room:
-            lines.append([(fit(f"+ {len(drivers) - room + 1} more", inner), "label")])
+            more = f"+{len(drivers) - room + 1}"
+            lines.append([(fit(f"{more} more" if inner > 8 else more, inner), "label")])
         lines += [[]] * (height - len(lines))
         return [[(" ", "text"), *line, (" " * (width - 1 - cells(line)), "text")] for line in lines]
 
