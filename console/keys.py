@@ -131,7 +131,8 @@ QUEUES = (
     Key("stage.remove", "minus", "remove_driver", "driver", "one driver less: it finishes its document and leaves"),
     Key("driver.kill", "k", "kill_driver", "kill driver", "kill the chosen driver; asks first"),
     Key("feed", "f", "feed", "feed", "feed twenty documents of the demonstration"),
-    *(key for key in MAIN if key.id in ("pause", "sort", "sort.reverse", "back", "focus.next")),
+    *(key._replace(bar="freeze") for key in MAIN if key.id == "pause"),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse", "back", "focus.next")),
 )
 STAGES = tuple(key for key in QUEUES if key.id in ("stage.previous", "stage.next"))
 RETRY = tuple(key for key in QUEUES if key.id == "document.retry")
@@ -142,7 +143,9 @@ TYPED = frozenset({"command", "filter"})
 FIRST = TYPED | {key.id for key in REPLAY}
 """So do the keys that move through a recording: some of them move in tables elsewhere."""
 
-IDS = frozenset(key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR, *SEE, *MESSAGES, *STEP, *REPLAY))
+IDS = frozenset(
+    key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR, *QUEUES, *SEE, *MESSAGES, *STEP, *REPLAY)
+)
 
 
 def bindings(keys: tuple[Key, ...]) -> list[Binding]:

@@ -12,7 +12,7 @@ from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole
 from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
 
-SETTLED = 3 * HERTZ  # polls in a row in which the books differ before that is told: a look takes its time
+SETTLED = 4 * HERTZ  # polls: what the books differed by in all of them is told; less is the queues' being read in turn
 OUTCOMES = 100  # newest documents of a stage that went through
 
 
@@ -62,8 +62,8 @@ class QueuePicture(NamedTuple):
     up: float  # seconds since the lab was opened
     fed: int  # documents that the lab knows to have been put in by then
     entries: tuple[Entry, ...]  # by stage
-    difference: int  # fed minus accounted for, where that has lasted; else 0
-    balanced: bool  # whether both sides agree in this very picture
+    difference: int  # fed minus accounted for, as much of it as has lasted
+    balanced: bool  # whether that is all of it
     waiting: tuple[tuple[int, ...], ...]  # by queue: ready documents, newest last, HERTZ a second
     facts: tuple[Line, ...]
     dead: tuple[str, ...]
@@ -141,7 +141,7 @@ class QueueBridge:
         self._chronicle = Chronicle(lab.feed)
         self._waiting: dict[str, deque[int]] = {}
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
-        self._differed = 0
+        self._differences: deque[int] = deque(maxlen=SETTLED)
 
     def poll(self, now: float) -> QueuePicture:
         """The picture at monotonic time ``now``."""
@@ -153,17 +153,26 @@ class QueueBridge:
             samples.append(queue.counts.ready)
         stages = entries([queue.counts for queue in view.queues])
         fed = self.lab.fed(view.at)
-        difference = fed - whole(stages).total
-        self._differed = self._differed + 1 if difference else 0
+        self._differences.append(fed - whole(stages).total)
         return QueuePicture(
             view=view,
             up=now - self.lab.started,
             fed=fed,
             entries=stages,
-            difference=difference if self._differed > SETTLED else 0,
-            balanced=not difference,
+            difference=lasting(self._differences),
+            balanced=self._differences[-1] == lasting(self._differences),
             waiting=tuple(tuple(self._waiting[queue.name]) for queue in view.queues),
             facts=self._chronicle.read(),
             dead=self.lab.health().dead,
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
         )
+
+
+def lasting(differences: deque[int]) -> int:
+    """What differences have in common, where there are ``SETTLED`` of them and all to one side."""
+    if len(differences) == SETTLED:
+        if min(differences) > 0:
+            return min(differences)
+        if max(differences) < 0:
+            return max(differences)
+    return 0

@@ -61,7 +61,7 @@ def _error(row: Document, now: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Document], ...] = (
-    Column("document", "document", 12, lambda row: row.id, _id, need=9, stretch=18),
+    Column("document", "document", 12, lambda row: row.id, _id, need=9, stretch=24),
     Column("state", "state", 14, lambda row: _ORDER[row.state], _state, need=8),
     Column("driver", "driver", 6, lambda row: int(row.number or 0), _driver, need=3, right=True),
     Column("try", "try", 3, lambda row: row.attempt, _attempt, need=4, right=True, falling=True),

@@ -15,8 +15,8 @@ from console.widgets.ink import Inked, Parts, cells
 SECONDS = 6.0  # that a notice stays
 
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
-_OWN = tuple(key for key in (*STEP, *REPLAY, *MESSAGES) if key.id not in _ALSO)
-_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *QUEUES, *SEE, *APP[2:])
+_OWN = tuple(key for key in (*STEP, *REPLAY, *MESSAGES, *QUEUES) if key.id not in _ALSO)
+_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *SEE, *APP[2:])
 _PLACES = {key.id: place for place, key in reversed(list(enumerate(_ORDER)))}
 
 

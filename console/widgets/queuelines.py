@@ -75,8 +75,7 @@ def equation(picture: QueuePicture, terse: bool = False) -> Parts:
         parts += [(" + ", "faint"), ("by others ", "label"), (number(-gone), "text bold")]
     for place, (name, value, ink) in enumerate(terms):
         parts += [(" + " if place else " = ", "faint"), (f"{name} ", "label"), (number(value), ink)]
-    sure = picture.balanced or gone
-    return [*parts, ("  ✓", "good") if sure else ("  ~ on the move", "label")]
+    return [*parts, ("  ✓", "good") if picture.balanced else ("  ~ on the move", "label")]
 
 
 class QueueLedger(Inked):

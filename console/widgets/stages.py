@@ -38,7 +38,7 @@ class Stages(Inked):
         super().__init__(id=id)
         self._picture: QueuePicture | None = None
         self._chosen = 0
-        self.border_subtitle = Content(" " + "  ".join(f"{block} {name}" for name, _, block in _SHARES[:3]) + " ")
+        self.border_subtitle = Content(" " + "  ".join(f"{block} {name}" for name, _, block in _SHARES) + " ")
 
     def show(self, picture: QueuePicture, chosen: int) -> None:
         """Show a picture."""

@@ -28,13 +28,17 @@ def test_books_that_differ_are_told_only_when_that_lasts() -> None:
     lab = FakeQueues()
     bridge = QueueBridge(lab)
     lab.documents = 65
-    pictures = [bridge.poll(1000.0 + step) for step in range(SETTLED + 1)]
-    assert not any(picture.balanced for picture in pictures)
-    assert [picture.difference for picture in pictures] == [0] * SETTLED + [3]
-    lab.documents = 62
-    assert bridge.poll(2000.0).difference == 0
-    lab.documents = 65
+    pictures = [bridge.poll(1000.0 + step) for step in range(SETTLED)]
+    assert [(picture.difference, picture.balanced) for picture in pictures] == [(0, False)] * (SETTLED - 1) + [
+        (3, True)
+    ]
+    lab.documents = 66
+    picture = bridge.poll(2000.0)
+    assert (picture.difference, picture.balanced) == (3, False), "a fourth has not lasted yet"
+    lab.documents = 61
     assert bridge.poll(2001.0).difference == 0
+    lab.documents = 60
+    assert [bridge.poll(3000.0 + step).difference for step in range(SETTLED)] == [0] * (SETTLED - 2) + [-1, -2]
 
 
 def view_with(**stage: Any) -> FakeQueues:
