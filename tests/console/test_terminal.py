@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
+import termios
+import tty
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, cast
 
 import pytest
@@ -40,6 +44,25 @@ def test_it_is_a_file_like_the_one_that_it_stands_for() -> None:
         outlet = Outlet(cast(IO[str], file), lambda: None)
         assert outlet.fileno() == file.fileno()
         assert not outlet.isatty()
+
+
+def test_a_process_that_is_frozen_and_woken_draws_again_and_reads_keys_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, screen = os.openpty()
+    monkeypatch.setattr("os.tcgetpgrp", lambda fileno: os.getpgrp())
+    later: list[object] = []
+    terminal = Terminal.__new__(Terminal)
+    terminal.fileno, terminal._must_signal_resume = screen, False
+    terminal._console = SimpleNamespace(call_later=lambda act, **how: later.append((act, how)), refresh="refresh")
+    before = termios.tcgetattr(screen)
+    terminal.attrs_before = before
+    tty.setraw(screen)
+    terminal._raw = termios.tcgetattr(screen)
+    termios.tcsetattr(screen, termios.TCSANOW, before)  # as a shell does
+    terminal._sigcont_application()
+    assert termios.tcgetattr(screen) == terminal._raw != before
+    assert (terminal.attrs_before, later) == (before, [("refresh", {"repaint": True, "layout": True})])
+    os.close(keyboard)
+    os.close(screen)
 
 
 def test_keys_that_can_no_longer_be_read_hang_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
