@@ -22,6 +22,7 @@ ZSocket = zmq.Socket[bytes]
 
 QUEUE = 100_000  # messages a peer, both ways, as the original programs set it; only STALLED bounds their bytes
 STALLED = 6000  # ms in which a peer over TCP takes nothing of what it is sent, and is cut off: that frees its queue
+WAITING = 100  # messages of a peer that wait for a core with many: more stay with the peer, whose memory that costs
 MAX_SOCKETS = 65_536
 FILES = 65_536
 
@@ -54,7 +55,7 @@ def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
     try:
         socket.set(zmq.LINGER, 0)
         socket.set(zmq.SNDHWM, QUEUE)
-        socket.set(zmq.RCVHWM, QUEUE)
+        socket.set(zmq.RCVHWM, QUEUE if spec.kind == "dealer" else WAITING)
         socket.set(zmq.MAXMSGSIZE, MAX_FRAME)
         socket.set(zmq.HANDSHAKE_IVL, 2000)
         socket.set(zmq.TCP_MAXRT, STALLED)

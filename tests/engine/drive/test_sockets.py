@@ -10,7 +10,7 @@ import zmq
 
 from engine.core import Frames
 from engine.core import Socket as Spec
-from engine.drive.sockets import ZSocket, make_context, open_socket, receive, send
+from engine.drive.sockets import WAITING, ZSocket, make_context, open_socket, receive, send
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES
 from tests.helpers.processes import free_endpoint, until
 
@@ -76,6 +76,23 @@ def test_a_message_that_is_too_long_is_cut_and_swallows_nothing(pair: Open, fram
 def test_a_router_refuses_a_peer_that_is_not_there(pair: Open) -> None:
     router, _ = pair(b"a")
     assert send(router, [b"nobody", b"x"]) == zmq.EHOSTUNREACH
+
+
+def test_what_waits_for_a_busy_core_stays_with_the_peer() -> None:
+    """Else large messages that take longer to read than to send fill the broker's memory."""
+    context, endpoint = make_context(), free_endpoint()
+    router = open_socket(context, Spec("router", bind=(endpoint,)))
+    peer = context.socket(zmq.DEALER)
+    peer.set(zmq.SNDHWM, 1)
+    peer.connect(endpoint)
+    sent = 0
+    while peer.poll(200, zmq.POLLOUT) and sent < 1000:
+        peer.send(bytes(MAX_FRAME // 8))
+        sent += 1
+    assert WAITING <= sent < 2 * WAITING  # and a few that are on their way
+    peer.close(0)
+    router.close(0)
+    context.term()
 
 
 def test_a_peer_that_reads_nothing_is_cut_off_and_what_waited_for_it_is_dropped(
