@@ -8,16 +8,16 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from console.chronicle import Chronicle, Line
 from console.rows import Flow, Rates, Rows, Shown, Tally, failures
 from engine.core import System
-from engine.feed import Fact, Feed
+from engine.feed import Feed
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
 from engine.trace import Trace
 
 HERTZ = 4
 SPAN = 60  # seconds of backlog that are kept
-FACTS = 1000  # lines that can be scrolled back to
 SETTLE = HERTZ  # polls after the end of a run until it is surely kept
 
 
@@ -107,15 +107,6 @@ class Settings(Protocol):
     def state_folder(self) -> Path: ...
 
 
-class Gap(NamedTuple):
-    """Facts that the screen was too late for."""
-
-    lost: int
-
-
-Line = Fact | Gap
-
-
 class Picture(NamedTuple):
     """Everything that one refresh of the screen shows."""
 
@@ -128,7 +119,7 @@ class Picture(NamedTuple):
     rates: Rates
     backlog: tuple[int, ...]  # newest last, HERTZ a second
     facts: tuple[Line, ...]
-    runs: tuple[Run, ...]  # kept runs, newest last
+    runs: tuple[Run, ...]  # kept runs of this system, newest last
     dead: tuple[str, ...]
     lag: float  # seconds
     hertz: float  # refreshes a second that were really reached
@@ -190,9 +181,7 @@ class Bridge:
         self._flow = Flow()
         self._backlog: deque[int] = deque(maxlen=SPAN * HERTZ)
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
-        self._facts: deque[Line] = deque(maxlen=FACTS)
-        self._lines: tuple[Line, ...] = ()
-        self._seen = 0
+        self._chronicle = Chronicle(lab.feed)
         self._runs: tuple[Run, ...] = ()
         self._ended: tuple[BulkSpec, float] | None = None
         self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
@@ -211,7 +200,6 @@ class Bridge:
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)
         self._polls.append(now)
-        self._read_facts()
         self._watch_run(client.run if client else None)
         health = self.lab.health()
         spent = now - self._polls[0]
@@ -226,7 +214,7 @@ class Bridge:
             tally=self.rows.tally,
             rates=rates,
             backlog=tuple(self._backlog),
-            facts=self._lines,
+            facts=self._chronicle.read(),
             runs=self._runs,
             dead=health.dead,
             lag=health.loop_lag,
@@ -237,19 +225,10 @@ class Bridge:
         )
 
     def read_runs(self) -> Sequence[Run]:
-        """The kept runs as they are now."""
-        self._runs = tuple(self.lab.runs())
-        return self._runs
-
-    def _read_facts(self) -> None:
-        fresh, lost = self.lab.feed.since(self._seen)
-        if not fresh:
-            return
-        if lost and self._seen:
-            self._facts.append(Gap(lost))
-        self._facts.extend(fresh)
-        self._seen = fresh[-1].number
-        self._lines = tuple(self._facts)
+        """The kept runs of all systems as they are now."""
+        runs = tuple(self.lab.runs())
+        self._runs = tuple(run for run in runs if run.get("system") == self.lab.system.name)
+        return runs
 
     def _watch_run(self, run: BulkView | None) -> None:
         ended = (run.spec, run.elapsed) if run is not None and run.state == "ended" else None

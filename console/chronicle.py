@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
-from console.bridge import FACTS, Gap, Line
-from engine.feed import Feed
+from engine.feed import Fact, Feed
+
+FACTS = 1000  # lines that can be scrolled back to
+
+
+class Gap(NamedTuple):
+    """Facts that the screen was too late for."""
+
+    lost: int
+
+
+Line = Fact | Gap
 
 
 class Chronicle:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Literal, NamedTuple, Protocol
 
-from console.bridge import HERTZ, SPAN, Health, Line
-from console.chronicle import Chronicle
+from console.bridge import HERTZ, SPAN, Health
+from console.chronicle import Chronicle, Line
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from console.bridge import FACTS, Gap
-from console.chronicle import Chronicle
+from console.chronicle import FACTS, Chronicle, Gap
 from engine.core import Note
 from engine.feed import Feed
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.bridge import Gap, Line
+from console.chronicle import Gap, Line
 from console.widgets.facts import fact_line, fact_lines
 from engine.core import Level
 from engine.feed import Fact
