@@ -72,7 +72,7 @@ class QueueLab:
                 self.root = tempfile.mkdtemp(prefix="roundhouse-")
             except OSError as error:
                 raise Refused(f"no temporary folder for the demonstration: {error.strerror or error}") from None
-            self._pipeline = Pipeline(self.root, STAGES, self.options, self._say)
+            self._pipeline = Pipeline(self.root, STAGES, self.options, self._say, bound=True)
         else:
             try:
                 self._pipeline = Pipeline.open(self.root, self._say)

@@ -225,7 +225,7 @@ def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
         stderr=output,
         pass_fds=locks,
         process_group=0,
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     try:
         return child.wait()
@@ -239,6 +239,7 @@ _PR_SET_PDEATHSIG = 1
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that started it dies; nothing where it does not offer that."""
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

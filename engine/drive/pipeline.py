@@ -63,15 +63,20 @@ class Pipeline:
         stages: Sequence[Stage],
         options: Options | None = None,
         say: Callable[[Note], None] = lambda note: None,
+        bound: bool = False,
     ) -> None:
-        """``say`` gets every note of the watchdog; raises ValueError for stages that make no pipeline."""
+        """``say`` gets every note of the watchdog; raises ValueError for stages that make no pipeline.
+
+        ``bound``: its drivers die with this process. Without that they outlive a watchdog that is killed, and the next
+        one adopts them.
+        """
         self.root = os.path.abspath(root)
         self.stages = check_stages(stages)
         self.options = options or Options()
         self._say = say
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._sight = Sight(self.root, self.stages)
-        self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight)
+        self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound)
         self._view = self._sight.picture("absent")
         self._core: Watchdog | None = None
         self._signal = 0

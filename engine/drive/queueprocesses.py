@@ -25,8 +25,12 @@ OUTPUT_MOST = 1024 * 1024  # bytes of a driver's out.txt; then it starts anew be
 class DriverProcesses:
     """Those that this watchdog started, and those that it found alive."""
 
-    def __init__(self, root: str, stages: tuple[Stage, ...], options: Options, sight: Sight) -> None:
+    def __init__(
+        self, root: str, stages: tuple[Stage, ...], options: Options, sight: Sight, bound: bool = False
+    ) -> None:
+        """``bound``: no driver outlives this process (on Linux), so that nothing is ever left of a demonstration."""
         self._root = root
+        self._bound = bound
         self._stages = stages
         self._options = options
         self._sight = sight
@@ -40,6 +44,7 @@ class DriverProcesses:
         words = [sys.executable, "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
         words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
         words += [] if self._options.keep_input else ["--discard"]
+        words += ["--bound"] if self._bound else []
         home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH", ""))))
         try:

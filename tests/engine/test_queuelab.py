@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +152,32 @@ def test_a_thread_that_dies_is_told_and_its_drivers_go_too(monkeypatch: pytest.M
         assert lab.health().dead == ("watchdog: ZeroDivisionError: in the watchdog",)
         assert "watchdog has died" in said(lab)
     assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+PROGRAM = """
+import sys
+from engine.queuelab import QueueLab
+lab = QueueLab().open()
+while sum(driver.pid > 0 for driver in lab.view().drivers) < 6:
+    pass
+print(lab.root, *(driver.pid for driver in lab.view().drivers), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere drivers can outlive a process that was killed")
+def test_a_demonstration_that_is_killed_leaves_no_driver(tmp_path: Path) -> None:
+    home = str(Path(__file__).parents[2])
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": home, "TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    _, *pids = process.stdout.readline().split()
+    process.kill()
+    process.communicate()
+    assert len(pids) == 6
+    until(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), "the end of the drivers")

@@ -40,6 +40,9 @@ def test_fail_and_fail_marked(task: Process) -> None:
     assert process(marked, task._replace(attempt=2)) == Processed("done")
     Path(task.input).write_text("fail twice\n", encoding="utf-8")
     assert process(marked, task._replace(attempt=2)).outcome == "failed"
+    assert process(parse_work("fail marked 0.0"), task).outcome == "failed"
+    with pytest.raises(Refused, match="neither copy"):
+        parse_work("fail marked soon")
 
 
 def test_a_command_gets_both_paths_as_words_of_their_own(task: Process) -> None:
