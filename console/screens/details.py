@@ -13,6 +13,7 @@ from textual.screen import Screen
 from console import keys, units
 from console.bridge import Picture
 from console.rows import Shown, short_name
+from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
 from console.widgets.facts import GLYPHS
 from console.widgets.ink import Parts
@@ -20,7 +21,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from console.widgets.workers import STATES, squares
 from engine.core import NEVER
-from engine.parts.view import Detail, TaskRow, WorkerRow
+from engine.parts.view import Detail, TaskRow, WorkerRow, WorkerView
 
 if TYPE_CHECKING:
     from console.app import Console
@@ -48,6 +49,7 @@ class Details(Screen[None]):
 
     def on_mount(self) -> None:
         """Ask the broker for the details of this one."""
+        self._desk = self.app.desk
         for name, title in (
             ("worker", f"worker {self._row.label}"),
             ("tasks", "in flight"),
@@ -59,7 +61,7 @@ class Details(Screen[None]):
 
     def on_unmount(self) -> None:
         """Nobody looks any more."""
-        self.app.order(lambda lab: lab.inspect(None))
+        self.app.order(lambda lab: lab.inspect(None), desk=self._desk)
 
     def show(self, picture: Picture) -> None:
         """Show a picture; also while the main screen is paused."""
@@ -70,7 +72,10 @@ class Details(Screen[None]):
         if detail is not None and detail.key != key:
             detail = None
         who = self.query_one("#worker", Pager)
-        who.set_lines(worker_lines(self._row, picture.at, detail, here is None, who.size.width))
+        own = picture.own(key)
+        who.set_lines(
+            [*worker_lines(self._row, picture.at, detail, here is None, who.size.width), *own_lines(own, picture.at)]
+        )
         tasks = task_lines(detail, picture)
         self.query_one("#tasks", Pager).set_lines(tasks)
         self.query_one("#incidents", Pager).set_lines(incident_lines(detail, picture))
@@ -118,6 +123,18 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
         cells = min(28, max(_NAME, *(len(name) + 2 for name, _ in own)))
         lines += [[], *([(fit(clean(name), cells), "label"), (clean(value), "text")] for name, value in own)]
     return lines
+
+
+def own_lines(own: WorkerView | None, now: float) -> list[Parts]:
+    """The worker's picture of itself and of its broker, where it is one of this process."""
+    if own is None:
+        return []
+    heard = ("never" if own.broker_heard == -NEVER else f"{units.age(now - own.broker_heard)} ago", "text")
+    lines = [
+        _field("it says", (clean(own.state), "text bold"), ("" if own.joined else " · not joined", "warn")),
+        _field("heard broker", heard),
+    ]
+    return [[], [("as it sees itself", "accent")], *lines, *lines_of(own.terms)]
 
 
 def _hex_lines(key: bytes, each: int) -> list[Parts]:

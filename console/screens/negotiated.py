@@ -35,7 +35,7 @@ def _version(row: Shown, now: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    column("version", "config", 6, 1, term_name="config_version")._replace(draw=_version),
+    column("version", "conf", 5, 1, term_name="config_version")._replace(draw=_version),
     column("skew", "skew", 8, -1, right=True),
     column("services", "services", 10, -2),
 )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from console import keys
-from tests.helpers.fake_lab import FakeLab, FakeSettings
+from engine.lab import Refused
+from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
 
 
@@ -159,3 +161,124 @@ def test_hammered_keys_do_no_harm(tmp_path: Path) -> None:
         assert ("stop_worker",) not in [order[:1] for order in driver.lab.orders]
 
     drive(scenario, tmp_path)
+
+
+def test_a_key_opens_another_system_and_leads_back_to_what_was_there(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "down", "s")
+        cursor, order = driver.main.table.cursor, driver.main.table.sort_column
+        await driver.press("2")
+        assert (driver.app.desk.name, list(driver.house.running)) == ("conversation", ["roundrobin", "conversation"])
+        assert driver.at_main and driver.main.table.cursor is None
+        await driver.tick()
+        assert driver.shows("1● roundrobin 2● conversation")
+        await driver.press("p")
+        assert [order[0] for order in driver.lab.orders] == ["run"]
+        await driver.press("v", "1")
+        assert driver.app.desk.name == "roundrobin" and driver.at_main
+        assert (driver.main.table.cursor, driver.main.table.sort_column) == (cursor, order)
+        assert driver.lab.orders == []
+        await driver.press("2")
+        assert not driver.at_main, "its protocol screen is still open"
+
+    drive(scenario, tmp_path)
+
+
+def test_what_happens_elsewhere_meanwhile_is_not_missed(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("2")
+        driver.house.labs["roundrobin"].fact("it happened behind your back", "bad")
+        for _ in range(3):
+            driver.house.labs["roundrobin"].advance(0.25)
+            await driver.tick()
+        await driver.press("1")
+        await driver.tick(0.0)
+        assert driver.shows("it happened behind your back")
+        assert driver.app.desk.picture is not None and len(driver.app.desk.picture.backlog) >= 4
+
+    drive(scenario, tmp_path, lab=FakeLab(2, busy=False))
+
+
+def test_a_lab_that_can_not_be_opened_is_told_and_asked_again(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False))
+
+    async def scenario(driver: Driver) -> None:
+        house.refusals["conversation"] = Refused("can not bind [/b] it")
+        await driver.press("2")
+        assert driver.notice == "× conversation can not be opened: can not bind [/b] it"
+        house.refusals["conversation"] = OSError("too many open files")
+        await driver.press("2")
+        assert driver.notice == "× conversation can not be opened: OSError: too many open files"
+        assert driver.app.desk.name == "roundrobin"
+        del house.refusals["conversation"]
+        await driver.press("2")
+        assert driver.app.desk.name == "conversation"
+
+    drive(scenario, tmp_path, house=house)
+
+
+def test_a_lab_that_opens_slowly_holds_up_nobody(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False))
+    house.slow = True
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("3")
+        assert driver.notice == "· pingpong is being opened"
+        await driver.press("p")
+        assert [order[0] for order in driver.lab.orders] == ["run"]
+        house.finish("pingpong")
+        await driver.pilot.pause()
+        await driver.pilot.pause()
+        assert driver.app.desk.name == "pingpong"
+
+    drive(scenario, tmp_path, house=house)
+
+
+def test_systems_by_word(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.command("system ping")
+        assert driver.app.desk.name == "pingpong"
+        await driver.command("system nonsense")
+        assert driver.notice == "× no system 'nonsense' · there are roundrobin, conversation, pingpong"
+        await driver.command("system roundrobin")
+        assert driver.app.desk.name == "roundrobin"
+
+    drive(scenario, tmp_path)
+
+
+def test_an_order_whose_answer_comes_late_is_told_when_it_comes(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False))
+    answers: list[Future[None]] = []
+
+    def order(name: str, give: object) -> Future[None]:
+        answers.append(Future())
+        return answers[-1]
+
+    house.order = order  # type: ignore[method-assign]
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("x", "p")
+        assert driver.notice == ""
+        answers[1].set_exception(Refused("a run is going on"))
+        await driver.pilot.pause()
+        await driver.pilot.pause()
+        assert driver.notice == "× a run is going on"
+        answers[0].set_result(None)
+        await driver.pilot.pause()
+        await driver.pilot.pause()
+        assert driver.notice.startswith("✓ the run stops")
+
+    drive(scenario, tmp_path, house=house)
+
+
+def test_the_last_run_of_each_system_is_told_in_the_end(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1), FakeLab(1, system="pingpong"))
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("3")
+        await driver.tick()
+        await driver.press("q")
+
+    summary = drive(scenario, tmp_path, house=house).summary
+    assert summary is not None
+    assert [line.partition(":")[0] for line in summary.splitlines()[::3]] == ["roundrobin", "pingpong"]

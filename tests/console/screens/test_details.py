@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
 
@@ -58,5 +59,19 @@ def test_it_can_be_stopped_from_here(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("down", "enter", "k", "y")
         assert driver.lab.orders == [("inspect", b"tern-01"), ("stop_worker", b"tern-01")]
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
+def test_the_workers_own_view_of_itself_and_its_broker(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        lab = driver.lab
+        lab.seats = {lab.workers[0].key: "worker-1"}
+        own = WorkerView(lab.at, "joining\x1b", 1, 0, 0, lab.at - 2, (("broker", "unknown"), ("reopens in", "0.9 s")))
+        lab.feed.show("pool", {"worker-1": own})
+        await driver.press("down", "enter")
+        await driver.tick(0.0)
+        for line in ("as it sees itself", "joining· · not joined", "2.0s ago", "unknown", "reopens in      0.9 s"):
+            assert driver.shows(line), line
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.chronicle import Gap, Line
-from console.widgets.facts import fact_line, fact_lines
-from engine.core import Level
+from console.widgets.facts import fact_line, fact_lines, routine
+from engine.core import Level, Note
 from engine.feed import Fact
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
@@ -72,5 +72,37 @@ def test_the_newest_one_where_there_is_no_room_for_all(tmp_path: Path) -> None:
             driver.lab.fact("the newest")
         await driver.tick()
         assert "· the newest × 3" in driver.screen()[-3]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))
+
+
+def said(number: int, text: str, subject: bytes, source: str = "pool", at: float = 0.0) -> Fact:
+    return Fact(number, 1_750_000_000.0 + at, source, "good", text, subject)
+
+
+def test_what_our_workers_say_of_their_routine_is_quiet_and_one_line() -> None:
+    lines: list[Line] = [
+        said(1, "w1 joined", b"w1", "broker"),
+        said(2, "registered", b"w1"),
+        said(3, "w2 joined", b"w2", "broker"),
+        said(4, "registered", b"w2", at=1.0),
+        said(5, "registered", b"w3", at=9.0),
+    ]
+    assert [text(parts) for parts in fact_lines(lines, name)] == [
+        "+ w1 joined",
+        "· registered × 2",
+        "+ w2 joined",
+        "· registered · w3",
+    ]
+    assert not routine(lines[0]) and routine(lines[1])
+    assert not routine(said(1, "x", b"")._replace(level="bad")) and not routine(Gap(1))
+
+
+def test_the_newest_fact_on_one_line_is_not_the_routine(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.fact("it matters", "warn")
+        driver.lab.feed.fact(Note("good", "registered", b"x"), "pool", 1_750_000_000.0)
+        await driver.tick()
+        assert "! it matters" in driver.screen()[-3]
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.core import NEVER
+from engine.parts.view import WorkerView
+from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+def house() -> FakeHouse:
+    lab = FakeLab(4, busy=False, system="pingpong")
+    for place, (state, judge) in enumerate(
+        (("ready", "PING"), ("busy", "deadline"), ("silent", "deadline"), ("lost", "nothing"))
+    ):
+        lost_at = NEVER if state == "lost" else lab.at + 2.75
+        lab.replace(place, state=state, lost_at=lost_at, heard=lab.at - 0.25, terms=(("judged by", judge),))
+    terms = (("broker", "quiet"), ("timeouts", "1 of 3"), ("reopens in", "1.7 s"))
+    lab.seats = {lab.workers[0].key: "worker-1"}
+    lab.feed.show("pool", {"worker-1": WorkerView(lab.at, "ready", 1, 0, 0, lab.at - 1.3, terms, True)})
+    lab.publish()
+    return FakeHouse(lab)
+
+
+def test_both_views_of_each_other(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick(0.0)
+        lines = [line for line in driver.screen() if "-0" in line]
+        assert "● ready" in lines[0] and "by PING" in lines[0]
+        assert "◌ quiet" in lines[0] and "heard 1.3s ago · timeouts 1 of 3 · reopens in 1.7 s" in lines[0]
+        assert "● busy" in lines[1] and "by deadline" in lines[1] and "elsewhere" in lines[1]
+        assert "◌ silent" in lines[2] and "○ lost" in lines[3]
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path, house=house())
+
+
+def test_the_table_counts_down_and_says_by_what_a_worker_is_judged(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        (head,) = [line for line in driver.screen() if "worker▴" in line]
+        assert "lost in" in head and "judged by" in head and "rtt" not in head
+        assert driver.shows("deadline  ● busy") and driver.shows("◌ silent") and driver.shows("○ lost")
+
+    drive(scenario, tmp_path, house=house())
