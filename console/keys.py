@@ -132,7 +132,8 @@ QUEUES = (
     Key("driver.kill", "k", "kill_driver", "kill driver", "kill the chosen driver; asks first"),
     Key("feed", "f", "feed", "feed", "feed twenty documents of the demonstration"),
     *(key._replace(bar="freeze") for key in MAIN if key.id == "pause"),
-    *(key for key in MAIN if key.id in ("sort", "sort.reverse", "back", "focus.next")),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse", "focus.next")),
+    *(key._replace(help="let go of the chosen row, and of the order by a column") for key in MAIN if key.id == "back"),
 )
 STAGES = tuple(key for key in QUEUES if key.id in ("stage.previous", "stage.next"))
 RETRY = tuple(key for key in QUEUES if key.id == "document.retry")

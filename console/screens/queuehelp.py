@@ -15,6 +15,7 @@ DOCUMENTS = {
     "returned": "given back before it was done",
     "ready": "waits for a driver",
 }
+QUIT = "leave; the drivers finish their documents, as far as that takes no second"
 STAGES = {
     "running": "kept at its number of drivers",
     "paused": "has no drivers until p",
@@ -26,7 +27,8 @@ STAGES = {
 def help_lines(shown: dict[str, str]) -> list[Parts]:
     """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
-    for title, group in (("anywhere", keys.APP), ("pipeline", keys.QUEUES), ("tables", keys.TABLE)):
+    anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in keys.APP)
+    for title, group in (("anywhere", anywhere), ("pipeline", keys.QUEUES), ("tables", keys.TABLE)):
         lines += [[], [(title, "accent bold")]]
         lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
     lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
