@@ -126,7 +126,7 @@ class Conversation(Terms):
         super().on_mount()
         self._jobs.border_title = "jobs"
         self._jobs.sort_by(JOBS[0], reverse=True)
-        self._jobs.focus()
+        self.set_focus(self._jobs)
 
     @property
     def _jobs(self) -> Table[JobRow]:

@@ -50,7 +50,8 @@ class Negotiated(Terms):
         """Brokers, services, workers, terms."""
         lines: list[Parts] = []
         if len(picture.brokers) > 1 or "fallback" in picture.brokers:
-            primary, second = (broker_lines(title, picture.brokers.get(name)) for name, title in ROLES)
+            half = (width - 3) // 2
+            primary, second = (broker_lines(title, picture.brokers.get(name), half) for name, title in ROLES)
             lines += beside(primary, second, width)
         lines += titled("services", service_lines(picture.broker))
         lines += titled("workers", worker_lines(picture))
@@ -73,15 +74,15 @@ class Negotiated(Terms):
         self.app.order(lambda lab: lab.hand_back(), "the primary is asked to come back")
 
 
-def broker_lines(title: str, view: BrokerView | None) -> list[Parts]:
-    """One broker of a pair."""
+def broker_lines(title: str, view: BrokerView | None, width: int) -> list[Parts]:
+    """One broker of a pair, in so many cells."""
     if view is None:
         return [[(fit(title, 12), "accent bold"), ("○ gone", "bad bold")], [("its plug is pulled", "label")], []]
     word, ink = ("● serves", "good bold") if view.serving else ("◌ stands by", "label")
     lines: list[Parts] = [[(fit(title, 12), "accent bold"), (word, ink)]]
     told = {name: term(view.terms, name) for name in ("state", "peer", "replica", "config_version", "drifted workers")}
     lines += [
-        [(fit(name, 16), "label"), (fit(clean(value), 22).rstrip(), _ink(name, value))]
+        [(fit(name, 16), "label"), (fit(clean(value), max(1, width - 16)).rstrip(), _ink(name, value))]
         for name, value in told.items()
         if value
     ]

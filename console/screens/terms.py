@@ -36,7 +36,7 @@ class Terms(Screen[None]):
         system = self.app.lab.system
         pager = self.query_one("#page", Pager)
         pager.border_title = Content(f"{system.title} · seed {system.seed}")
-        pager.focus()
+        self.set_focus(pager)
 
     def show(self, picture: Picture) -> None:
         """Show a picture; also while the main screen is paused."""

@@ -97,3 +97,14 @@ def test_a_broker_alone_is_no_pair(tmp_path: Path) -> None:
         assert not driver.shows("fallback  ") and driver.shows("services")
 
     drive(scenario, tmp_path, house=house(pair=False))
+
+
+def test_the_plug_is_in_the_key_bar_of_a_small_terminal(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick(0.0)
+        assert "u pull the plug  b bring it back" in driver.screen()[-1]
+        first = next(line for line in driver.screen() if "primary" in line)
+        assert "fallback" in first, "side by side here, too"
+
+    drive(scenario, tmp_path, house=house(), size=(80, 24))

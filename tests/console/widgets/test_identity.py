@@ -59,3 +59,17 @@ def test_endpoints_are_those_of_now(tmp_path: Path) -> None:
         assert "tcp://127.0.0.1:7714" in driver.screen()[0]
 
     drive(scenario, tmp_path)
+
+
+def test_the_systems_that_run_are_there_with_their_keys_and_states(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert "1●" not in driver.screen()[0], "one alone needs no list"
+        await driver.press("2", "3")
+        await driver.tick()
+        assert "1● roundrobin 2● conversation 3● pingpong" in driver.screen()[0]
+        for size, text in (((80, 24), "1● 2● 3●"), ((40, 10), "● READY")):
+            await driver.pilot.resize_terminal(*size)
+            await driver.tick()
+            assert text in driver.screen()[0]
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
