@@ -16,12 +16,13 @@ from engine.drive.sockets import ZSocket
 class Port:
     """One open socket of one core."""
 
-    __slots__ = ("chair", "fd", "outbox", "socket", "spec")
+    __slots__ = ("batch", "chair", "fd", "outbox", "socket", "spec")
 
     def __init__(self, chair: Chair, spec: Spec, socket: ZSocket) -> None:
         self.chair, self.spec, self.socket = chair, spec, socket
         self.fd = int(socket.get(zmq.FD))
         self.outbox: deque[Frames] = deque()
+        self.batch = 1  # messages that are taken at a time
 
 
 class Chair:

@@ -58,7 +58,8 @@ from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
 from engine.tape import kept
 
-DRAIN = 64  # messages taken from a socket at a time
+DRAIN = 64  # messages taken from a socket at a time, fewer where that many take long: the next peer's wait behind them
+QUICK = 0.02  # seconds that a batch may take
 ROUNDS = 32  # batches handled, TICK long at most, before timers and the inbox get their turn
 TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
@@ -207,16 +208,19 @@ class Node:
                 self._publish(last)
 
     def _drain(self) -> None:
-        touched, until = self._touched, time.monotonic() + TICK
+        touched, began = self._touched, time.monotonic()
+        until = began + TICK
         for _ in range(ROUNDS):
-            if not touched or time.monotonic() > until:
+            if not touched or began > until:
                 return
             port = next(iter(touched))
             del touched[port]
-            messages = receive(port.socket, DRAIN, port.spec.kind)
+            messages = receive(port.socket, port.batch, port.spec.kind)
             if messages:
                 touched[port] = None
                 self._handle(port.chair, Received(messages, port.spec.name))
+                began, before = time.monotonic(), began
+                port.batch = min(DRAIN, 2 * port.batch) if began - before < QUICK else max(1, port.batch // 2)
             elif port.outbox:
                 # The receive has eaten the signal that the broker is there, so only asking tells.
                 events = int(port.socket.get(zmq.EVENTS))

@@ -43,7 +43,7 @@ from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, Li
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import BEAT, WRAP, Link, Sv
-from engine.protocols.conversation.messages import CANCELLED
+from engine.protocols.conversation.messages import CANCELLED, MAX_UPDATE
 from engine.protocols.conversation.options import Options
 
 STREAM = "stream"
@@ -163,7 +163,7 @@ class Broker:
             return
         self._opened += 1
         name = links.name_of(peer) if socket == MAIN else f"tcp{self._opened}"
-        link = self.links[key] = Link(key, peer, socket, name, self.options.body_limit, now)
+        link = self.links[key] = Link(key, peer, socket, name, min(self.options.body_limit, MAX_UPDATE), now)
         self.liveness.heard(key, now)
         self._enter(link, Sv.INIT0)
         # 001 SV_INIT0: send OK(0)

@@ -157,7 +157,7 @@ def pack_request(ref: int, request: Request) -> bytes:
 
 def request(body: bytes) -> tuple[int, Request] | str:
     """A client's number and request, or why the message is no request at all."""
-    value = messages.load(body)
+    value = messages.load(body, messages.FEW)
     if type(value) is not dict:
         return "unreadable request"
     ref: Any = value.get("Ref")
@@ -220,7 +220,7 @@ def pack_answer(answer: Answer) -> bytes:
 
 def answer(body: bytes) -> Answer | str:
     """The broker's answer, or why the message is none."""
-    value = messages.load(body)
+    value = messages.load(body, messages.MANY)
     if type(value) is not dict:
         return "unreadable answer"
     ref: Any = value.get("Ref")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from engine.parts.unpacking import UNREADABLE, unpack
+
 WAITING, RUNNING, FINISHED, PAUSED, CANCELLED = range(5)
 STATUS = ("waiting", "running", "finished", "paused", "cancelled")
 
@@ -21,7 +23,10 @@ FAULT = "error encountered: "
 MAX_STATUS = 1024  # characters that we send
 
 MAX_DATA = 1024 * 1024  # bytes that one :data task may ask for, and be answered with
+MAX_UPDATE = 2 * MAX_DATA  # bytes of an UPDATE's body; a broker is sent no other body
 _PATTERN = bytes(range(251)) * (MAX_DATA // 251 + 1)  # 251 is prime: a shifted or torn payload shows
+
+FEW, MANY = 16, 2500  # arrays and maps in what names one thing, in what lists up to 1024; some that nobody knows too
 
 _U64 = 2**64 - 1
 _I64 = 2**63 - 1
@@ -32,7 +37,6 @@ _LIMITS = {
     "max_bin_len": 4 * 1024 * 1024,
     "max_ext_len": 0,
 }
-_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, MemoryError)
 
 
 class Description(NamedTuple):
@@ -85,13 +89,16 @@ class Process:
     log_name: str
 
 
-def load(body: bytes) -> Any:
-    """The first msgpack value of a body; whatever follows it is ignored. None for nil and for what can not be read."""
+def load(body: bytes, most: int) -> Any:
+    """The first msgpack value of a body; whatever follows it is ignored. None for nil and for what can not be read.
+
+    ``most``: arrays and maps in it.
+    """
     try:
-        return msgpack.unpackb(body, **_LIMITS)
+        return unpack(body, most, **_LIMITS)
     except msgpack.ExtraData as extra:
         return extra.unpacked
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
 
 
@@ -119,7 +126,7 @@ def pack_task(number: int, description: bytes, slots: int = 1) -> bytes:
 
 def tasks(body: bytes) -> list[TaskBody] | str:
     """The tasks of a JOB's body, or why it is refused. A single Task is a list of one (ruling 3)."""
-    value = load(body)
+    value = load(body, MANY)
     several = type(value) is list and bool(value) and type(value[0]) is not int  # else a Task's own fields
     found = [_task(entry) for entry in (value if several else (value,))]
     whole = [task for task in found if task is not None]
@@ -143,7 +150,7 @@ def pack_update(update: Update) -> bytes:
 
 def update(body: bytes) -> Update | str:
     """The update of an UPDATE's body, or why it is refused."""
-    value = _fields(load(body), _UPDATE)
+    value = _fields(load(body, FEW), _UPDATE)
     if value is None:
         return "unreadable update"
     job_id, task, success, status, new_job, data = value

@@ -17,8 +17,10 @@ from typing import Any
 import msgpack
 
 from engine.core import Frames
+from engine.parts import unpacking
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_FRAME, MAX_ID, MAX_ROUTING_ID
+from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import names
 
 Header = dict[str, Any]
@@ -33,6 +35,8 @@ Fields = tuple[tuple[str, bool, Check], ...]
 
 MAX_BODY = MAX_FRAME - 1024  # bytes: between brokers it is one frame together with the task's names
 MAX_HEADER = 1024 * 1024  # bytes: a READY that lists all that a worker can hold
+MAX_JSON = 64 * 1024  # bytes of a header in JSON, which takes far longer to read; nobody of ours sends it
+MAX_PARTS = 16  # arrays and maps in a header: itself, services and holding, and some that nobody knows
 MAX_VERSION = 2**31 - 1
 MAX_INTERVAL = 3600.0  # seconds
 MAX_SERVICES = 32  # of one worker
@@ -87,20 +91,19 @@ def decode_header(frame: bytes) -> Header | None:
         return None
     try:
         if frame[:1] == b"{":  # in msgpack a small number, never a map
-            header = json.loads(frame)
+            header = json.loads(frame) if len(frame) <= MAX_JSON else None
         else:
-            header = unpack(frame)
-    except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+            header = unpack(frame, MAX_PARTS)
+    except UNREADABLE:
         return None
     return header if type(header) is dict else None
 
 
-def unpack(data: bytes) -> Any:
-    """msgpack within bounds. Raises ValueError, TypeError, OverflowError, RecursionError or MemoryError."""
-    return msgpack.unpackb(
+def unpack(data: bytes, most: int) -> Any:
+    """msgpack within bounds, of ``most`` arrays and maps. Raises ``UNREADABLE``."""
+    return unpacking.unpack(
         data,
-        raw=False,
-        strict_map_key=True,
+        most,
         max_array_len=1024,
         max_map_len=256,
         max_str_len=64 * 1024,

@@ -12,6 +12,7 @@ from typing import Any
 import msgpack
 
 from engine.parts.inflight import Task
+from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Config
@@ -66,8 +67,8 @@ def encode(ops: Iterable[Op]) -> Iterator[bytes]:
 def decode(body: bytes) -> list[Op] | None:
     """The changes in a body; None where there is anything else in it."""
     try:
-        ops = wire.unpack(body)
-    except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+        ops = wire.unpack(body, 1 + 2 * CHUNK)
+    except UNREADABLE:
         return None
     return ops if type(ops) is list and ops and all(_fits(op) for op in ops) else None
 

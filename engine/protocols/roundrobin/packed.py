@@ -26,6 +26,7 @@ import msgpack
 
 from engine.core import Frames
 from engine.parts.limits import MAX_FRAMES, MAX_ID, MAX_ROUTING_ID
+from engine.parts.unpacking import UNREADABLE, unpack
 from engine.protocols.roundrobin.messages import BROKERS_OWN, EXECUTE
 
 BATCH = 64  # tasks in one frame
@@ -55,7 +56,6 @@ _LIMITS = {
     "max_bin_len": MAX_PACKED,
     "max_ext_len": 0,
 }
-_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, MemoryError)
 _pack = msgpack.packb
 
 
@@ -160,8 +160,8 @@ def _array(frame: bytes, width: int) -> list[Any] | str:
     if len(frame) > MAX_PACKED:
         return "frame too long"
     try:
-        found = msgpack.unpackb(frame[_HEAD:], **_LIMITS)
-    except _UNREADABLE:
+        found = unpack(frame[_HEAD:], 2 * BATCH, **_LIMITS)
+    except UNREADABLE:
         return "unreadable packed frame"
     if type(found) is not list:
         return "unreadable packed frame"

@@ -270,6 +270,19 @@ def test_notes_become_facts_and_pictures_are_drawn_only_for_who_looks(nodes: Any
     assert nodes.feed.pictures == {}
 
 
+def test_a_batch_that_took_long_is_followed_by_a_smaller_one(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that one peer's messages that take long do not hold up those of all others."""
+    monkeypatch.setattr("engine.drive.node.QUICK", -1.0)
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    peer.script = lambda event, now: [Send([b"%d" % i]) for i in range(20)] if isinstance(event, Ordered) else []
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    got = [broker.next(Received).messages for _ in range(20)]
+    assert got == [[[b"p1", b"%d" % i]] for i in range(20)]
+
+
 def test_a_thread_that_never_runs_out_of_messages_has_time_for_its_inbox(
     nodes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received, Send, Started, Unsent, Woken
 from engine.protocols.conversation import broker as module
-from engine.protocols.conversation import header
+from engine.protocols.conversation import header, messages
 from engine.protocols.conversation.broker import STREAM, Broker
 from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.links import Sv
@@ -128,6 +128,16 @@ def test_split_and_joined_as_the_transport_likes() -> None:
         bench.send("t1", [talk[i : i + 1]])
     expected = ["OK(2)", "JOB 1/1 #1", "JOB 1/2 #2", "OK(1)", "JOB 1/3 #3", "OK(1)", "JOB 1/4 #4"]
     assert [line[5:] for line in bench.take() if line.startswith("t1")] == expected
+
+
+def test_a_worker_can_leave_no_more_than_an_updates_longest_body_half_sent() -> None:
+    """Whatever JOBs may carry: each of thousands of connections can have the broker keep what it has not completed."""
+    bench = Bench()
+    assert bench.do("open t1") == ["t1 < OK(0)"]
+    bench.do("say t1 OK(1)")
+    length = (messages.MAX_UPDATE + 1).to_bytes(4, "little")
+    bench.send("t1", [header.pack(header.UPDATE, 0)[:8] + length])
+    assert bench.take()[-1] == "t1 < closed" and not bench.broker.links
 
 
 def test_one_room_less_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_refused_updates(value: object) -> None:
     "raw", [b"\xc1", b"\x91" * 2000, b"\xdd\xff\xff\xff\xff", b"\xc7\x01\x05x", b"\xa1\xff", b"\x81"]
 )
 def test_no_msgpack(raw: bytes) -> None:
-    assert messages.load(raw) is None
+    assert messages.load(raw, messages.FEW) is None
 
 
 @given(st.binary(max_size=60))
@@ -147,6 +147,14 @@ def test_total(raw: bytes) -> None:
 def test_updates_both_ways(update: Update) -> None:
     for each in (update, update._replace(free=3), update._replace(data=b"\0\1")):
         assert messages.update(messages.pack_update(each)) == each
+
+
+def test_few_bytes_do_not_make_many_values() -> None:
+    """An unknown key is ignored, but it has to be read."""
+    update = {"JobId": 1, "Task": 1, "Success": True, "Status": "done", "NewJob": {"NumProc": 1}}
+    parts = messages.FEW - 2
+    assert messages.update(msgpack.packb({**update, "x": [[]] * (parts - 1)})) == Update(1, 1, True, "done", 1)
+    assert messages.update(msgpack.packb({**update, "x": [[]] * parts})) == "unreadable update"
 
 
 def test_an_update_brings_no_more_data_than_can_be_asked_for() -> None:

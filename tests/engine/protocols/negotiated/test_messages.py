@@ -170,6 +170,8 @@ def test_values_of_a_wrong_type_or_out_of_bounds_are_refused(check: Any, value: 
         ([b"PING", b"{" * 100_000], "header is no map"),
         ([b"PING", b'{"time":' + b"9" * 5000 + b"}"], "header is no map"),
         ([b"PING", b"\x91" * 100_000], "header is no map"),
+        ([b"PING", msgpack.packb({"x": [[]] * (wire.MAX_PARTS - 1)})], "header is no map"),
+        ([b"PING", b'{"x": "' + b"x" * wire.MAX_JSON + b'"}'], "header is no map"),
         ([b"PING", b"\x81\xa1x\xda\xff\xff" + b"y" * 1024 * 1024], "header is no map"),
         ([b"PING", b'{"time": NaN, "config_version": 1}'], "bad time"),
         ([b"PING", b"\x80", b"x" * (wire.MAX_BODY + 1)], "body too large"),
@@ -181,10 +183,10 @@ def test_what_is_no_message_gives_a_reason(frames: list[bytes], reason: str) -> 
 
 def test_the_limits_on_msgpack_are_those_of_the_house() -> None:
     for fine in ([1] * 1024, dict.fromkeys(map(str, range(256)), 0), "x" * 65_536, b"x" * MAX_FRAME):
-        assert wire.unpack(msgpack.packb(fine)) == fine
+        assert wire.unpack(msgpack.packb(fine), 1) == fine
     for wrong in ([1] * 1025, dict.fromkeys(map(str, range(257)), 0), "x" * 65_537, b"x" * (MAX_FRAME + 1)):
         with pytest.raises(ValueError, match="exceeds"):
-            wire.unpack(msgpack.packb(wrong))
+            wire.unpack(msgpack.packb(wrong), 1)
 
 
 @given(st.binary(min_size=1, max_size=255), st.binary(min_size=1, max_size=64))
