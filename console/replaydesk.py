@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
+from textual.screen import Screen
 from textual.strip import Strip
 
 from console import keys, units
@@ -23,6 +24,7 @@ from console.text import clean
 from console.widgets.flow import FlowStrip
 from console.widgets.ink import Panel, Parts, cells, spread
 from console.widgets.table import Column
+from engine.pool import Refused
 from engine.replaylab import ReplayLab
 from engine.trace import Trace
 
@@ -117,7 +119,7 @@ class Transport(Panel):
 class Replayed(Main, inherit_bindings=False):
     """The main screen of a recording."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
 
     def __init__(self, desk: ReplayDesk, history: History, columns: Sequence[Column[Shown]]) -> None:
         super().__init__(desk.lab, lambda key: desk.bridge.rows.name(key), history, columns)
@@ -188,7 +190,10 @@ class OneLab:
     def open(self, name: str) -> Future[Any]:
         """There is no other."""
         done: Future[Any] = Future()
-        done.set_result(self.running[name])
+        if name in self.running:
+            done.set_result(self.running[name])
+        else:
+            done.set_exception(Refused("there is nothing beside a recording"))
         return done
 
     def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:

@@ -81,14 +81,19 @@ class Rows:
         self.tally = Tally({}, 0, 0)
 
     def update(self, picture: BrokerView) -> None:
-        """Take one picture; an older or the same one changes nothing."""
+        self._picture: BrokerView | None = None
+        """Take one picture; an older or the same one changes nothing.
+
+        Where time stands still another picture may be of the same moment: then rates stay as they are.
+        """
         step = picture.at - self._at
-        if step <= 0:
+        if step < 0 or picture is self._picture:
             return
         weight = 1 - math.exp(-step / SMOOTH)
         before, fresh = self._shown, {}
         states: dict[State, int] = {}
         slots = free = 0
+        self._picture = picture
         for worker in picture.workers:
             key = worker.key
             old = before.get(key)
@@ -101,6 +106,8 @@ class Rows:
                 rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
                 shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order)
             fresh[key] = shown
+            elif not step:
+                shown = old._replace(worker=worker)
             state = worker.state
             states[state] = states.get(state, 0) + 1
             if state != "lost":

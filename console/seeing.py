@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from console.screens.machines import conformance_lines, map_lines
@@ -15,6 +14,9 @@ from engine.trace import explain_of
 
 if TYPE_CHECKING:
     from console.app import Console
+
+
+FRAME = 4  # cells beside the lines of a page
 
 
 class Lines(Page):
@@ -33,7 +35,8 @@ def see(app: Console, what: str) -> None:
         lines = map_lines if what == "maps" else conformance_lines
         title = "state maps" if what == "maps" else "conformance"
         heading = f"{title} · {clean(desk.lab.system.name)}"
-        screen = Lines(heading, [], partial(lines, explain_of(desk.lab.system)))
+        explain = explain_of(desk.lab.system)
+        screen = Lines(heading, [], lambda picture: lines(explain, picture, app.size.width - FRAME))
     if isinstance(before, Messages | Lines):
         before.dismiss()
     app.open_screen(screen)
@@ -54,7 +57,12 @@ def open_stage(app: Console) -> StageDesk | None:
 
 
 def fault(app: Console, line: str) -> None:
-    """Inject a fault into the stage, which is opened where it is not: first it is said what is promised."""
+    """Inject a fault into the stage: first it is said what is promised.
+
+    Where no stage is there yet one is opened, and its workers join.
+    """
     stage = open_stage(app)
     if stage is not None:
+        if not stage.stage.now:
+            stage.settle()
         app.call_after_refresh(stage.main.propose, line)

@@ -23,6 +23,7 @@ from engine.watch import Plan, Watch
 WORKERS = 3
 SLOTS = 4
 LATE = 0.5  # real seconds that one refresh makes up for at most
+SETTLED = 10.0  # virtual seconds
 SHOWN = 200  # entries of the last step that are looked at
 
 
@@ -101,6 +102,15 @@ class StageDesk(Desk):
         """What was heard and said in the last step, oldest first."""
         fresh = self.trace.total - self._before
         return [entry for entry in self.trace.entries(limit=min(fresh, SHOWN) or 1) if entry.number > self._before]
+
+    def settle(self) -> None:
+        """Let time pass until every worker is in the table, or ``SETTLED`` virtual seconds are over."""
+        self.stage.speed = 1.0
+        while self.stage.now < SETTLED and not self.stage.health().dead:
+            self.stage.advance(0.5)
+            broker = self.stage.sight().broker
+            if broker is not None and len(broker.workers) == WORKERS:
+                break
 
     def plan(self, line: str) -> Plan:
         """What a fault would do, and what is promised. Raises Refused."""

@@ -9,12 +9,12 @@ from typing import Any
 from console import units
 from console.bridge import Picture
 from console.text import clean, fit
-from console.widgets.ink import Parts
-from engine.parts.explain import Explain, StateMap, conformance
+from console.widgets.ink import Part, Parts, cells, wrapped
+from engine.parts.explain import Edge, Explain, StateMap, conformance
 
 
-def map_lines(explain: Explain, picture: Picture) -> list[Parts]:
-    """Every state machine of a system, the states in which somebody stands lit."""
+def map_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:
+    """Every state machine of a system, the states in which somebody stands lit, in lines of so many cells."""
     lines: list[Parts] = []
     for states in explain.state_maps():
         seen = list(pictures_of(states, picture))
@@ -22,7 +22,13 @@ def map_lines(explain: Explain, picture: Picture) -> list[Parts]:
         for one in seen:
             stands.update(dict(states.current(one)))
             visits.update(dict(states.visits(one)))
-        lines += [[], *_map(states, stands, visits, bool(seen))]
+        lines.append([])
+        lines += _head(states, stands, bool(seen), width)
+        for state in states.states:
+            lines.append(_state(state, stands[state], visits[state]))
+            for edge in states.edges:
+                if edge.state == state:
+                    lines += _edge(edge, states, width)
     return lines[1:]
 
 
@@ -35,43 +41,52 @@ def pictures_of(states: StateMap, picture: Picture) -> Iterable[Any]:
     return picture.pool.values()
 
 
-def _map(states: StateMap, stands: Mapping[str, int], visits: Mapping[str, int], seen: bool) -> Iterable[Parts]:
+def _head(states: StateMap, stands: Mapping[str, int], seen: bool, width: int) -> list[Parts]:
+    """The title, and a box for each state."""
     title: Parts = [(clean(states.title), "accent bold")]
     if not seen:
         title.append(("  · none of them is in this process", "label"))
-    yield title
-    boxes: Parts = []
+    lines, row = [title], list[Part]()
     for state in states.states:
         here = stands.get(state, 0)
-        if boxes:
-            boxes.append((" ", "text"))
         words = f" {clean(state)} {units.count(here)} " if here else f" {clean(state)} "
-        boxes.append((f"▐{words}▌" if here else f"│{words}│", "good bold reverse" if here else "label"))
-    yield [("  ", "text"), *boxes]
-    for state in states.states:
-        here, times = stands.get(state, 0), visits.get(state, 0)
-        head: Parts = [(f"  {'●' if here else '○'} {clean(state)}", "good bold" if here else "text bold")]
-        if here:
-            head.append((f"  {units.count(here)} here", "good"))
-        if times:
-            head.append((f"  entered {units.count(times)} times", "label"))
-        yield head
-        for edge in states.edges:
-            if edge.state != state:
-                continue
-            target = "↺" if edge.next == state else f"▶ {clean(edge.next)}"
-            action = "" if edge.action == "none" else clean(edge.action)
-            yield [
-                ("      ", "text"),
-                (fit(clean(edge.event), 28), "text"),
-                (fit(f" {target}", 16), "flow" if edge.next != state else "faint"),
-                (fit(action, 42), "text"),
-                (f" {clean(edge.rule)}", "label"),
-            ]
+        box: Part = (f"▐{words}▌", "good bold reverse") if here else (f"│{words}│", "label")
+        if row and cells([*row, box]) + 3 > width:
+            lines.append(row)
+            row = []
+        row += [("  " if not row else " ", "text"), box]
+    return [*lines, row]
 
 
-def conformance_lines(explain: Explain, picture: Picture) -> list[Parts]:
-    """Who broke which rule, how often, when last; the newest first."""
+def _state(state: str, here: int, times: int) -> Parts:
+    parts: Parts = [(f"  {'●' if here else '○'} {clean(state)}", "good bold" if here else "text bold")]
+    if here:
+        parts.append((f"  {units.count(here)} here", "good"))
+    if times:
+        parts.append((f"  entered {units.count(times)} times", "label"))
+    return parts
+
+
+def _edge(edge: Edge, states: StateMap, width: int) -> list[Parts]:
+    """What happens, where that leads, what is done; the rule behind it, or on a line of its own."""
+    stays = edge.next == edge.state
+    event = min(32, max(7, *(len(one.event) for one in states.edges)))
+    target = min(14, max(len(one.next) for one in states.edges)) + 3
+    first: Parts = [
+        (f"      {fit(clean(edge.event) or 'at once', event)} ", "text"),
+        (fit("↺" if stays else f"▶ {clean(edge.next)}", target), "faint" if stays else "flow"),
+    ]
+    action = "" if edge.action == "none" else clean(edge.action)
+    rule = (clean(edge.rule), "label")
+    column = min(40, max(len(one.action) for one in states.edges)) + 1
+    line: Parts = [*first, (fit(action, max(column, len(action) + 1)), "text"), rule]
+    if cells(line) <= width:
+        return [line]
+    return [*wrapped(first, action, "text", width), [(" " * 8, "text"), rule]]
+
+
+def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:
+    """Who broke which rule, how often, when last, in lines of so many cells; the newest first."""
     views = list(picture.brokers.values())
     if not views:
         return [[("no broker is in this process: its books are elsewhere", "label")]]
@@ -83,13 +98,15 @@ def conformance_lines(explain: Explain, picture: Picture) -> list[Parts]:
     lines.append([(f"{'times':>8}  {'last':>5}  {'peer':20}{'what':34}rule", "label")])
     for at, finding in found:
         last = units.age(at - finding.at) if finding.at is not None else "–"
-        lines.append(
-            [
-                (f"{units.count(finding.times):>8}", "bad bold" if finding.peer is not None else "warn"),
-                (f"  {last:>5}  ", "label"),
-                (fit(clean(finding.name), 20), "text bold"),
-                (fit(clean(finding.reason), 34), "text"),
-                (clean(finding.rule), "accent"),
-            ]
-        )
+        first: Parts = [
+            (f"{units.count(finding.times):>8}", "bad bold" if finding.peer is not None else "warn"),
+            (f"  {last:>5}  ", "label"),
+            (fit(clean(finding.name), 20), "text bold"),
+        ]
+        line: Parts = [*first, (fit(clean(finding.reason), 34), "text"), (clean(finding.rule), "accent")]
+        if cells(line) <= width:
+            lines.append(line)
+        else:
+            lines += wrapped(first, clean(finding.reason), "text", width)
+            lines += wrapped([(" " * cells(first), "text")], clean(finding.rule), "accent", width)
     return lines

@@ -261,7 +261,9 @@ class LadderScreen(Messages):
     TITLE_WORD = "ladder"
 
     def __init__(self, desk: Desk, trace: Trace | None = None) -> None:
-        super().__init__(desk, LadderTable(id="table"), trace)
+        table = LadderTable(id="table")
+        table.first = ("client", "broker")
+        super().__init__(desk, table, trace)
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""

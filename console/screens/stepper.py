@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
+from textual.screen import Screen
 from textual.strip import Strip
 
 from console import keys, units
@@ -71,7 +72,7 @@ class StageBar(Panel):
 class Stepper(Main, inherit_bindings=False):
     """The main screen of a stage."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
 
     def __init__(self, desk: StageDesk, history: History, columns: Sequence[Column[Shown]]) -> None:
         super().__init__(desk.stage, desk.bridge.rows.name, history, columns)

@@ -40,9 +40,10 @@ def test_an_unchanged_worker_keeps_its_row() -> None:
 
 def test_the_same_picture_twice_changes_nothing() -> None:
     rows = Rows()
-    rows.update(view(1.0, worker(b"a")))
+    picture = view(1.0, worker(b"a"))
+    rows.update(picture)
     before = rows.rows
-    rows.update(view(1.0, worker(b"a", 100)))
+    rows.update(picture)
     rows.update(view(0.5, worker(b"a", 100)))
     assert rows.rows is before
 
@@ -141,3 +142,16 @@ def test_figures_of_run_files_are_not_taken_for_granted() -> None:
     assert failed_of(run) == 2
     assert failed_of({}) == failed_of({"failed": 3}) == 0
     assert failures(LedgerView(9, 1, (("timeout", 3), ("full", 4)), 0, 1, 0)) == 7
+
+
+def test_where_time_stands_still_another_picture_is_taken_all_the_same() -> None:
+    rows = Rows()
+    rows.update(view(1.0, worker(b"a")))
+    rows.update(view(2.0, worker(b"a", done=5)))
+    rate = rows.rows[0].rate
+    assert rate > 0
+    busy = worker(b"a", done=5, free=3)
+    rows.update(view(2.0, busy))
+    assert rows.rows[0].worker is busy and rows.rows[0].rate == rate
+    rows.update(view(1.5, worker(b"a")))
+    assert rows.rows[0].worker is busy, "an older one is not"

@@ -50,6 +50,11 @@ class Hands:
         self.app.tick()
         await self.pilot.pause()
 
+    @property
+    def at_main(self) -> bool:
+        """Whether the first screen of whatever stands in front is on top."""
+        return bool(self.app.screen is self.app.desk.main)
+
     def screen(self) -> list[str]:
         """What stands on the screen, line by line."""
         width, _ = self.app.size

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.strip import Strip
 
-from console.widgets.ink import Inked, cells, first_that_fits, joined, spread, values
+from console.widgets.ink import Inked, cells, first_that_fits, joined, spread, values, wrapped
 from tests.helpers.pilot import Driver, drive
 
 
@@ -93,3 +93,9 @@ def test_the_mouse_selects_text(tmp_path: Path) -> None:
         assert driver.app.clipboard == text
 
     drive(scenario, tmp_path)
+
+
+def test_text_is_wrapped_under_its_beginning() -> None:
+    lines = wrapped([(" ✓ ", "good")], "one two three", "text", 12)
+    assert lines == [[(" ✓ ", "good"), ("one two", "text")], [("   ", "text"), ("three", "text")]]
+    assert wrapped([(" ✓ ", "good")], "", "text", 12) == [[(" ✓ ", "good"), ("", "text")]]

@@ -1,0 +1,100 @@
+"""State maps with the present state lit, and who broke which rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.bridge import Picture
+from console.history import History
+from console.screens.machines import conformance_lines, map_lines
+from console.stagedesk import StageDesk
+from engine.catalogue import SYSTEMS
+from engine.trace import explain_of
+from tests.helpers.protocols import Hands, on, stage_of
+
+
+def words(lines: list[list[tuple[str, str]]]) -> list[str]:
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+def desk_of(system: str, tmp_path: Path, seconds: float) -> tuple[StageDesk, Picture]:
+    desk = StageDesk(SYSTEMS[system], SYSTEMS[system].options(), History(tmp_path / "history"))
+    desk.stage.advance(seconds)
+    return desk, desk.look(0.0)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("width", [76, 116])
+def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: str, width: int) -> None:
+    explain = explain_of(SYSTEMS[system])
+    _, picture = desk_of(system, tmp_path, 4.0)
+    lines = words(map_lines(explain, picture, width))
+    text = "\n".join(lines)
+    for states in explain.state_maps():
+        assert states.title in lines
+        for edge in states.edges:
+            assert edge.rule in text, edge
+        assert any(f"▐ {state} " in text for state in states.states), "somebody stands somewhere"
+    boxes = [line for line in lines if "│ " in line or "▐ " in line]
+    assert boxes and all(len(line) <= width for line in boxes)
+    edges = sum(len(states.edges) for states in explain.state_maps())
+    assert sum(line.startswith("      ") and line[6] != " " for line in lines) == edges
+
+
+def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> None:
+    explain = explain_of(SYSTEMS["pingpong"])
+    desk, picture = desk_of("pingpong", tmp_path, 0.0)
+    assert "▐ joining 3 ▌" in "\n".join(words(map_lines(explain, picture, 116)))
+    desk.stage.advance(3.0)
+    lines = map_lines(explain, desk.look(1.0), 116)
+    assert "▐ ready 3 ▌" in "\n".join(words(lines)) and "  ● ready  3 here" in words(lines)
+    assert "  ○ joining" in words(lines)
+
+
+def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
+    _, picture = desk_of("pingpong", tmp_path, 3.0)
+    nobody = picture._replace(pool={}, client=None, brokers={})
+    lines = words(map_lines(explain_of(SYSTEMS["pingpong"]), nobody, 116))
+    assert sum("none of them is in this process" in line for line in lines) == 3
+    assert "▐" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("width", [76, 116])
+def test_a_stranger_that_says_nonsense_is_listed_with_the_rule(tmp_path: Path, system: str, width: int) -> None:
+    explain = explain_of(SYSTEMS[system])
+    desk, picture = desk_of(system, tmp_path, 4.0)
+    assert words(conformance_lines(explain, picture, width)) == ["✓ everybody has kept to the protocol"]
+    desk.inject(desk.plan("garbage"))
+    desk.stage.advance(3.0)
+    picture = desk.look(1.0)
+    text = "\n".join(words(conformance_lines(explain, picture, width)))
+    assert picture.broker is not None
+    for incident in picture.broker.incidents:
+        assert f"{incident.times:>8}" in text
+    assert "rogue-1" in text and "times, " in text
+    assert all(ink in ("label", "text") for line in conformance_lines(explain, picture, width)[2:3] for _, ink in line)
+
+
+def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:
+    _, picture = desk_of("pingpong", tmp_path, 1.0)
+    lines = conformance_lines(explain_of(SYSTEMS["pingpong"]), picture._replace(brokers={}), 116)
+    assert words(lines) == ["no broker is in this process: its books are elsewhere"]
+
+
+def test_both_are_two_keys_away_and_live(tmp_path: Path) -> None:
+    async def scenario(hands: Hands) -> None:
+        await hands.press("M")
+        assert hands.shows("state maps · pingpong") and hands.shows("▐ ready 2 ▌")
+        hands.lab.kill("worker-1")
+        hands.lab.advance(0.1)
+        await hands.pass_time(0.25)
+        assert hands.shows("▐ ready 1 ▌")
+        await hands.press("C")
+        assert hands.shows("conformance · pingpong") and hands.shows("everybody has kept to the protocol")
+        await hands.press("escape")
+        assert hands.at_main
+
+    on(stage_of("pingpong"), scenario, tmp_path)

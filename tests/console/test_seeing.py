@@ -1,0 +1,59 @@
+"""Which screen opens for what is on the screen, and what takes its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.screens.messages import LadderScreen, TraceScreen
+from console.seeing import Lines
+from tests.helpers.protocols import Hands, on, recording, stage_of
+
+KEYS: dict[str, type[object]] = {"T": TraceScreen, "L": LadderScreen, "M": Lines, "C": Lines}
+
+
+def test_one_takes_the_place_of_another_and_one_escape_leads_back(tmp_path: Path) -> None:
+    async def scenario(hands: Hands) -> None:
+        for key in ("T", "L", "T", "M", "C", "M", "L", "T"):
+            await hands.press(key)
+            top: object = hands.app.screen
+            assert isinstance(top, KEYS[key])
+            assert len(hands.app.screen_stack) == 2, key
+        await hands.press("escape")
+        assert hands.at_main
+        assert hands.lab.taps == ()
+
+    on(stage_of(), scenario, tmp_path)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_recording_has_them_too(tmp_path: Path, key: str) -> None:
+    async def scenario(hands: Hands) -> None:
+        hands.lab.seek_time(hands.lab.started + 4.0)
+        hands.app.tick()
+        await hands.press(key)
+        top: object = hands.app.screen
+        assert isinstance(top, KEYS[key]) and not hands.shows("nothing was said")
+        await hands.press("escape")
+        assert hands.at_main
+
+    on(recording(tmp_path / "a.journal"), scenario, tmp_path)
+
+
+def test_help_explains_every_one_of_their_keys(tmp_path: Path) -> None:
+    async def scenario(hands: Hands) -> None:
+        await hands.press("question_mark")
+        seen: list[str] = []
+        for _ in range(12):
+            seen += hands.screen()
+            await hands.press("pagedown")
+            await hands.pilot.wait_for_scheduled_animations()
+        text = "\n".join(seen)
+        for words in (
+            "the protocol made visible", "trace and ladder", "every message in words", "let one message through",
+            "read what the protocol promises", "back by ten seconds", "to 30 % of the recording", "fault NAME",
+        ):  # fmt: skip
+            assert words in text, words
+
+    on(stage_of(), scenario, tmp_path)
