@@ -58,10 +58,14 @@ class Rates(NamedTuple):
 
 
 _ADDRESS = re.compile(r"(?:tcp://.+:\d+|(?:inproc|ipc)://[^:]+):([^:/]+)")
+_OURS = re.compile(r"worker-(\d+)")
 
 
 def short_name(name: str) -> str:
-    """A name for people: a routing id that is an endpoint and a number (seed 000) is called by its number."""
+    """A name for people: an id that is an endpoint and a number (seed 000) is called by its number, worker-7 is w7."""
+    ours = _OURS.fullmatch(name)
+    if ours:
+        return f"w{ours[1]}"
     address = _ADDRESS.fullmatch(name)
     return clean(address[1] if address else name)
 
@@ -77,11 +81,11 @@ class Rows:
     def __init__(self) -> None:
         self._shown: dict[bytes, Shown] = {}
         self._at = -math.inf
+        self._picture: BrokerView | None = None
         self.rows: tuple[Shown, ...] = ()
         self.tally = Tally({}, 0, 0)
 
     def update(self, picture: BrokerView) -> None:
-        self._picture: BrokerView | None = None
         """Take one picture; an older or the same one changes nothing.
 
         Where time stands still another picture may be of the same moment: then rates stay as they are.
@@ -89,11 +93,11 @@ class Rows:
         step = picture.at - self._at
         if step < 0 or picture is self._picture:
             return
+        self._picture = picture
         weight = 1 - math.exp(-step / SMOOTH)
         before, fresh = self._shown, {}
         states: dict[State, int] = {}
         slots = free = 0
-        self._picture = picture
         for worker in picture.workers:
             key = worker.key
             old = before.get(key)
@@ -102,12 +106,12 @@ class Rows:
                 shown = Shown(worker, name, 0.0, natural(name))
             elif old.worker is worker and not old.rate:
                 shown = old
+            elif not step:
+                shown = old._replace(worker=worker)
             else:
                 rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
                 shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order)
             fresh[key] = shown
-            elif not step:
-                shown = old._replace(worker=worker)
             state = worker.state
             states[state] = states.get(state, 0) + 1
             if state != "lost":

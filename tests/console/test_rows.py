@@ -71,6 +71,7 @@ def test_a_routing_id_that_is_an_endpoint_is_called_by_its_number() -> None:
     assert short_name("inproc://roundrobin:99") == "99"
     assert short_name("tcp://127.0.0.1:6714") == "tcp://127.0.0.1:6714"
     assert short_name("tern-01") == "tern-01"
+    assert short_name("worker-19368") == "w19368"
     assert short_name("a\x1b[0m") == "a·[0m"
 
 
