@@ -320,8 +320,7 @@ class Lab:
         if node is None:
             alone = self._with_broker and self._with_client
             node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
-            if self._journal is not None:
-                node.taps = (self._journal.tap,)
+            node.taps = (self._journal.tap,) if self._journal is not None else ()
             self._audience.came(node)
             node.start()
         return node

@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from console.app import Console
     from console.desk import Desk
 
-KEPT = 8_000  # messages in the ring: a filter looks at all of them, four times a second
-LOOK = 1_000  # of them, the newest, where nothing is filtered
+KEPT = 8_000  # messages in the ring
+LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
+QUICK = 0.03  # seconds that one look may take: engines run in this process too
+HELD = 0.4  # seconds that the one look at a list that is held may take
+ROWS = 1_000  # of what was found, the newest, that are listed
 MEASURE = 2.0  # seconds over which the cost is averaged
 EXPORTED = 2_000  # arrows of a ladder that are exported, the newest
 
@@ -52,6 +55,7 @@ class Weighed(Trace):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.lab.system, KEPT)
         self._spent: dict[str, float] = {}
+        self.looked = 0.0  # seconds that were spent on looking
         self._last = (time.perf_counter(), 0.0, 0)
         self._cost = ""
 
@@ -75,6 +79,13 @@ class Weighed(Trace):
         return self._cost
 
 
+def fitting(limit: int, took: float, most: float) -> int:
+    """How many messages the next look may take in: one at ``limit`` took so many seconds, of ``most``."""
+    if took > most:
+        return max(LEAST, int(limit * most / took))
+    return min(KEPT, 2 * limit) if took < most / 2 else limit
+
+
 class Messages(Screen[None]):
     """A table of messages over the one that is chosen. ``trace``: one that is attached already, by somebody else."""
 
@@ -91,6 +102,9 @@ class Messages(Screen[None]):
         self._own = trace is None  # so it is to be detached in the end
         self._inherited = False
         self._arrows: list[Arrow] = []
+        self._limit = LEAST  # messages that the next look takes in
+        self._looked_at = 0  # messages that the last one did
+        self._before: int | None = None  # where a list that is held ends
         self._named = 0
         self.keybar = KeyBar(id="keys")
 
@@ -127,8 +141,14 @@ class Messages(Screen[None]):
         self._draw()
 
     def _look(self) -> None:
-        limit = LOOK if self.sieve is None and not self.paused else None
-        self._arrows = self.trace.arrows(self.sieve, limit)
+        """Look at as much as goes quickly, which soon is all where little is said."""
+        began = time.perf_counter()
+        found = self.trace.arrows(self.sieve, self._limit, self._before)
+        took = time.perf_counter() - began
+        self._arrows, self._looked_at = found[-ROWS:], min(self._limit, len(self.trace))
+        if isinstance(self.trace, Weighed):
+            self.trace.looked += took
+        self._limit = fitting(self._limit, took, HELD if self.paused else QUICK)
 
     def _draw(self) -> None:
         started = self.desk.lab.started
@@ -137,7 +157,8 @@ class Messages(Screen[None]):
         held = " · held" if self.paused else ""
         weighed = self.trace if isinstance(self.trace, Weighed) and not isinstance(self.desk.lab, ReplayLab) else None
         cost = f" · {weighed.cost()}" if weighed is not None else ""
-        shown = f"{len(self._arrows):,} of {self.trace.total:,}{wanted}{held}{cost}"
+        newest = f" · newest {self._looked_at:,} messages" if self._looked_at < len(self.trace) else ""
+        shown = f"{len(self._arrows):,} of {self.trace.total:,}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()
         lines = message_lines(told.arrow, started) if told is not None else []
@@ -171,8 +192,10 @@ class Messages(Screen[None]):
             self.dismiss()
 
     def action_pause(self) -> None:
-        """Hold the list, with all that the ring has; or go on."""
+        """Hold the list, with as much of the ring as can be looked at without a wait that is felt; or go on."""
         self.paused = not self.paused
+        self._before = self.trace.total + 1 if self.paused else None
+        self._limit = self._limit * round(HELD / QUICK) if self.paused else LEAST
         self.redraw()
 
     def action_message(self) -> None:

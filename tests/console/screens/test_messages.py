@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.screens.messages import LadderScreen, TraceScreen, Weighed
+from console.screens.messages import KEPT, LEAST, QUICK, LadderScreen, TraceScreen, Weighed, fitting
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from tests.helpers.protocols import Hands, on, recording, stage_of
@@ -154,3 +154,11 @@ def test_what_tracing_costs_is_measured(tmp_path: Path) -> None:
         assert hands.shows("tracing")
 
     on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+
+
+def test_a_look_takes_in_as_much_as_goes_quickly() -> None:
+    assert fitting(LEAST, 0.001, QUICK) == 2 * LEAST
+    assert fitting(1000, 0.02, QUICK) == 1000
+    assert fitting(1000, 2 * QUICK, QUICK) == 500
+    assert fitting(1000, 100.0, QUICK) == LEAST
+    assert fitting(KEPT, 0.0, QUICK) == KEPT
