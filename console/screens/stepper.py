@@ -22,7 +22,7 @@ from console.screens.page import Page
 from console.screens.pick import Pick
 from console.text import clean, fit
 from console.widgets.flow import FlowStrip
-from console.widgets.ink import Panel, Parts, spread, wrapped
+from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
 from console.widgets.pager import Pager
 from console.widgets.table import Column
@@ -62,11 +62,10 @@ class StageBar(Panel):
         for place, speed in enumerate(SPEEDS):
             words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
             parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
-        right: Parts = [
-            (f"{desk.stage.now:.6f} s", "text bold"),
-            (f"  {units.count(desk.trace.total)} messages  step {units.count(desk.steps)} ", "label"),
-        ]
-        return [self.line(spread(parts, right, width), width)]
+        now: Parts = [(f"{desk.stage.now:.6f} s", "text bold")]
+        said, steps = f"  {units.count(desk.trace.total)} messages", f"  step {units.count(desk.steps)} "
+        rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
+        return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
 
 
 class Stepper(Main, inherit_bindings=False):

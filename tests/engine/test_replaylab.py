@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import replaylab
+from engine import journal, replaylab
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.journal import EVENT
@@ -16,6 +16,7 @@ from engine.pool import Refused
 from engine.replay import Replay
 from engine.replaylab import ReplayLab
 from engine.stage import Stage
+from engine.tape import Unreadable
 from engine.trace import Trace
 
 
@@ -143,3 +144,44 @@ def test_where_a_core_can_not_go_on_the_recording_ends(tmp_path: Path) -> None:
     lab.seek(10**9)
     assert lab.position == place
     assert lab.end == replay.records[place - 1][1]
+
+
+def test_ten_thousand_pings_with_a_worker_killed_in_the_middle(tmp_path: Path) -> None:
+    with Stage(SYSTEMS["roundrobin"], workers=4, slots=4, journal=tmp_path / "a") as stage:
+        stage.advance(3.0)
+        stage.run(BulkSpec("ping", 10_000, 0, 32, None, 15.0))
+        stage.advance(1.0)
+        view = stage.run_view()
+        assert view is not None and view.state == "running"
+        stage.kill("worker-2")
+        stage.advance(30.0)
+        stage.advance(30.0)
+        sight, view = stage.sight(), stage.run_view()
+    assert view is not None and view.passed and sight.broker is not None
+    lab = opened(tmp_path / "a")
+    assert lab.replay.differences == [] and not lab.broken
+    lab.seek(lab.last)
+    end = shown(lab)
+    assert lab.feed.pictures["client"].run.ledger == view.ledger
+    assert lab.feed.pictures["broker"].ledger == sight.broker.ledger
+    for position in (lab.last // 2, 7, lab.last - 1, lab.last):
+        lab.seek(position)
+    assert shown(lab) == end
+
+
+def test_a_journal_that_is_cut_anywhere_opens_as_far_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "BLOCK", 1024)
+    path = recorded(tmp_path / "a.journal")
+    whole, last = path.read_bytes(), opened(path).last
+    reached: list[int] = []
+    for at in range(len(whole) - 1, 600, -97):
+        path.write_bytes(whole[:at])
+        lab = opened(path)
+        assert lab.replay.cut.endswith("is cut") and lab.replay.differences == [] and not lab.broken
+        reached.append(lab.last)
+    assert last > reached[0] and reached == sorted(reached, reverse=True) and len(set(reached)) > 5
+    path.write_bytes(whole[:40])
+    with pytest.raises(Unreadable, match="cut before its first whole block"):
+        opened(path)
