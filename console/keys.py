@@ -78,6 +78,7 @@ SEE = (
     Key("conformance", "C", "see('conformance')", "conformance", "who broke which rule, how often, and when last"),
     Key("stage", "Z", "stage", "stage", "the system on a stage: stop time, let one message through, inject faults"),
 )
+MAPS = tuple(key for key in SEE if key.id == "maps")
 MESSAGES = (
     Key(
         "message", "enter", "message", "message", "the chosen message: fields, times, the rule, frames in hex and text"

@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual.binding import BindingType
+
 from console import keys
 from console.bridge import Settings
 from console.queuebridge import QueueBridge, QueueLab, QueuePicture
 from console.screens.confirm import Confirm
+from console.screens.machines import FRAME, Lines, machine_lines
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import help_lines
 from console.shell import Shell
@@ -17,12 +20,14 @@ from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
 from engine.pool import Refused
+from engine.protocols.diskqueue.explain import state_maps
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 
 class QueueConsole(Shell):
     """The console on a queue lab; ``summary`` holds the books as they were in the end."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAPS)]
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.QUEUES if key.id != "focus.next")
 
     def __init__(self, lab: QueueLab, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
@@ -42,6 +47,15 @@ class QueueConsole(Shell):
     def on_unmount(self) -> None:
         """Keep what there is to say in the end."""
         self.summary = "".join(text for text, _ in equation(self.look()))
+
+    def action_see(self, what: str) -> None:
+        """A document's map, with how many stand where in it."""
+
+        def lines(picture: QueuePicture) -> list[Parts]:
+            return machine_lines(state_maps(), lambda states: [picture.view], self.size.width - FRAME)
+
+        if not isinstance(self.screen, Lines):
+            self.open_screen(Lines("state maps · diskqueue", [], lines))  # type: ignore[arg-type]
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 

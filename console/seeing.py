@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.screens.machines import conformance_lines, map_lines
+from console.screens.machines import FRAME, Lines, conformance_lines, map_lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
-from console.screens.page import Page
 from console.stagedesk import StageDesk
 from console.text import clean
 from engine.pool import Refused
@@ -14,13 +13,6 @@ from engine.trace import explain_of
 
 if TYPE_CHECKING:
     from console.app import Console
-
-
-FRAME = 4  # cells beside the lines of a page
-
-
-class Lines(Page):
-    """Lines about the protocol, made anew from each picture."""
 
 
 def see(app: Console, what: str) -> None:

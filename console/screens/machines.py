@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from console import units
 from console.bridge import Picture
+from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Part, Parts, cells, wrapped
 from engine.parts.explain import Edge, Explain, StateMap, conformance
 
+FRAME = 4  # cells beside the lines of a page
+
+
+class Lines(Page):
+    """Lines about the protocol, made anew from each picture."""
+
 
 def map_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:
     """Every state machine of a system, the states in which somebody stands lit, in lines of so many cells."""
+    return machine_lines(explain.state_maps(), lambda states: pictures_of(states, picture), width)
+
+
+def machine_lines(maps: Sequence[StateMap], of: Callable[[StateMap], Iterable[Any]], width: int) -> list[Parts]:
+    """The same of any maps; ``of``: the pictures that one of them reads."""
     lines: list[Parts] = []
-    for states in explain.state_maps():
-        seen = list(pictures_of(states, picture))
+    for states in maps:
+        seen = list(of(states))
         stands, visits = Counter[str](), Counter[str]()
         for one in seen:
             stands.update(dict(states.current(one)))

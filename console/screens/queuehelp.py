@@ -28,7 +28,8 @@ def help_lines(shown: dict[str, str]) -> list[Parts]:
     """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
     anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in keys.APP)
-    for title, group in (("anywhere", anywhere), ("pipeline", keys.QUEUES), ("tables", keys.TABLE)):
+    groups = (("anywhere", anywhere), ("pipeline", (*keys.QUEUES, *keys.MAPS)), ("tables", keys.TABLE))
+    for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
     lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]

@@ -79,3 +79,14 @@ def test_no_key_means_two_things() -> None:
     used = [name for key in (*keys.APP, *keys.QUEUES, *keys.TABLE) for name in key.keys.split(",")]
     assert sorted(used) == sorted(set(used))
     assert {key.id for key in keys.QUEUES} <= keys.IDS
+
+
+def test_a_documents_map_shows_how_many_stand_where(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("M", "M")
+        assert driver.shows("state maps · diskqueue") and driver.shows("A document")
+        assert driver.shows("▐ working 3 ▌") and driver.shows("a driver takes it")
+        await driver.press("escape")
+        assert not driver.shows("state maps")
+
+    drive_queues(scenario, tmp_path)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from console.screens.machines import Lines
 from console.screens.messages import LadderScreen, TraceScreen
-from console.seeing import Lines
 from tests.helpers.protocols import Hands, on, recording, stage_of
 
 KEYS: dict[str, type[object]] = {"T": TraceScreen, "L": LadderScreen, "M": Lines, "C": Lines}
