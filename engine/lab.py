@@ -26,7 +26,7 @@ from engine.journal import Journal
 from engine.load import RunRecord, RunReport
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import ClientView
-from engine.pool import BULK, Pool, wait_until
+from engine.pool import BULK, Pool, wait_seated, wait_until
 from engine.pool import Refused as Refused  # what every order here raises
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
@@ -109,7 +109,7 @@ class Lab:
             if self._with_client:
                 seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
                 self._client_id = seat.sockets[0].routing_id
-                self._seat("client", "client", seat)
+                wait_seated([self._node("client").seat("client", seat)], CLOSE)
         except BaseException:
             self.close()
             raise

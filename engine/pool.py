@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from typing import Protocol
 
+import zmq
+
 from engine.core import Leave, Seat
 
 BULK = 10  # workers in all after ``bulk``
@@ -114,14 +116,22 @@ class Pool:
             self._ids[name] = seat.sockets[0].routing_id
             names.append(name)
         self.seats = {key: name for name, key in self._ids.items()}
-        for future in wait(seated, patience + n * 0.01).done:
-            future.result()
+        wait_seated(seated, patience + n * 0.01)
         return names
 
     def _dismiss(self, names: Iterable[str]) -> None:
         for name in names:
             self._leaving.add(name)
             self.node.order(name, Leave())
+
+
+def wait_seated(seated: Iterable[Future[None]], timeout: float) -> None:
+    """Wait so many seconds until peers sit. Raises Refused where one can not connect."""
+    for future in wait(seated, timeout).done:
+        try:
+            future.result()
+        except zmq.ZMQError as error:
+            raise Refused(f"can not connect to {error}") from None
 
 
 def wait_until(condition: Callable[[], bool], timeout: float) -> bool:

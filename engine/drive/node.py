@@ -292,7 +292,12 @@ class Node:
                 if endpoint is not None:
                     spec = replace(spec, connect=(endpoint,))
                 self._shut(port)
-                self._plug(chair, spec)
+                try:
+                    self._plug(chair, spec)
+                except zmq.ZMQError as error:  # of an endpoint that a peer named: back to the one before
+                    words = f"{chair.name} can not go to {error}"
+                    self._feed.fact(Note("bad", words), self.name, time.time())
+                    self._plug(chair, replace(spec, connect=port.spec.connect))
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)

@@ -16,7 +16,7 @@ from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
 from engine.core import Socket as Spec
-from engine.parts.limits import MAX_FRAME, MAX_FRAMES
+from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
 
 ZSocket = zmq.Socket[bytes]
 
@@ -69,6 +69,8 @@ def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
             socket.set(zmq.ROUTER_HANDOVER, 1)
         if spec.kind == "dealer":
             socket.set(zmq.IMMEDIATE, 1)
+        if len(spec.routing_id) > MAX_ROUTING_ID:
+            raise zmq.ZMQError(zmq.EINVAL, f"{(spec.bind + spec.connect)[0]}: the routing id made of it is too long")
         if spec.routing_id:
             socket.set(zmq.ROUTING_ID, spec.routing_id)
         for endpoint in spec.bind:

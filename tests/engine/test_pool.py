@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+import zmq
 
 from engine import pool as module
 from engine.core import Leave, Seat, Socket
@@ -49,6 +50,12 @@ def bench() -> Bench:
 def pool(bench: Bench) -> Pool:
     core: Any = object()
     return Pool(bench, lambda name: Seat(core, (Socket("dealer", routing_id=name.encode()),)))
+
+
+def test_an_endpoint_that_can_not_be_connected_to_is_refused(pool: Pool, bench: Bench) -> None:
+    bench.wrong = zmq.ZMQError(zmq.EINVAL, "tcp://*:5: Invalid argument")
+    with pytest.raises(Refused, match=r"^can not connect to tcp://\*:5: Invalid argument$"):
+        pool.register(1.0)
 
 
 def told(bench: Bench) -> list[str]:

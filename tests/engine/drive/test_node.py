@@ -180,6 +180,20 @@ def test_reopen_takes_the_new_routing_id(nodes: Any) -> None:
     assert broker.next(Received) == Received([[b"p2", b"x"]])
 
 
+def test_an_endpoint_that_can_not_be_connected_to_is_said_and_the_one_before_stays(nodes: Any) -> None:
+    """A broker may name another one; whatever it names does not end a pool's thread."""
+    node = nodes("both")
+    broker, peer = Scripted(), Scripted()
+    peer.script = lambda event, now: (
+        [Reopen(endpoint="tcp://*:5", routing_id=b"p2"), Send([b"x"])] if isinstance(event, Ordered) else []
+    )
+    node.seat("broker", Seat(broker, (ROUTER,))).result(WAIT)
+    node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
+    node.order("peer", "go")
+    assert broker.next(Received) == Received([[b"p2", b"x"]])
+    assert [fact.text for fact in nodes.feed.since(0)[0]] == ["peer can not go to tcp://*:5: Invalid argument"]
+
+
 def test_a_core_is_woken_at_its_time(nodes: Any) -> None:
     node = nodes("one")
     core = Scripted()

@@ -78,6 +78,13 @@ def test_a_router_refuses_a_peer_that_is_not_there(pair: Open) -> None:
     assert send(router, [b"nobody", b"x"]) == zmq.EHOSTUNREACH
 
 
+def test_a_routing_id_that_is_too_long_names_its_endpoint() -> None:
+    context = make_context()
+    with pytest.raises(zmq.ZMQError, match=r"^tcp://h:1: the routing id made of it is too long$"):
+        open_socket(context, Spec("dealer", connect=("tcp://h:1",), routing_id=bytes(256)))
+    context.term()
+
+
 def test_what_waits_for_a_busy_core_stays_with_the_peer() -> None:
     """Else large messages that take longer to read than to send fill the broker's memory."""
     context, endpoint = make_context(), free_endpoint()
