@@ -29,6 +29,7 @@ import msgpack
 
 from engine import __version__
 from engine.core import Command, Event, Exit, Note, Send, System
+from engine.parts.unpacking import UNREADABLE, counter
 from engine.tape import Tape, Unreadable
 
 MAGIC = b"roundhouse.journal/1\n"
@@ -37,9 +38,20 @@ FLUSH = 0.25  # seconds after which a smaller block is written
 LIMIT = 512 * 1024 * 1024  # bytes of a journal
 BEHIND = 200_000  # records that may wait for the writer
 MAX_BLOCK = 64 * 1024 * 1024  # bytes of a block, packed or not, that is read
+MAX_READ = 2 * 1024 * 1024 * 1024  # bytes of all blocks together, unpacked, that are read
+DENSE = 4  # bytes of a block, at least, for each array or map in it
 EVERY = 64  # events a digest stands for
 
 HEAD, SEAT, LEFT, EVENT, DIGEST = range(5)
+
+_SHAPES: dict[int, tuple[Any, ...]] = {
+    HEAD: (list,),
+    SEAT: (int | float, int, str, str, str, list, dict),
+    LEFT: (int | float, int),
+    EVENT: (int | float, int, object),
+    DIGEST: (int | float, int, int),
+}
+_ABOUT = (str, dict, int | float, int | float, str)
 
 _PREFIX = struct.Struct("<II")
 
@@ -176,10 +188,15 @@ def read(path: Path, systems: dict[str, System]) -> Reading:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             raise Unreadable(f"{path}: not a journal of this version (roundhouse.journal/1)")
-        rest = file.read()
+        rest = file.read(LIMIT + 1)
+    if len(rest) > LIMIT:
+        raise Unreadable(f"{path}: larger than {LIMIT:,} bytes")
     cut: list[str] = []
-    records = [record for block in _contents(rest, cut) for record in _unpack(block)]
-    if not records or records[0][0] != HEAD:
+    records = list(_records(rest, cut))
+    wrong = next((number for number, record in enumerate(records) if not _is_record(record)), None)
+    if wrong:
+        raise Unreadable(f"{path}: record {wrong - 1} is none")
+    if wrong == 0 or not records or records[0][0] != HEAD or not _fits(records[0][1], _ABOUT):
         raise Unreadable(f"{path}: the journal is cut before its first whole block")
     about = About(*records[0][1])
     if about.system not in systems:
@@ -187,7 +204,10 @@ def read(path: Path, systems: dict[str, System]) -> Reading:
     tape = tape_of(systems[about.system])
     for record in records:
         if record[0] == EVENT:
-            record[3] = tape.value(record[3])
+            try:
+                record[3] = tape.value(record[3])
+            except RecursionError:
+                raise Unreadable(f"{path}: an event is nested too deeply") from None
     return Reading(about, records[1:], "".join(cut))
 
 
@@ -206,8 +226,28 @@ def tape_of(system: System) -> Tape:
     return Tape(import_module(system.options.__module__.rpartition(".")[0]))
 
 
+def _records(rest: bytes, cut: list[str]) -> Iterator[Any]:
+    """What the blocks hold, up to the first that can not be read."""
+    for number, block in enumerate(_contents(rest, cut), 1):
+        try:
+            found = _unpack(block)
+        except UNREADABLE as error:
+            cut.append(f"block {number}: {error}")
+            return
+        yield from found
+
+
+def _is_record(value: Any) -> bool:
+    known = type(value) is list and value and type(value[0]) is int and value[0] in _SHAPES
+    return bool(known) and _fits(value[1:], _SHAPES[value[0]])
+
+
+def _fits(values: Any, shape: tuple[Any, ...]) -> bool:
+    return type(values) is list and len(values) == len(shape) and all(map(isinstance, values, shape))
+
+
 def _contents(rest: bytes, cut: list[str]) -> Iterator[bytes]:
-    at, block = 0, 1
+    at, block, left = 0, 1, MAX_READ
     while at < len(rest):
         prefix = rest[at : at + _PREFIX.size]
         if len(prefix) < _PREFIX.size:
@@ -228,12 +268,18 @@ def _contents(rest: bytes, cut: list[str]) -> Iterator[bytes]:
         except zlib.error as error:
             cut.append(f"block {block}: {error}")
             return
+        left -= len(whole)
+        if not inflate.eof or left < 0:
+            cut.append(f"block {block} is larger than what is read")
+            return
         yield whole
         at += length
         block += 1
 
 
-def _unpack(block: bytes) -> list[list[Any]]:
-    unpacker = msgpack.Unpacker(max_buffer_size=MAX_BLOCK, use_list=True)
+def _unpack(block: bytes) -> list[Any]:
+    """The values in a block. Raises ``UNREADABLE``, also for more arrays and maps than records have."""
+    counted = counter(len(block) // DENSE + 1)
+    unpacker = msgpack.Unpacker(max_buffer_size=MAX_BLOCK, list_hook=counted, object_hook=counted)
     unpacker.feed(block)
     return list(unpacker)

@@ -6,6 +6,7 @@ lists takes forty milliseconds to read, in which a broker does nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -14,11 +15,8 @@ UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, MemoryError)
 """What ``unpack`` raises for what can not be read."""
 
 
-def unpack(data: bytes, most: int, **limits: int) -> Any:
-    """The one value in ``data``, of ``most`` arrays and maps at most; ``limits`` as msgpack takes them.
-
-    Raises ``UNREADABLE``; with something behind the value msgpack.ExtraData, which is one and holds the value.
-    """
+def counter(most: int) -> Callable[[Any], Any]:
+    """A hook for msgpack that passes on so many arrays and maps, and raises ValueError at the next one."""
     left = most
 
     def counted(made: Any) -> Any:
@@ -28,4 +26,13 @@ def unpack(data: bytes, most: int, **limits: int) -> Any:
             raise ValueError("too many arrays and maps")
         return made
 
+    return counted
+
+
+def unpack(data: bytes, most: int, **limits: int) -> Any:
+    """The one value in ``data``, of ``most`` arrays and maps at most; ``limits`` as msgpack takes them.
+
+    Raises ``UNREADABLE``; with something behind the value msgpack.ExtraData, which is one and holds the value.
+    """
+    counted = counter(most)
     return msgpack.unpackb(data, list_hook=counted, object_hook=counted, **limits)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import struct
+import sys
+import zlib
 from pathlib import Path
 
+import msgpack
 import pytest
 
+from engine import journal as module
 from engine.catalogue import SYSTEMS
 from engine.core import Exit, Note, Received, Send, Started
-from engine.journal import DIGEST, EVENT, EVERY, LEFT, MAGIC, SEAT, Journal, read
+from engine.journal import DIGEST, EVENT, EVERY, HEAD, LEFT, MAGIC, SEAT, Journal, read
 from engine.protocols.pingpong import SYSTEM
 from engine.tape import Unreadable
 
@@ -95,6 +100,91 @@ def test_what_is_no_journal_is_refused_by_name(tmp_path: Path, content: bytes) -
     path.write_bytes(content)
     with pytest.raises(Unreadable, match=r"a\.journal: not a journal"):
         read(path, SYSTEMS)
+
+
+HEADING = [HEAD, ["pingpong", {}, 1.0, 1.0, "1"]]
+
+
+def block(content: bytes) -> bytes:
+    packed = zlib.compress(content)
+    return struct.pack("<II", len(packed), zlib.crc32(packed)) + packed
+
+
+def journal(path: Path, *contents: bytes) -> Path:
+    path.write_bytes(MAGIC + b"".join(map(block, contents)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        5,
+        [],
+        [[]],
+        ["x"],
+        [9, 1.0, 1],
+        [EVENT],
+        [EVENT, "now", 1, None],
+        [LEFT, 1.0, None],
+        [DIGEST, 1.0, 1, "x"],
+        [SEAT, 1.0, 1, "pool", "w", "worker", {}, []],
+        {"a": 1},
+    ],
+)
+def test_what_is_no_record_is_refused(record: object, tmp_path: Path) -> None:
+    good = msgpack.packb(HEADING) + msgpack.packb([LEFT, 1.0, 1])
+    path = journal(tmp_path / "a.journal", good + msgpack.packb(record) + msgpack.packb([LEFT, 2.0, 1]))
+    with pytest.raises(Unreadable, match=r"a\.journal: record 1 is none"):
+        read(path, SYSTEMS)
+    with pytest.raises(Unreadable, match="cut before its first whole block"):
+        read(journal(path, msgpack.packb(record)), SYSTEMS)
+
+
+@pytest.mark.parametrize("about", [[], 5, [["pingpong"], {}, 1.0, 1.0, "1"], ["pingpong", {}, "x", 1.0, "1"]])
+def test_a_head_of_another_shape_is_refused(about: object, tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match=r"a\.journal"):
+        read(journal(tmp_path / "a.journal", msgpack.packb([HEAD, about])), SYSTEMS)
+
+
+@pytest.mark.parametrize(
+    ("bomb", "why"),
+    [
+        (b"\x90" * 100_000, "block 2: too many arrays and maps"),
+        (b"\x91" * 100_000, "block 2: "),
+        (b"\xdd\xff\xff\xff\xff", "block 2: "),
+        (b"\xc1", "block 2: "),
+        (bytes(200_000), "block 2 is larger than what is read"),
+    ],
+)
+def test_bombs_end_it_there(bomb: bytes, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BLOCK", 150_000)
+    reading = read(journal(tmp_path / "a.journal", msgpack.packb(HEADING), bomb), SYSTEMS)
+    assert reading.records == [] and reading.cut.startswith(why)
+
+
+def test_no_more_is_read_than_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = msgpack.packb([LEFT, 1.0, 1])
+    path = journal(tmp_path / "a.journal", msgpack.packb(HEADING), left * 10, left * 10)
+    monkeypatch.setattr(module, "MAX_READ", 15 * len(left) + len(msgpack.packb(HEADING)))
+    reading = read(path, SYSTEMS)
+    assert len(reading.records) == 10 and reading.cut == "block 3 is larger than what is read"
+    monkeypatch.setattr(module, "LIMIT", 20)
+    with pytest.raises(Unreadable, match="larger than 20 bytes"):
+        read(path, SYSTEMS)
+
+
+def test_an_event_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    event: list[object] = ["\0", "[]"]
+    for _ in range(500):
+        event = ["\0", "[]", event]
+    path = journal(tmp_path / "a.journal", msgpack.packb(HEADING) + msgpack.packb([EVENT, 1.0, 1, event]))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(300)
+    try:
+        with pytest.raises(Unreadable, match="nested too deeply"):
+            read(path, SYSTEMS)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_a_full_journal_says_so_and_stands(tmp_path: Path) -> None:
