@@ -183,6 +183,8 @@ def refusal(submit: Submit) -> str:
         return "no tasks"
     if any("\0" in text or len(text) > MAX_PATH for text in job.texts) or not job.command:
         return "unusable command or path"
+    if any("\ud800" <= character <= "\udfff" for text in job.texts if not text.isascii() for character in text):
+        return "command or path is not UTF-8"
     if messages.built_in(job.command):
         return "" if messages.answer(job.command) is not None else "unknown built-in command"
     if not job.name or "/" in job.name or len(job.name) > MAX_NAME:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from engine.parts.limits import MAX_BACKLOG
+from engine.schema import Range
+
+Seconds = Annotated[float, Range(0.01, 86_400)]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """One set for the three roles; each reads what concerns it."""
 
-    heartbeat: float = 1.0
+    heartbeat: Seconds = 1.0
     """Seconds between two keep-alives of a ZeroMQ worker or a client. Ours: the seed has none."""
 
-    expiry: float = 3.0
+    expiry: Seconds = 3.0
     """Seconds of silence after which a ZeroMQ peer has disconnected, and within which a greeting must be complete."""
 
-    tries: int = 3
+    tries: Annotated[int, Range(1, 1000)] = 3
     """How often one task is given to a worker before it has failed as ``lost`` (ruling 10)."""
 
-    backlog: int = MAX_BACKLOG
+    backlog: Annotated[int, Range(0, MAX_BACKLOG)] = MAX_BACKLOG
     """Tasks that may wait at the broker; a submission that does not fit is refused whole."""
 
-    body_limit: int = 16 * 1024 * 1024
+    body_limit: Annotated[int, Range(1024, 2**30)] = 16 * 1024 * 1024
     """Bytes of one message body; a longer one is refused by its header alone (ruling 11)."""
 
     frontend: str = ""

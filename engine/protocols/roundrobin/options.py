@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from engine.parts.limits import MAX_BACKLOG, MAX_FRAME
+from engine.schema import Range
+
+Seconds = Annotated[float, Range(0.01, 86_400)]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of all three roles. Broker and peers of one system should agree on ``heartbeat`` and ``expiry``."""
 
-    heartbeat: float = 2.0
+    heartbeat: Seconds = 2.0
     """Seconds: worker and client PING the broker so often; it PINGs a worker after three quarters of it in silence."""
 
-    expiry: float = 6.0
+    expiry: Seconds = 6.0
     """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken."""
 
-    task_deadline: float = 60.0
+    task_deadline: Seconds = 60.0
     """Seconds that a worker may hold a task; after that the task has failed and its slot is free again."""
 
-    max_deliveries: int = 3
+    max_deliveries: Annotated[int, Range(1, 1000)] = 3
     """How often a task is handed to a worker at most; a worker that is lost with it spends one."""
 
-    max_backlog: int = 100_000
+    max_backlog: Annotated[int, Range(0, MAX_BACKLOG)] = 100_000
     """Tasks that wait for a free slot; what comes on top is dropped and counted."""
 
-    lost_shown: float = 30.0
+    lost_shown: Seconds = 30.0
     """Seconds for which a lost worker stays on show, and is a worker again as soon as it is heard."""
 
-    max_stream: int = 1_048_576
+    max_stream: Annotated[int, Range(1, MAX_FRAME // 2)] = 1_048_576
     """Bytes that a worker sends for one stream request; a larger request is answered with an aborted stream."""
 
     packed: bool = True

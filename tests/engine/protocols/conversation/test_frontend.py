@@ -123,6 +123,7 @@ def test_what_can_be_run() -> None:
         ({"command": ""}, "unusable command or path"),
         ({"command": "a\0b"}, "unusable command or path"),
         ({"logging_dir": "/" * 5000}, "unusable command or path"),
+        ({"command": "\udcff\U0001f600"}, "command or path is not UTF-8"),
         ({"command": ":ping", "name": "x" * 5000}, "unusable command or path"),
         ({"name": ""}, "unusable name"),
         ({"name": "../x"}, "unusable name"),

@@ -1,19 +1,27 @@
-"""The settings: plain types, each with a default and a word about it."""
+"""The settings: each with bounds, a default and a word about it."""
 
 from __future__ import annotations
 
 import inspect
 from dataclasses import fields
+from typing import Any, get_type_hints
+
+import pytest
 
 from engine.protocols.conversation import options
 from engine.protocols.conversation.options import Options
+from engine.schema import Misfit, fit
+
+HINTS: dict[str, Any] = get_type_hints(Options, include_extras=True)
 
 
-def test_every_field_is_plain_and_explained() -> None:
+def test_every_field_is_explained_and_every_number_has_bounds() -> None:
     source = inspect.getsource(options)
     for field in fields(Options):
-        assert type(field.default) in (int, float, str, bool) and field.type == type(field.default).__name__
-        assert f"    {field.name}: {field.type}" in source
+        assert fit(field.default, HINTS[field.name]) == field.default
+        for wrong in (-1, float("inf"), 10**12):
+            with pytest.raises(Misfit):
+                fit(wrong, HINTS[field.name])
         assert source.partition(f"    {field.name}: ")[2].splitlines()[1].strip().startswith('"""')
 
 
