@@ -200,8 +200,11 @@ def _read(wanted: Any) -> Callable[[str], Any]:
 
 def _path(text: str) -> Path:
     path = Path(text)
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder")
-    if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}")
+    try:
+        if path.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a folder")
+        if not path.parent.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}")
+    except OSError as error:  # of a name that no file can have
+        raise argparse.ArgumentTypeError(f"{text!r}: {error.strerror or error}") from None
     return path

@@ -44,7 +44,9 @@ def submit_of(options: Namespace) -> Submit:
         raise Wrong([Problem(where, "command is missing")])
     folder = Path(found.get("dir", ".")).absolute()
     logs = Path(found.get("logs", folder)).absolute()
-    problems = [Problem(where, f"there is no folder {str(path)!r}") for path in {folder, logs} if not path.is_dir()]
+    problems = [
+        Problem(where, f"there is no folder {str(path)!r}") for path in {folder, logs} if not os.path.isdir(path)
+    ]
     name = found.get("name", Path(words[0]).name)
     job = Description(0, name, found.get("tasks", 1), str(folder), str(logs), words[0])
     submit = Submit(job, found.get("processors", 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write beside the place, flush to the disk, rename. Raises OSError; then the old file stays."""
-    half = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")  # nobody else's, in any thread
+    half = path.with_name(f".roundhouse-{os.getpid()}-{threading.get_ident()}")  # nobody else's, in any thread
     try:
         with half.open("wb") as file:
             file.write(content)

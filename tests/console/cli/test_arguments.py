@@ -145,6 +145,8 @@ def test_what_is_kept() -> None:
         ("stop 0", "argument N: expected a whole number from 1 to 4294967294, got 0"),
         ("--journal x runs", "runs: there is nothing to record in a --journal"),
         ("--journal x jobs", "jobs: there is nothing to record in a --journal"),
+        (f"runs --json {'x' * 300}", "File name too long"),
+        (f"--journal {'x' * 300} broker", "File name too long"),
         ("bulkping 1 --json .", "argument --json: '.' is a folder"),
         ("bulkping 1 --json nowhere/run.json", "argument --json: there is no folder 'nowhere'"),
     ],

@@ -21,6 +21,12 @@ def test_a_file_is_put_in_place_and_replaced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_may_be_as_long_as_any(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    write_whole(path, b"one")
+    assert path.read_bytes() == b"one" and list(tmp_path.iterdir()) == [path]
+
+
 def test_several_threads_may_write_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     texts = [bytes([65 + i]) * 10_000 for i in range(8)] * 10
