@@ -17,6 +17,7 @@ from console.bridge import Bridge, Lab, Picture, Settings
 from console.desk import Desk
 from console.history import History
 from console.rows import Shown
+from console.screens.listing import help_lines
 from console.screens.main import Main
 from console.screens.messages import why_page
 from console.stagedesk import Pace
@@ -34,7 +35,17 @@ BEFORE = 12.0  # recorded seconds before the position from which rates and chart
 _TAKEN = frozenset(
     {"pause", "workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "runs"}
 )
-OWN = (*keys.REPLAY, *(key for key in keys.MAIN if key.id not in _TAKEN))
+_ALSO = tuple(key for key in keys.MAIN if key.id not in _TAKEN)
+OWN = (*keys.REPLAY, *_ALSO)
+HELP = (
+    ("anywhere", keys.APP),
+    ("recording", keys.REPLAY),
+    ("main screen", _ALSO),
+    ("table", keys.TABLE),
+    ("the protocol made visible", keys.SEE),
+    ("trace and ladder", keys.MESSAGES),
+    ("stage", keys.STEP),
+)
 
 
 class ReplayDesk(Desk):
@@ -218,3 +229,7 @@ class ReplayConsole(Console):
         """A desk with a bar."""
         assert isinstance(lab, ReplayLab)
         return ReplayDesk(name, lab, self.history)
+
+    def help_lines(self, shown: dict[str, str]) -> list[Parts]:
+        """The keys of a recording; those that give orders are none of its own."""
+        return help_lines(shown, HELP)

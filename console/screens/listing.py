@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from textual.keys import format_key
+
 from console import keys
 from console.bridge import Picture
 from console.commands import WORDS
@@ -10,23 +14,29 @@ from console.widgets.ink import Parts
 from console.widgets.workers import STATES
 
 
-def help_lines(shown: dict[str, str]) -> list[Parts]:
+Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
+
+GROUPS: Groups = (
+    ("anywhere", (*keys.APP, *keys.SYSTEM)),
+    ("main screen", keys.MAIN),
+    ("table", keys.TABLE),
+    ("the protocol made visible", keys.SEE),
+    ("trace and ladder", keys.MESSAGES),
+    ("stage", keys.STEP),
+    ("recording", keys.REPLAY),
+    ("protocol screen, conversation", keys.JOBS),
+    ("protocol screen, negotiated", keys.PAIR),
+)
+
+
+def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
     """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
-    groups = (
-        ("anywhere", (*keys.APP, *keys.SYSTEM)),
-        ("main screen", keys.MAIN),
-        ("table", keys.TABLE),
-        ("the protocol made visible", keys.SEE),
-        ("trace and ladder", keys.MESSAGES),
-        ("stage", keys.STEP),
-        ("recording", keys.REPLAY),
-        ("protocol screen, conversation", keys.JOBS),
-        ("protocol screen, negotiated", keys.PAIR),
-    )
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]
-        lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
+        for key in group:
+            name = shown.get(key.id) or " ".join(map(format_key, key.keys.split(",")))
+            lines.append([("  " + fit(name, 18), "text bold"), (key.help, "label")])
     lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
     lines += [[], [("words, after :", "accent bold")]]
     for word in WORDS:

@@ -162,3 +162,13 @@ def test_the_bar_fits_everywhere(tmp_path: Path, size: tuple[int, int]) -> None:
         assert bar.startswith(" ‖ ×1 ━") and bar.rstrip().endswith(" s")
 
     on(recording(tmp_path / "a.journal"), scenario, tmp_path, size)
+
+
+def test_its_help_is_about_recordings(tmp_path: Path) -> None:
+    async def scenario(hands: Hands) -> None:
+        await hands.press("question_mark")
+        assert hands.shows("recording") and hands.shows("space") and hands.shows("back by a second")
+        assert not hands.shows("bulkping: 100 pings") and not hands.shows("to pingpong")
+        assert hands.line("on by one message").split()[1] == "."
+
+    on(recording(tmp_path / "a.journal"), scenario, tmp_path)
