@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
 from typing import Any, ClassVar
 
-from textual.app import SystemCommand
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from console import keys
 from console.bridge import Bridge, House, Lab, Picture, Settings
@@ -28,7 +25,8 @@ from console.stagedesk import StageDesk
 from console.text import clean
 from console.widgets.identity import Other
 from console.widgets.ink import Parts
-from engine.lab import Refused
+from engine.catalogue import SYSTEMS
+from engine.lab.lab import Refused
 
 
 class Console(Shell):
@@ -38,20 +36,23 @@ class Console(Shell):
     In the end ``summary`` holds the lines of the last run of each.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.SYSTEM, *keys.SEE))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SEE)]
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.MAIN if key.id != "focus.next")
     DEFAULT_MODE: ClassVar[str] = "first"
+    house: House
 
     def __init__(
         self, house: House, first: str, settings: Settings, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.house = house
         self.history = History(settings.state_folder / "history")
         self._desk = desk = self.make_desk(first, house.running[first])
         self._desks = {first: desk}
         self._modes_of = {first: self.DEFAULT_MODE}
-        super().__init__(settings, desk.main, clock)
+        super().__init__(settings, desk.main, clock, house)
         self.add_mode(self.DEFAULT_MODE, lambda: desk.main)
+        for name, lab in house.running.items():  # from before the operator went to a system of another kind
+            if name in SYSTEMS and name != first:
+                self._sit_at(name, lab)
 
     def make_desk(self, name: str, lab: Lab) -> Desk:
         """The desk of a lab."""
@@ -104,23 +105,7 @@ class Console(Shell):
         several = len(told) > 1
         self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Every key's action in the palette; the systems by their names."""
-        yield from super().get_system_commands(screen)
-        for name, key in zip(self.house.names, keys.SYSTEM, strict=False):
-            yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
-
     # ---- systems ----------------------------------------------------------------------------------------------------
-
-    def action_system(self, name: str) -> None:
-        """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""
-        if name in self._desks:
-            self._go(name)
-            return
-        opened = self.house.open(name)
-        if not opened.done():
-            self.say(f"{name} is being opened")
-        self._when_done(opened, lambda: self._opened(name, opened))
 
     def choose_system(self, beginning: str) -> None:
         """Go to the system whose name begins so."""
@@ -130,17 +115,19 @@ class Console(Shell):
         else:
             self.say(f"no system {clean(beginning)!r} · there are {', '.join(self.house.names)}", "bad")
 
-    def _opened(self, name: str, opened: Future[Lab]) -> None:
-        if (error := opened.exception()) is not None:
-            kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
-            self.say(f"{name} can not be opened: {kind}{error}", "bad")
-        elif name in self._desks:
-            self._go(name)
-        else:
-            desk = self._desks[name] = self.make_desk(name, opened.result())
-            self._modes_of[name] = name
-            self.add_mode(name, lambda: desk.main)
-            self._go(name)
+    def arrive(self, name: str, lab: Any) -> None:
+        """The lab of this system is open: to its desk, where it is one with a broker."""
+        if name not in SYSTEMS:
+            super().arrive(name, lab)
+            return
+        if name not in self._desks:
+            self._sit_at(name, lab)
+        self._go(name)
+
+    def _sit_at(self, name: str, lab: Lab) -> None:
+        desk = self._desks[name] = self.make_desk(name, lab)
+        self._modes_of[name] = name
+        self.add_mode(name, lambda: desk.main)
 
     def _go(self, name: str) -> None:
         self._desk = self._desks[name]
@@ -161,7 +148,7 @@ class Console(Shell):
             return
         desk = desk or self.desk
         answer = desk.order(give) if isinstance(desk, StageDesk) else self.house.order(desk.name, give)
-        self._when_done(answer, lambda: self._answered(answer, said))
+        self.when_done(answer, lambda: self._answered(answer, said))
 
     def _answered(self, answer: Future[None], said: str) -> None:
         try:
@@ -171,13 +158,6 @@ class Console(Shell):
         else:
             if said:
                 self.say(said, "good")
-
-    def _when_done(self, future: Future[Lab] | Future[None], act: Callable[[], None]) -> None:
-        """Act on this thread as soon as the future is done, now if it is."""
-        if future.done():
-            act()
-        else:
-            future.add_done_callback(lambda _: self.call_later(act))
 
     def refused_readonly(self) -> bool:
         """Whether orders that destroy are refused here; if so, that is told."""

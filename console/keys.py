@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from textual.binding import Binding
 
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE
 
 
 class Key(NamedTuple):
@@ -58,7 +58,7 @@ BACK = (Key("back", "escape", "back", "back", "to the main screen"),)
 STOP = tuple(key for key in MAIN if key.id == "worker.stop")
 SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"to {name}, which is opened if it does not run yet")
-    for number, name in enumerate(SYSTEMS, 1)
+    for number, name in enumerate(CATALOGUE, 1)
 )
 JOBS = (
     Key("job.hold", "h", "hold", "hold", "give no more tasks of the chosen job"),

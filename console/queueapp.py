@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.binding import BindingType
 
 from console import keys
-from console.bridge import Settings
+from console.bridge import House, Settings
 from console.queuebridge import QueueBridge, QueueLab, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.machines import FRAME, Lines, machine_lines
@@ -19,7 +19,7 @@ from console.shell import Shell
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
-from engine.pool import Refused
+from engine.lab.pool import Refused
 from engine.protocols.diskqueue.explain import state_maps
 from engine.protocols.diskqueue.pipeline import DriverRow
 
@@ -30,11 +30,17 @@ class QueueConsole(Shell):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAPS)]
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.QUEUES if key.id != "focus.next")
 
-    def __init__(self, lab: QueueLab, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        lab: QueueLab,
+        settings: Settings,
+        clock: Callable[[], float] = time.monotonic,
+        house: House | None = None,
+    ) -> None:
         self.lab = lab
         self.bridge = QueueBridge(lab)
         self.main = Pipelines(lab)
-        super().__init__(settings, self.main, clock)
+        super().__init__(settings, self.main, clock, house)
 
     def look(self) -> QueuePicture:
         """What the engine shows now."""
@@ -47,6 +53,11 @@ class QueueConsole(Shell):
     def on_unmount(self) -> None:
         """Keep what there is to say in the end."""
         self.summary = "".join(text for text, _ in equation(self.look()))
+
+    def arrive(self, name: str, lab: Any) -> None:
+        """To another system; the own one is here."""
+        if lab is not self.lab:
+            super().arrive(name, lab)
 
     def action_see(self, what: str) -> None:
         """A document's map, with how many stand where in it."""

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -15,13 +16,14 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys, themes
-from console.bridge import HERTZ, Settings
+from console.bridge import HERTZ, House, Settings
 from console.screens.page import Page
 from console.screens.themes import Themes
 from console.terminal import Terminal
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
+from engine.lab.pool import Refused
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -37,19 +39,28 @@ class Shell(App[None]):
     """What a kind of console adds: its first screen, what that looks at (``look``), its help.
 
     ``run()`` returns when the screen is restored; the caller closes the lab. After that ``summary`` holds what there is
-    to say in the end, and ``signal_received`` the signal that ended it, if one did. An exception inside is raised by
-    ``run()``.
+    to say in the end, and ``signal_received`` the signal that ended it, if one did; ``bound_for`` is the system of
+    another kind that the operator left for, whose console is to follow. An exception inside is raised by ``run()``.
     """
 
     TITLE = "roundhouse"
     CSS_PATH = Path(__file__).with_name("console.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.APP)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM))]
 
     OFFERED: ClassVar[tuple[keys.Key, ...]] = ()
     """Keys of the first screen whose actions stand in the palette."""
 
-    def __init__(self, settings: Settings, main: Screen[Any], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        main: Screen[Any],
+        clock: Callable[[], float] = time.monotonic,
+        house: House | None = None,
+    ) -> None:
+        """``house``: where the labs of all systems are; without one there is no way to another."""
         super().__init__(driver_class=Terminal)
+        self.house = house
+        self.bound_for: str | None = None
         self.settings = settings
         self.clock = clock
         self.signal_received: int | None = None
@@ -117,6 +128,36 @@ class Shell(App[None]):
                 screen.show(picture)
                 break
 
+    # ---- systems ----------------------------------------------------------------------------------------------------
+
+    def action_system(self, name: str) -> None:
+        """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""
+        if self.house is None:
+            return
+        opened = self.house.open(name)
+        if not opened.done():
+            self.say(f"{name} is being opened")
+        self.when_done(opened, lambda: self._opened(name, opened))
+
+    def _opened(self, name: str, opened: Future[Any]) -> None:
+        if (error := opened.exception()) is not None:
+            kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+            self.say(f"{name} can not be opened: {kind}{error}", "bad")
+        else:
+            self.arrive(name, opened.result())
+
+    def arrive(self, name: str, lab: Any) -> None:
+        """The lab of this system is open. One of another kind has a console of another kind."""
+        self.bound_for = name
+        self.exit()
+
+    def when_done(self, future: Future[Any], act: Callable[[], None]) -> None:
+        """Act on this thread as soon as the future is done, now if it is."""
+        if future.done():
+            act()
+        else:
+            future.add_done_callback(lambda _: self.call_later(act))
+
     # ---- what it says and offers ------------------------------------------------------------------------------------
 
     def say(self, text: str, ink: str = "label") -> None:
@@ -154,6 +195,8 @@ class Shell(App[None]):
             yield SystemCommand(key.bar or key.id, key.help, partial(self._first.run_action, key.action))
         for key in keys.APP:
             yield SystemCommand(key.bar, key.help, partial(self.run_action, key.action))
+        for name, key in zip(self.house.names if self.house else (), keys.SYSTEM, strict=False):
+            yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
 
     # ---- themes -----------------------------------------------------------------------------------------------------
 

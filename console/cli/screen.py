@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.cli.common import KNOWN, lab_of, settings_of
 from console.cli.streams import result, tell
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 
 if TYPE_CHECKING:
     from console.shell import Shell
-    from engine.lab import Lab
+    from engine.lab.lab import Lab
+    from engine.lab.queuelab import QueueLab
 
 
 def console(options: Namespace, flags: list[Flag]) -> int:
@@ -23,18 +24,59 @@ def console(options: Namespace, flags: list[Flag]) -> int:
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
     settings = screen_settings(flags)
-    if settings.system in SYSTEMS:
-        screen = run_broker(options, settings, lambda name: settings_of([*flags, Flag(("system",), "--system", name)]))
-    else:
-        screen = run_queues(options, settings)
-    return left(screen)
+    queues = settings.system not in SYSTEMS
+    if options.root and not queues:
+        raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
+    if options.journal and queues:
+        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded")])
+    return left(*run(settings, maker(options, settings.system, flags)))
 
 
-def left(screen: Shell) -> int:
-    """What there is to say after the screen is restored, and the exit status."""
-    if screen.summary:
-        result(screen.summary + "\n")
-    return 0 if screen.signal_received is None else 128 + screen.signal_received
+def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Any]:
+    """What makes the lab of a system, each with the settings of its own; a journal is that of the first."""
+
+    def make(name: str) -> Lab | QueueLab:
+        settings = settings_of([*flags, Flag(("system",), "--system", name)])
+        if name not in SYSTEMS:
+            from engine.lab.queuelab import QueueLab
+
+            return QueueLab(settings.options[name], options.root or "", readonly=settings.readonly)
+        journal = options.journal if name == first else None
+        return lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=journal, pair=True)
+
+    return make
+
+
+def run(settings: Settings, make: Callable[[str], Any]) -> list[Shell]:
+    """The console of the system that was asked for; then, where the operator goes to one of another kind, that one's.
+
+    Every lab stays open until the end. The consoles that there were, the last one last.
+    """
+    from console.app import Console
+    from console.queueapp import QueueConsole
+    from engine.lab.house import House
+
+    screens: list[Shell] = []
+    name: str | None = settings.system
+    with House(tuple(CATALOGUE), make) as house:
+        house.open(settings.system).result()
+        while name is not None:
+            broker = name in SYSTEMS
+            lab = house.running[name]
+            screen: Shell = Console(house, name, settings) if broker else QueueConsole(lab, settings, house=house)
+            screens.append(screen)
+            screen.run()
+            name = screen.bound_for
+    return screens
+
+
+def left(*screens: Shell) -> int:
+    """What there is to say after the screen is restored, and the exit status. Of each kind the last one speaks."""
+    said = {type(screen): screen.summary for screen in screens}
+    for summary in filter(None, said.values()):
+        result(summary + "\n")
+    signal = screens[-1].signal_received
+    return 0 if signal is None else 128 + signal
 
 
 def screen_settings(flags: list[Flag]) -> Settings:
@@ -50,39 +92,6 @@ def screen_settings(flags: list[Flag]) -> Settings:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)
         raise
-
-
-def run_broker(options: Namespace, settings: Settings, of: Callable[[str], Settings]) -> Shell:
-    """The console of the systems with a broker, to its end. ``of``: the settings where another system is asked for."""
-    from console.app import Console
-    from engine.house import House
-
-    if options.root:
-        raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
-
-    def make(name: str) -> Lab:
-        theirs = of(name)
-        journal = options.journal if name == settings.system else None
-        return lab_of(theirs, bind=theirs.bind, workers=theirs.pool.workers, journal=journal, pair=True)
-
-    with House(tuple(SYSTEMS), make) as house:
-        house.open(settings.system).result()
-        screen = Console(house, settings.system, settings)
-        screen.run()
-    return screen
-
-
-def run_queues(options: Namespace, settings: Settings) -> Shell:
-    """The console of disk queues, to its end: of the pipeline in ``--root``, or a demonstration."""
-    from console.queueapp import QueueConsole
-    from engine.queuelab import QueueLab
-
-    if options.journal:
-        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded")])
-    with QueueLab(settings.options[settings.system], options.root or "", readonly=settings.readonly) as lab:
-        screen = QueueConsole(lab, settings)
-        screen.run()
-    return screen
 
 
 def on_terminal() -> bool:

@@ -27,7 +27,7 @@ STAGES = {
 def help_lines(shown: dict[str, str]) -> list[Parts]:
     """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
-    anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in keys.APP)
+    anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in (*keys.APP, *keys.SYSTEM))
     groups = (("anywhere", anywhere), ("pipeline", (*keys.QUEUES, *keys.MAPS)), ("tables", keys.TABLE))
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]

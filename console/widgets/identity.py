@@ -64,6 +64,7 @@ class Identity(Inked):
         choices = [
             spread([*name, *state, *self._several(names=True), *where], full, width) if several else [],
             spread([*name, *state, *several, *system, *where], full, width),
+            spread([*name, *state, *self._several(names=True)], full, width) if several else [],
             spread([*name, *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several], [*right, *fails, (" ", "text")], width) if several else [],

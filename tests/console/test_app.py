@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console import keys
-from engine.lab import Refused
+from engine.lab.lab import Refused
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
 
@@ -282,3 +282,36 @@ def test_the_last_run_of_each_system_is_told_in_the_end(tmp_path: Path) -> None:
     summary = drive(scenario, tmp_path, house=house).summary
     assert summary is not None
     assert [line.partition(":")[0] for line in summary.splitlines()[::3]] == ["roundrobin", "pingpong"]
+
+
+def test_a_system_of_another_kind_is_left_for_once_its_lab_is_open(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False), names=("roundrobin", "diskqueue"))
+
+    async def scenario(driver: Driver) -> None:
+        house.refusals["diskqueue"] = Refused("no temporary folder")
+        await driver.command("system disk")
+        assert driver.notice == "× diskqueue can not be opened: no temporary folder"
+        del house.refusals["diskqueue"]
+        await driver.press("5")
+        assert not driver.app.is_running
+
+    app = drive(scenario, tmp_path, house=house)
+    assert (app.bound_for, app.desk.name, list(house.running)) == (
+        "diskqueue",
+        "roundrobin",
+        ["roundrobin", "diskqueue"],
+    )
+
+
+def test_the_desks_are_there_again_after_another_kind_of_console(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False))
+    house.open("pingpong")
+    del house.opening["pingpong"]
+
+    async def scenario(driver: Driver) -> None:
+        await driver.tick()
+        assert "1● roundrobin 3● pingpong" in driver.screen()[0]
+        await driver.press("3")
+        assert driver.app.desk.name == "pingpong"
+
+    drive(scenario, tmp_path, house=house)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from console.keys import APP, BACK, IDS, JOBS, MAIN, PAIR, SYSTEM, TABLE, TYPED, bindings
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE
 
 ALL = (*APP, *MAIN, *TABLE, *SYSTEM)
 ELSEWHERE = (*JOBS, *PAIR)
@@ -23,7 +23,7 @@ def test_each_system_has_its_number() -> None:
         ("1", "system('roundrobin')"),
         ("2", "system('conversation')"),
     ]
-    assert len(SYSTEM) == len(SYSTEMS)
+    assert len(SYSTEM) == len(CATALOGUE)
 
 
 def test_bindings_carry_ids_and_only_lines_come_first() -> None:

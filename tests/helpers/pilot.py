@@ -95,7 +95,7 @@ def drive(
 ) -> Console:
     """Run a scenario to its end; the console, after it was left."""
     there = house or FakeHouse(lab or FakeLab())
-    (first,) = there.running
+    first = next(iter(there.running))
     fake = there.running[first]
     app = Console(there, first, settings or FakeSettings(folder), clock=lambda: fake.at)
 

@@ -154,6 +154,21 @@ def test_every_system_in_turn_and_none_is_lost(terminal: Terminal) -> None:
     assert all(f"{name}: bulkping 100: PASS" in shown for name in SYSTEMS)
 
 
+def test_the_console_of_disk_queues_and_back(terminal: Terminal) -> None:
+    terminal.open()
+    ready(terminal)
+    terminal.keys("p")
+    terminal.sees("PASS")
+    terminal.keys("5")
+    terminal.until(lambda shown: "diskqueue" in shown and "ledger sent" not in shown, "the pipeline")
+    terminal.keys("3")
+    terminal.sees("1● roundrobin 3● pingpong", "● 10 ")
+    terminal.keys("1")
+    terminal.sees("PASS", "ledger sent 100 = ok 100")
+    terminal.keys("q")
+    assert "bulkping 100: PASS" in terminal.ended(0)
+
+
 def test_a_system_that_can_not_be_opened_is_told_and_the_console_stays(terminal: Terminal) -> None:
     (terminal.folder / "pingpong").mkdir()
     terminal.open()

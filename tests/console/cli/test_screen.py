@@ -39,13 +39,14 @@ class Screen:
     """A console that notes what it was given."""
 
     made: Any = None
+    bound_for: str | None = None
     signal_received: int | None = None
     summary: str | None = None
 
-    def __init__(self, *given: Any) -> None:
-        """A lab and the settings; or a house, the name of the first in it, and the settings."""
-        lab = given[0] if len(given) == 2 else given[0].running[given[1]]
-        type(self).made = (lab, given[-1], given[0])
+    def __init__(self, *given: Any, house: Any = None) -> None:
+        """A lab, the settings and a house; or a house, the name of the first in it, and the settings."""
+        lab = given[0] if house else given[0].running[given[1]]
+        type(self).made = (lab, given[-1], house or given[0])
 
     def run(self) -> None:
         assert self.made[0].state == "open"
@@ -74,7 +75,7 @@ def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path,
 def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings, house = terminal.made
-    assert house.names == ("roundrobin", "conversation", "pingpong", "negotiated")
+    assert house.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
     assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True}
     assert lab.settings == settings
     assert lab.state == "closed"
@@ -126,7 +127,7 @@ def test_themes_and_keys_are_checked_before_anything_is_drawn(
 def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr("engine.queuelab.QueueLab", Lab)
+    monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
     monkeypatch.setattr("console.queueapp.QueueConsole", terminal)
     asked = Namespace(journal=None, root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
@@ -140,3 +141,27 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
         console(Namespace(journal=Path("x"), root=None), flags)
     with pytest.raises(Wrong, match="--root: roundrobin has no queues"):
         console(asked, [])
+
+
+def test_a_system_of_another_kind_has_the_console_that_follows(
+    terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    queues: type[Screen] = type("Queues", (Screen,), {"summary": "3 documents"})
+    monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
+    monkeypatch.setattr("console.queueapp.QueueConsole", queues)
+    terminal.summary = "bulkping 100 of 100 PASS"
+    went: list[tuple[str, str]] = []
+
+    def run(self: Screen) -> None:
+        lab, _, house = self.made
+        self.bound_for = ("diskqueue", "pingpong", None)[len(went)]
+        went.append((type(self).__name__, lab.state))
+        if self.bound_for:
+            house.open(self.bound_for).result()
+
+    monkeypatch.setattr(Screen, "run", run)
+    assert console(NOTHING, []) == 0
+    assert went == [("Made", "open"), ("Queues", "open"), ("Made", "open")]
+    assert terminal.made[0].settings.system == "pingpong"
+    assert (terminal.made[0].state, queues.made[0].state) == ("closed", "closed")
+    assert capsys.readouterr() == ("bulkping 100 of 100 PASS\n3 documents\n", "")
