@@ -14,7 +14,7 @@ from engine.core import System
 from engine.feed import Feed
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
-from engine.trace import Trace
+from engine.tracing.trace import Trace
 
 HERTZ = 4
 SPAN = 60  # seconds of backlog that are kept
@@ -38,7 +38,7 @@ class Health(Protocol):
 
 
 class Lab(Protocol):
-    """What the console needs of ``engine.lab.Lab``. Orders may wait, or raise ``engine.lab.Refused``."""
+    """What the console needs of ``engine.lab.lab.Lab``. Orders may wait, or raise ``engine.lab.lab.Refused``."""
 
     system: System
     options: Any
@@ -69,7 +69,7 @@ class Lab(Protocol):
 
 
 class House(Protocol):
-    """What the console needs of ``engine.house.House``. Nothing here waits."""
+    """What the console needs of ``engine.lab.house.House``. Nothing here waits."""
 
     names: tuple[str, ...]
 

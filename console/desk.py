@@ -8,7 +8,7 @@ from console.screens.main import Main
 from console.systems import view_of
 from console.widgets.identity import Other
 from console.widgets.runs import summary_of
-from engine.trace import Trace
+from engine.tracing.trace import Trace
 
 
 class Desk:

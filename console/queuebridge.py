@@ -17,7 +17,7 @@ OUTCOMES = 100  # newest documents of a stage that went through
 
 
 class QueueLab(Protocol):
-    """What the console needs of ``engine.queuelab.QueueLab``. Orders return or raise ``engine.pool.Refused``."""
+    """What the console needs of ``engine.lab.queuelab.QueueLab``. Orders return or raise ``Refused``."""
 
     root: str
     demonstration: bool

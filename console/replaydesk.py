@@ -25,9 +25,9 @@ from console.text import clean
 from console.widgets.flow import FlowStrip
 from console.widgets.ink import Panel, Parts, cells, spread
 from console.widgets.table import Column
-from engine.pool import Refused
-from engine.replaylab import ReplayLab
-from engine.trace import Trace
+from engine.lab.pool import Refused
+from engine.recording.replaylab import ReplayLab
+from engine.tracing.trace import Trace
 
 SPEEDS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0)
 BEFORE = 12.0  # recorded seconds before the position from which rates and charts are made

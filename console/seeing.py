@@ -8,8 +8,8 @@ from console.screens.machines import FRAME, Lines, conformance_lines, map_lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.stagedesk import StageDesk
 from console.text import clean
-from engine.pool import Refused
-from engine.trace import explain_of
+from engine.lab.pool import Refused
+from engine.tracing.trace import explain_of
 
 if TYPE_CHECKING:
     from console.app import Console

@@ -12,13 +12,13 @@ from console.desk import Desk
 from console.history import History
 from console.screens.stepper import SPEEDS, Stepper
 from console.systems import view_of
-from engine.brokers import fallback
 from engine.core import System
-from engine.faults import plan
-from engine.links import Entry
-from engine.stage import Stage
-from engine.trace import Trace
-from engine.watch import Plan, Watch
+from engine.lab.brokers import fallback
+from engine.rehearsal.faults import plan
+from engine.rehearsal.stage import Stage
+from engine.rehearsal.watch import Plan, Watch
+from engine.tracing.links import Entry
+from engine.tracing.trace import Trace
 
 WORKERS = 3
 SLOTS = 4

@@ -245,7 +245,7 @@ class System:
 class QueueSystem:
     """A system of ``engine.catalogue`` without broker and sockets: documents in folders, moved on by drivers.
 
-    ``options`` as in ``System``. It has a lab of its own (``engine.queuelab``), and a screen that is its own.
+    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own.
     """
 
     name: str

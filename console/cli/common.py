@@ -8,9 +8,9 @@ from pathlib import Path
 
 from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.core import System
-from engine.history import History
-from engine.lab import Lab
-from engine.pool import Refused
+from engine.lab.lab import Lab
+from engine.lab.pool import Refused
+from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 
 KNOWN = Known(
@@ -25,7 +25,7 @@ def settings_of(flags: list[Flag], known: Known = KNOWN) -> Settings:
 
 
 def system_of(settings: Settings) -> System:
-    """The system that was asked for. Raises ``engine.pool.Refused`` where it has no broker."""
+    """The system that was asked for. Raises ``engine.lab.pool.Refused`` where it has no broker."""
     if settings.system not in SYSTEMS:
         raise Refused(f"{settings.system} has no broker; its commands are pipeline, drive and feed")
     return SYSTEMS[settings.system]

@@ -6,9 +6,9 @@ from argparse import Namespace
 
 from console.cli.kept import found
 from console.cli.streams import STDOUT, result, tell
-from engine.compare import compare, lines, newest_like
-from engine.history import History
-from engine.load import RunRecord, run_id
+from engine.runs.compare import compare, lines, newest_like
+from engine.runs.history import History
+from engine.runs.load import RunRecord, run_id
 from engine.settings import Paths
 
 LAST = "last"  # the baseline that is the newest run of which the same was asked

@@ -17,7 +17,7 @@ from console.cli.jobfile import submit_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.lab import Lab
+from engine.lab.lab import Lab
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
@@ -64,7 +64,7 @@ class Desk:
         return self._lab.client_view().linked
 
     def order(self, request: Request, destructive: str = "") -> None:
-        """Send an order. Raises ``engine.lab.Refused`` where it is destructive and nothing may be."""
+        """Send an order. Raises ``engine.lab.lab.Refused`` where it is destructive and nothing may be."""
         self._lab.order_client(request, destructive)
 
     def answer(self) -> Answer | None:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.export import to_csv, to_json_list
-from engine.history import History
-from engine.load import RunRecord, duration, run_id, summary, to_json
+from engine.runs.export import to_csv, to_json_list
+from engine.runs.history import History
+from engine.runs.load import RunRecord, duration, run_id, summary, to_json
 from engine.schema import Misfit, nearest
 from engine.settings import Paths
 

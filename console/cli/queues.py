@@ -18,7 +18,7 @@ from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
-from engine.pool import Refused as ReadOnly
+from engine.lab.pool import Refused as ReadOnly
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.config import Refused, driver_config
 from engine.protocols.diskqueue.pipeline import PipelineView
@@ -31,8 +31,8 @@ def pipeline(options: Namespace, flags: list[Flag]) -> int:
     """``run``, ``start``, ``stop``, ``kill``, ``show``.
 
     0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
-    watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or ``engine.pool.
-    Refused``.
+    watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or
+    ``engine.lab.pool.Refused``.
     """
     settings = settings_of(flags)
     orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show}

@@ -8,8 +8,8 @@ from console.cli.screen import left, on_terminal, screen_settings
 from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import SYSTEMS
-from engine.replay import Replay
-from engine.replaylab import ReplayLab
+from engine.recording.replay import Replay
+from engine.recording.replaylab import ReplayLab
 from engine.settings import Flag
 
 

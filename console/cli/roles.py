@@ -11,15 +11,15 @@ from collections.abc import Callable
 from console.cli.common import broker_of, lab_of, settings_of, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
-from engine.lab import Lab, Workers
-from engine.pool import Refused
+from engine.lab.lab import Lab, Workers
+from engine.lab.pool import Refused
 from engine.settings import Flag
 
 LOOK = 0.25  # seconds between two looks at how things are
 
 
 def broker(options: Namespace, flags: list[Flag]) -> int:
-    """Bind, say ``ready`` with the endpoints, and serve. Raises ``engine.lab.Refused`` where it can not bind."""
+    """Bind, say ``ready`` with the endpoints, and serve. Raises ``engine.lab.lab.Refused`` where it can not bind."""
     settings = settings_of(flags)
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual

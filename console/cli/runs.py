@@ -9,10 +9,10 @@ from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell
-from engine.lab import Lab
-from engine.load import RunRecord, duration, summary, to_json
+from engine.lab.lab import Lab
+from engine.lab.pool import Refused
 from engine.parts.bulk import BulkSpec
-from engine.pool import Refused
+from engine.runs.load import RunRecord, duration, summary, to_json
 from engine.settings import Flag, Settings
 
 STEP = 0.05  # seconds between two looks at a run
@@ -26,7 +26,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     """Carry out ``ping``, ``pingt``, ``data``, ``bulkping`` or ``bulkdata``; print and keep its record.
 
     0 where everything succeeded, 1 where it did not or is worse than ``--bound`` allows, 2 where there is no such
-    baseline, 128 + n after signal n. Raises ``engine.lab.Refused`` where nothing can be started.
+    baseline, 128 + n after signal n. Raises ``engine.lab.lab.Refused`` where nothing can be started.
     """
     settings = settings_of(flags)
     baseline, known = baseline_of(options)

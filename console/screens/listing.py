@@ -13,7 +13,6 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.workers import STATES
 
-
 Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
 
 GROUPS: Groups = (

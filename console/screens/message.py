@@ -7,8 +7,8 @@ from console.rows import short_name
 from console.text import clean, fit, label
 from console.widgets.ink import Parts
 from console.widgets.messages import STATES
-from engine.links import Arrow, Life
 from engine.parts.explain import task_name
+from engine.tracing.links import Arrow, Life
 
 EACH = 16  # bytes in one line
 MOST = 4096  # bytes of one frame that are shown

@@ -28,13 +28,13 @@ from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
 from engine.core import Command, Event
 from engine.drive.files import write_whole
-from engine.ladder import LANES, ladder, svg, text
-from engine.links import Arrow
 from engine.parts.inflight import TaskKey
-from engine.replaylab import ReplayLab
-from engine.sieve import BadFilter, Sieve, parse
-from engine.trace import Trace
-from engine.why import why
+from engine.recording.replaylab import ReplayLab
+from engine.recording.why import why
+from engine.tracing.ladder import LANES, ladder, svg, text
+from engine.tracing.links import Arrow
+from engine.tracing.sieve import BadFilter, Sieve, parse
+from engine.tracing.trace import Trace
 
 if TYPE_CHECKING:
     from console.app import Console

@@ -26,10 +26,10 @@ from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
 from console.widgets.pager import Pager
 from console.widgets.table import Column
-from engine.faults import Fault, faults_for, targets
-from engine.links import Entry
-from engine.pool import Refused
-from engine.watch import Plan, Verdict, Watch
+from engine.lab.pool import Refused
+from engine.rehearsal.faults import Fault, faults_for, targets
+from engine.rehearsal.watch import Plan, Verdict, Watch
+from engine.tracing.links import Entry
 
 if TYPE_CHECKING:
     from console.stagedesk import StageDesk

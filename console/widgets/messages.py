@@ -12,9 +12,9 @@ from console import units
 from console.text import clean, fit
 from console.widgets.ink import Parts, joined
 from console.widgets.table import Column, Table
-from engine.ladder import HEAD, TIME, Ladder, Row, ladder, text
-from engine.links import Arrow
 from engine.parts.explain import task_name
+from engine.tracing.ladder import HEAD, TIME, Ladder, Row, ladder, text
+from engine.tracing.links import Arrow
 
 LANE = 12  # cells that a lane takes at least
 LANES = 8

@@ -56,7 +56,7 @@ from engine.drive.inbox import Inbox
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
-from engine.tape import kept
+from engine.recording.tape import kept
 
 DRAIN = 64  # messages taken from a socket at a time, fewer where that many take long: the next peer's wait behind them
 QUICK = 0.02  # seconds that a batch may take
@@ -339,7 +339,8 @@ class Node:
         self.lag = max(late, self.lag * 0.99)
 
     def _pause(self, seconds: float, now: float) -> None:
-        self._feed.fact(Note("warn", f"paused for {seconds:.1f} s"), self.name, time.time())
+        if self._chairs:
+            self._feed.fact(Note("warn", f"paused for {seconds:.1f} s"), self.name, time.time())
         for chair in list(self._chairs.values()):
             self._handle(chair, Paused(seconds))
 

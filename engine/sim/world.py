@@ -40,9 +40,9 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.recording.tape import kept
 from engine.sim.agenda import Agenda
 from engine.sim.wire import Host, Link, Port, Wires
-from engine.tape import kept
 
 NOTES = 10_000  # newest notes that are kept
 PAUSE = 2.0  # seconds of not being run that a core is told of, as in the driver

@@ -9,8 +9,8 @@ import pytest
 
 from console.replaydesk import SPEEDS, OneLab, ReplayDesk
 from engine.catalogue import SYSTEMS
-from engine.pool import Refused
-from engine.replay import Difference
+from engine.lab.pool import Refused
+from engine.recording.replay import Difference
 from tests.helpers.protocols import Hands, on, recording
 
 

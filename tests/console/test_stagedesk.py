@@ -9,7 +9,7 @@ import pytest
 from console.history import History
 from console.stagedesk import LATE, WORKERS, Pace, StageDesk
 from engine.catalogue import SYSTEMS
-from engine.pool import Refused
+from engine.lab.pool import Refused
 
 
 def desk_of(folder: Path, system: str = "roundrobin") -> StageDesk:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from engine.core import NEVER, Level, Note, System
 from engine.feed import Feed
-from engine.lab import Refused
+from engine.lab.lab import Refused
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
-from engine.trace import Trace
+from engine.tracing.trace import Trace
 
 ANIMALS = (
     "tern", "kestrel", "otter", "badger", "mink", "wren", "marten", "heron", "lynx", "raven", "lion", "stoat",

@@ -13,7 +13,7 @@ from console.queueapp import QueueConsole
 from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
 from engine.feed import Feed
-from engine.pool import Refused
+from engine.lab.pool import Refused
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, Holder, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.transitions import Line

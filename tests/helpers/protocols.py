@@ -14,9 +14,9 @@ from console.app import Console
 from console.replaydesk import OneLab, ReplayConsole
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
-from engine.replay import Replay
-from engine.replaylab import ReplayLab
-from engine.stage import Stage
+from engine.recording.replay import Replay
+from engine.recording.replaylab import ReplayLab
+from engine.rehearsal.stage import Stage
 from tests.helpers.fake_lab import FakeSettings
 
 

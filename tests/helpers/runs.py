@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from engine.load import RunRecord, RunReport
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.view import ClientView
+from engine.runs.load import RunRecord, RunReport
 
 BEGAN = datetime(2026, 11, 28, 1, 2, 3, 456, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from engine.core import Command, Event, Seat, System
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Role
 from engine.sim.world import World
-from engine.trace import Trace
+from engine.tracing.trace import Trace
 
 
 class Watched:

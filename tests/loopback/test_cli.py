@@ -16,9 +16,9 @@ import pytest
 
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
-from engine.history import History
-from engine.lab import Lab
-from engine.load import RunRecord, from_json
+from engine.lab.lab import Lab
+from engine.runs.history import History
+from engine.runs.load import RunRecord, from_json
 from engine.settings import Paths
 
 ROOT = Path(__file__).parents[2]

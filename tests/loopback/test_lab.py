@@ -14,13 +14,13 @@ import zmq
 
 from engine.catalogue import SYSTEMS
 from engine.core import Leave
-from engine.history import History
-from engine.journal import SEAT
-from engine.lab import Lab, Refused
+from engine.lab.lab import Lab, Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
-from engine.replay import Replay
+from engine.recording.journal import SEAT
+from engine.recording.replay import Replay
+from engine.runs.history import History
 
 WAIT = 10.0  # seconds at most for what takes milliseconds
 V = b"LMQv100"

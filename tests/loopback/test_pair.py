@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.lab import Lab, Refused
+from engine.lab.lab import Lab, Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import Options
-from engine.replay import Replay
+from engine.recording.replay import Replay
 from tests.helpers.processes import WAIT, free_endpoint, until
 
 QUICK = Options(heartbeat=0.2, silence=4, doubt=0.8)

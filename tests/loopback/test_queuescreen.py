@@ -11,8 +11,8 @@ import psutil
 from textual.pilot import Pilot
 
 from console.queueapp import QueueConsole
+from engine.lab.queuelab import QueueLab
 from engine.protocols.diskqueue.options import Options
-from engine.queuelab import QueueLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.processes import WAIT
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.lab import Lab
-from engine.load import from_json
+from engine.lab.lab import Lab
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, WorkerRow
-from engine.replay import Replay
+from engine.recording.replay import Replay
+from engine.runs.load import from_json
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until
 
 NAMES = ("roundrobin", "pingpong", "conversation", "negotiated")

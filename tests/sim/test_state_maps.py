@@ -18,7 +18,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.explain import StateMap
 from engine.parts.view import BrokerView
 from engine.sim.world import World
-from engine.trace import explain_of
+from engine.tracing.trace import explain_of
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
 NOWHERE = {"roundrobin": "unknown", "pingpong": "unknown", "negotiated": "unknown"}

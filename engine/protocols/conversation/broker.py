@@ -222,9 +222,8 @@ class Broker:
         """A worker that can not be sent to is gone: its stream would have a hole."""
         if socket == FRONTEND:
             self.counts["unsent answers"] += 1
-            return
-        link = self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])
-        if link is not None:
+        elif (link := self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])) is not None:
+            link.unsent(frames[-1])
             self._end(link, f"is {reason}", now, out)
 
     # ---- the seed's table ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from engine.parts.view import WorkerRow
-from engine.protocols.conversation.header import Decoder
+from engine.protocols.conversation.header import JOB, Decoder
 from engine.protocols.conversation.jobs import JobTask
 
 BEAT = Struct("<I")  # what a keep-alive carries: messages sent so far
@@ -60,6 +60,12 @@ class Link:
         self.used += task.job.slots
         self.row = None
         return task.counter
+
+    def unsent(self, message: bytes) -> None:
+        """A message never left for the worker: the task of its JOB, if it is one, was not tried."""
+        for kind, counter, _, _ in Decoder(len(message)).feed(message):
+            if kind == JOB and counter in self.out:
+                self.out[counter].attempt -= 1
 
     def yield_(self, task: JobTask) -> None:
         """Count a task out."""

@@ -53,6 +53,7 @@ class Broker:
         self._tasks = Tasks(options)
         self._violations = Violations()
         self._inspected: bytes | None = None
+        self._resumed = float("-inf")  # when a pause of our own ended
         self.late = self.restarts = self.losses = self.full = self.refused = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -76,6 +77,7 @@ class Broker:
             case Ordered(order=Drain(worker=key)):
                 self._drain(key, out)
             case Paused(seconds=seconds):
+                self._resumed = now
                 self._grace(seconds, out)
             case Started():
                 pass
@@ -337,7 +339,8 @@ class Broker:
             self._tasks.undo(worker.task)
             worker.task = None
             self._lose(worker, reason, now, out)
-        elif event.reason == "unreachable":
+        elif event.reason == "unreachable" and now >= self._resumed + self.options.ping_every:
+            # (else it opened its socket anew while we did not run: the old one's end is nobody's)
             if worker.task is not None:
                 self._take_back(worker, out)
                 worker.owes = True  # it may live, and answer once it is connected again

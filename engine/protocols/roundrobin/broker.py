@@ -58,6 +58,7 @@ class Broker:
         self.denied = 0  # PINGs of peers that took themselves for registered
         self.inspected: bytes | None = None
         self._pings = 0
+        self._resumed = -NEVER  # when a pause of our own ended
 
     # ---- the contract --------------------------------------------------------------------------------------------
 
@@ -80,6 +81,7 @@ class Broker:
                 self.pool.dismiss(worker)
             case Paused(seconds):
                 self.pool.grace(seconds)
+                self._resumed = now
                 out.append(Note("warn", f"the broker did not run for {seconds:.1f} s, nobody is blamed for it"))
             case Started():
                 pass
@@ -346,6 +348,8 @@ class Broker:
         worker = self.pool.workers.get(frames[0])
         if worker is None:
             return
+        if frames[3:4] in ([wire.PING], [wire.PONG]) and now < self._resumed + self.pool.options.heartbeat:
+            return  # it took us for gone and linked anew while we did not run: the old link's end is nobody's
         for key in given:
             task = self.pool.tasks.get(key)
             if task is not None and task.worker == worker.key:

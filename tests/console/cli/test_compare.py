@@ -9,8 +9,8 @@ import pytest
 
 from console.cli.compare import against, baseline_of, compare_kept
 from console.cli.streams import STDOUT
-from engine.history import History
-from engine.load import RunRecord, run_id
+from engine.runs.history import History
+from engine.runs.load import RunRecord, run_id
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]

@@ -9,9 +9,9 @@ import pytest
 
 from console.cli.kept import paths, runs
 from console.cli.streams import STDOUT
-from engine.export import to_csv, to_json_list
-from engine.history import History
-from engine.load import run_id, to_json
+from engine.runs.export import to_csv, to_json_list
+from engine.runs.history import History
+from engine.runs.load import run_id, to_json
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]

@@ -14,11 +14,11 @@ from console.__main__ import main
 from console.cli.arguments import read_arguments
 from console.cli.replay import replay
 from engine.catalogue import SYSTEMS
-from engine.journal import MAGIC
 from engine.parts.bulk import BulkSpec
 from engine.protocols.pingpong.messages import PONG
-from engine.replaylab import ReplayLab
-from engine.stage import Stage
+from engine.recording.journal import MAGIC
+from engine.recording.replaylab import ReplayLab
+from engine.rehearsal.stage import Stage
 
 Capture = pytest.CaptureFixture[str]
 

@@ -11,8 +11,8 @@ from console.cli.roles import joined, look, serve
 from console.cli.signals import Signals
 from engine.core import Note
 from engine.feed import Feed
-from engine.lab import Health, Workers
-from engine.pool import Refused
+from engine.lab.lab import Health, Workers
+from engine.lab.pool import Refused
 
 
 class Server:

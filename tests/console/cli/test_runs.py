@@ -14,9 +14,9 @@ from console.cli.common import settings_of
 from console.cli.runs import follow, meet, one_line, patience, show, spec_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress
-from engine.load import from_json, summary, to_json
+from engine.lab.pool import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
-from engine.pool import Refused
+from engine.runs.load import from_json, summary, to_json
 from engine.settings import Flag
 from tests.helpers.runs import a_run
 

@@ -11,7 +11,7 @@ from console.history import History
 from console.screens.machines import conformance_lines, map_lines
 from console.stagedesk import StageDesk
 from engine.catalogue import SYSTEMS
-from engine.trace import explain_of
+from engine.tracing.trace import explain_of
 from tests.helpers.protocols import Hands, on, stage_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from console.screens.message import MOST, frame_lines, life_lines, message_lines
 from engine.core import Note, Received, Send
-from engine.links import Life
 from engine.protocols.pingpong import SYSTEM
-from engine.trace import Trace
+from engine.tracing.links import Life
+from engine.tracing.trace import Trace
 
 WORKER = ("tcp://127.0.0.1:6715", 7, 1)
 

@@ -11,9 +11,9 @@ from textual.app import App, ComposeResult
 from console.themes import load_theme, own_colours, shipped_folder
 from console.widgets.messages import LadderTable, TraceTable, _ink, key_of
 from engine.core import MAIN, Note, Received, Send, Unsent
-from engine.links import Arrow
 from engine.protocols.pingpong import SYSTEM
-from engine.trace import Trace
+from engine.tracing.links import Arrow
+from engine.tracing.trace import Trace
 
 WORKER = ("tcp://127.0.0.1:6715", 7, 1)
 Steps = Callable[[TraceTable | LadderTable], Awaitable[None]]

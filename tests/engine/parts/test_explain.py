@@ -8,7 +8,7 @@ from engine.catalogue import SYSTEMS
 from engine.parts.explain import Finding, conformance, plain, rule_of, show, task_name, to_broker, unknown
 from engine.parts.ledger import Ledger
 from engine.parts.view import BrokerView, Incident
-from engine.trace import explain_of
+from engine.tracing.trace import explain_of
 
 EXPLAIN = explain_of(SYSTEMS["roundrobin"])
 

@@ -1,0 +1,30 @@
+"""Where a broker may listen, and where it does when its usual port is taken."""
+
+from __future__ import annotations
+
+from engine.lab.pool import Refused
+
+PORTS = 10  # that are tried in turn
+STEP = 1000  # between them
+LOCAL = ("127.", "localhost", "[::1]", "::1")
+
+
+def check_local(endpoint: str) -> None:
+    """Raises Refused where an endpoint is none, or can be reached from other machines."""
+    scheme, _, rest = endpoint.partition("://")
+    if scheme in ("inproc", "ipc") and rest:
+        return
+    host, _, port = rest.rpartition(":")
+    if scheme != "tcp" or not host or not port.isdigit():
+        raise Refused(f"{endpoint!r} is not an endpoint: write tcp://127.0.0.1:PORT, ipc://PATH or inproc://NAME")
+    if not host.startswith(LOCAL):
+        raise Refused(
+            f"{endpoint} would let everybody who reaches this machine give and take tasks: there is no "
+            "authentication yet. Bind tcp://127.0.0.1:PORT and tunnel to it."
+        )
+
+
+def beside(endpoint: str) -> list[str]:
+    """A tcp endpoint, and those that a broker takes instead where others have its port."""
+    host, _, port = endpoint.rpartition(":")
+    return [f"{host}:{int(port) + STEP * k}" for k in range(PORTS)]

@@ -1,0 +1,45 @@
+"""The seeds' words for workers, as orders that every lab takes: one on real sockets as one on a stage."""
+
+from __future__ import annotations
+
+from engine.lab.pool import BULK, Pool, Refused
+
+PATIENCE = 1.5  # seconds that an order may take until its workers sit
+
+
+class WorkerOrders:
+    """Orders to the workers of a lab. ``readonly`` refuses those that stop anybody."""
+
+    readonly: bool
+    _pool: Pool
+
+    def register(self) -> None:
+        """The seed's ``register``: the worker itself joins."""
+        self._pool.register(PATIENCE)
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
+        self._destructive("stopping a worker")
+        self._pool.deregister()
+
+    def bulk(self, workers: int = BULK) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        self._pool.bulk(workers, PATIENCE)
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop."""
+        self._destructive("stopping workers")
+        self._pool.endbulk()
+
+    def add_workers(self, n: int) -> None:
+        """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
+        self._pool.add(n, PATIENCE)
+
+    def remove_workers(self, n: int) -> None:
+        """Let the n youngest workers drain and leave."""
+        self._destructive("stopping workers")
+        self._pool.remove(n)
+
+    def _destructive(self, what: str) -> None:
+        if self.readonly:
+            raise Refused(f"{what} is refused: this console is read-only")

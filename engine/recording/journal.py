@@ -1,0 +1,285 @@
+"""A journal: everything that the cores of a lab were given, in one file that survives a crash up to its last block.
+
+The rules of this file:
+
+- ``MAGIC``, then blocks. A block is its length and the CRC-32 of its content (``<II``), then the content: msgpack,
+  deflated. A block that is cut or does not fit its checksum ends the journal; everything before it stands.
+- Records are lists. ``[SEAT, at, number, node, name, role, args, world]`` says that a core was made and how, ``[LEFT,
+  at, number]`` that it is gone, ``[EVENT, at, number, event]`` what it was given, and ``[DIGEST, at, number, crc]``
+  what all its commands so far come to, so that a replay can tell whether it does the same.
+- Times are monotonic seconds of the process that recorded. The first record is ``[HEAD, about]``.
+- A node's thread only appends to a bounded queue; one thread packs and writes. A journal that is full, can not be
+  written or is left behind by the engine ends with a fact; what it recorded until then stands.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgpack
+
+from engine import __version__
+from engine.core import Command, Event, Exit, Note, Send, System
+from engine.parts.unpacking import UNREADABLE, counter
+from engine.recording.tape import Tape, Unreadable
+
+MAGIC = b"roundhouse.journal/1\n"
+BLOCK = 256 * 1024  # bytes of records that make a block
+FLUSH = 0.25  # seconds after which a smaller block is written
+LIMIT = 512 * 1024 * 1024  # bytes of a journal
+BEHIND = 200_000  # records that may wait for the writer
+MAX_BLOCK = 64 * 1024 * 1024  # bytes of a block, packed or not, that is read
+MAX_READ = 2 * 1024 * 1024 * 1024  # bytes of all blocks together, unpacked, that are read
+DENSE = 4  # bytes of a block, at least, for each array or map in it
+EVERY = 64  # events a digest stands for
+
+HEAD, SEAT, LEFT, EVENT, DIGEST = range(5)
+
+_SHAPES: dict[int, tuple[Any, ...]] = {
+    HEAD: (list,),
+    SEAT: (int | float, int, str, str, str, list, dict),
+    LEFT: (int | float, int),
+    EVENT: (int | float, int, object),
+    DIGEST: (int | float, int, int),
+}
+_ABOUT = (str, dict, int | float, int | float, str)
+
+_PREFIX = struct.Struct("<II")
+
+Say = Callable[[Note], None]
+
+
+class About(NamedTuple):
+    """What a journal is of."""
+
+    system: str
+    options: dict[str, Any]
+    started: float  # wall clock, seconds since the epoch
+    monotonic: float  # at the same moment
+    version: str
+
+
+class Journal:
+    """Writes one. Its methods are called by the lab and, as a tap, by the nodes' threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        system: System,
+        options: Any,
+        say: Say,
+        limit: int = LIMIT,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        """Create the file; raises OSError where that is not possible, FileExistsError where there is one.
+
+        ``clock``: the one that the cores are told, in seconds; monotonic time where none is named.
+        """
+        self.path = path
+        self._say, self._limit, self._clock = say, limit, clock or time.monotonic
+        self._tape = tape_of(system)
+        self._file = path.open("xb")
+        self._size = self._file.write(MAGIC)
+        self._queue: deque[list[Any]] = deque()
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._digests: dict[int, list[int]] = {}  # seat → [events, crc]
+        self._serial = 0
+        self._ended = threading.Event()
+        about = About(system.name, asdict(options), time.time(), self._clock(), __version__)
+        self._queue.append([HEAD, list(about)])
+        self._writer = threading.Thread(target=self._write, name="roundhouse-journal", daemon=True)
+        self._writer.start()
+
+    def seated(self, node: str, name: str, role: str, args: list[Any], world: dict[str, Any]) -> None:
+        """A core is about to sit down: which, and what its maker was given behind the options and by name."""
+        self._serial += 1
+        self._numbers[(node, name)] = self._serial
+        self._digests[self._serial] = [0, 0]
+        self._queue.append([SEAT, self._clock(), self._serial, node, name, role, args, world])
+
+    def left(self, node: str, name: str) -> None:
+        """A core is gone."""
+        number = self._numbers.pop((node, name), None)
+        if number is not None:
+            self._queue.append([DIGEST, self._clock(), number, self._digests.pop(number)[1]])
+            self._queue.append([LEFT, self._clock(), number])
+
+    def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
+        """What one core was given and what it answered; a node's tap."""
+        number = self._numbers.get((node, name))
+        if number is None or self._ended.is_set():
+            return
+        if len(self._queue) >= BEHIND:
+            self._end("the engine is faster than the journal")
+            return
+        self._queue.append([EVENT, now, number, event])
+        digest = self._digests[number]
+        digest[0] += 1
+        digest[1] = crc(commands, digest[1])
+        if digest[0] % EVERY == 0:
+            self._queue.append([DIGEST, now, number, digest[1]])
+        if commands and type(commands[-1]) is Exit:
+            self.left(node, name)
+
+    def close(self) -> None:
+        """Write what is queued and close the file."""
+        for number, (_, digest) in list(self._digests.items()):
+            self._queue.append([DIGEST, self._clock(), number, digest])
+        self._ended.set()
+        self._writer.join()
+
+    def _end(self, why: str) -> None:
+        if not self._ended.is_set():
+            self._ended.set()
+            self._say(Note("bad", f"the journal ends here: {why}"))
+
+    def _write(self) -> None:
+        """The writer's thread."""
+        try:
+            with self._file:
+                while not self._ended.wait(FLUSH):
+                    self._blocks()
+                self._blocks()
+        except (OSError, TypeError) as error:  # the disk; or a core's key that no tape can hold
+            self._end(str(error))
+
+    def _blocks(self) -> None:
+        packer = msgpack.Packer(autoreset=False)
+        while self._queue:
+            record = self._queue.popleft()
+            if record[0] == EVENT:
+                record[3] = self._tape.plain(record[3])
+            packer.pack(record)
+            if len(packer.getbuffer()) >= BLOCK:
+                self._block(packer)
+        if len(packer.getbuffer()):
+            self._block(packer)
+
+    def _block(self, packer: msgpack.Packer) -> None:
+        content = zlib.compress(packer.bytes(), 1)
+        packer.reset()
+        if self._size + len(content) > self._limit:
+            self._end(f"it is as large as it may be, {self._limit:,} bytes")
+            self._queue.clear()
+            return
+        self._size += self._file.write(_PREFIX.pack(len(content), zlib.crc32(content)) + content)
+        self._file.flush()
+
+
+class Reading(NamedTuple):
+    """A journal that was read: everything up to its last whole block."""
+
+    about: About
+    records: list[list[Any]]  # events as values, not as they stand on the tape
+    cut: str  # why it ends before the file does; empty where it does not
+
+
+def read(path: Path, systems: dict[str, System]) -> Reading:
+    """Read a journal. Raises OSError; Unreadable where not even its head stands or its system is unknown."""
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise Unreadable(f"{path}: not a journal of this version (roundhouse.journal/1)")
+        rest = file.read(LIMIT + 1)
+    if len(rest) > LIMIT:
+        raise Unreadable(f"{path}: larger than {LIMIT:,} bytes")
+    cut: list[str] = []
+    records = list(_records(rest, cut))
+    wrong = next((number for number, record in enumerate(records) if not _is_record(record)), None)
+    if wrong:
+        raise Unreadable(f"{path}: record {wrong - 1} is none")
+    if wrong == 0 or not records or records[0][0] != HEAD or not _fits(records[0][1], _ABOUT):
+        raise Unreadable(f"{path}: the journal is cut before its first whole block")
+    about = About(*records[0][1])
+    if about.system not in systems:
+        raise Unreadable(f"{path}: of a system {about.system!r} that is not known here")
+    tape = tape_of(systems[about.system])
+    for record in records:
+        if record[0] == EVENT:
+            try:
+                record[3] = tape.value(record[3])
+            except RecursionError:
+                raise Unreadable(f"{path}: an event is nested too deeply") from None
+    return Reading(about, records[1:], "".join(cut))
+
+
+def crc(commands: list[Command], start: int) -> int:
+    """A checksum of commands in order, going on from ``start``."""
+    for command in commands:
+        if type(command) is Send:
+            start = zlib.crc32(b"\0".join(command.frames), start)
+        else:
+            start = zlib.crc32(repr(command).encode(), start)
+    return start
+
+
+def tape_of(system: System) -> Tape:
+    """The tape for a system's events."""
+    return Tape(import_module(system.options.__module__.rpartition(".")[0]))
+
+
+def _records(rest: bytes, cut: list[str]) -> Iterator[Any]:
+    """What the blocks hold, up to the first that can not be read."""
+    for number, block in enumerate(_contents(rest, cut), 1):
+        try:
+            found = _unpack(block)
+        except UNREADABLE as error:
+            cut.append(f"block {number}: {error}")
+            return
+        yield from found
+
+
+def _is_record(value: Any) -> bool:
+    known = type(value) is list and value and type(value[0]) is int and value[0] in _SHAPES
+    return bool(known) and _fits(value[1:], _SHAPES[value[0]])
+
+
+def _fits(values: Any, shape: tuple[Any, ...]) -> bool:
+    return type(values) is list and len(values) == len(shape) and all(map(isinstance, values, shape))
+
+
+def _contents(rest: bytes, cut: list[str]) -> Iterator[bytes]:
+    at, block, left = 0, 1, MAX_READ
+    while at < len(rest):
+        prefix = rest[at : at + _PREFIX.size]
+        if len(prefix) < _PREFIX.size:
+            cut.append(f"block {block} is cut")
+            return
+        length, checksum = _PREFIX.unpack(prefix)
+        at += _PREFIX.size
+        content = rest[at : at + length]
+        if len(content) < length:
+            cut.append(f"block {block} is cut")
+            return
+        if zlib.crc32(content) != checksum:
+            cut.append(f"block {block} does not fit its checksum")
+            return
+        inflate = zlib.decompressobj()
+        try:
+            whole = inflate.decompress(content, MAX_BLOCK)
+        except zlib.error as error:
+            cut.append(f"block {block}: {error}")
+            return
+        left -= len(whole)
+        if not inflate.eof or left < 0:
+            cut.append(f"block {block} is larger than what is read")
+            return
+        yield whole
+        at += length
+        block += 1
+
+
+def _unpack(block: bytes) -> list[Any]:
+    """The values in a block. Raises ``UNREADABLE``, also for more arrays and maps than records have."""
+    counted = counter(len(block) // DENSE + 1)
+    unpacker = msgpack.Unpacker(max_buffer_size=MAX_BLOCK, list_hook=counted, object_hook=counted)
+    unpacker.feed(block)
+    return list(unpacker)

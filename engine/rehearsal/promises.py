@@ -1,0 +1,188 @@
+"""What any protocol promises of a fault, made from what every broker shows and from its own four times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from engine.core import Frames
+from engine.parts.promise import Promise, Sight, Times
+from engine.parts.view import WorkerRow
+from engine.protocols import conversation, negotiated, pingpong, roundrobin
+from engine.protocols.conversation import promises as conversation_promises
+from engine.protocols.conversation import rogue as conversation_rogue
+from engine.protocols.negotiated import promises as negotiated_promises
+from engine.protocols.negotiated import rogue as negotiated_rogue
+from engine.protocols.pingpong import promises as pingpong_promises
+from engine.protocols.pingpong import rogue as pingpong_rogue
+from engine.protocols.roundrobin import promises as roundrobin_promises
+from engine.protocols.roundrobin import rogue as roundrobin_rogue
+from engine.rehearsal.stage import Stage
+
+SLACK = 0.25  # seconds: messages that are under way, and the watch's own step
+
+Target = Literal["worker", "client", "broker"]
+Hostile = tuple[tuple[str, Frames], ...]
+
+
+class Told(NamedTuple):
+    """What the catalogue has to know of a system."""
+
+    times: Callable[[Any], Times]
+    garbage: Hostile
+    overcredit: Hostile
+
+
+KNOWN: dict[str, Told] = {
+    roundrobin.SYSTEM.name: Told(roundrobin_promises.times, roundrobin_rogue.GARBAGE, roundrobin_rogue.OVERCREDIT),
+    conversation.SYSTEM.name: Told(
+        conversation_promises.times, conversation_rogue.GARBAGE, conversation_rogue.OVERCREDIT
+    ),
+    pingpong.SYSTEM.name: Told(pingpong_promises.times, pingpong_rogue.GARBAGE, pingpong_rogue.OVERCREDIT),
+    negotiated.SYSTEM.name: Told(negotiated_promises.times, negotiated_rogue.GARBAGE, negotiated_rogue.OVERCREDIT),
+}
+
+
+class Aim(NamedTuple):
+    """A fault with everything that was asked for: which seat, under which name, how much."""
+
+    stage: Stage
+    seat: str
+    label: str
+    key: bytes  # the routing id of a worker or client
+    amounts: tuple[float, ...]
+
+    @property
+    def times(self) -> Times:
+        return KNOWN[self.stage.system.name].times(self.stage.options)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody else speaks under its routing id."""
+        return list(self.stage.workers().values()).count(self.key) <= 1
+
+    @property
+    def kind(self) -> Target:
+        return "worker" if self.seat in self.stage.workers() else "client" if self.seat == "client" else "broker"
+
+
+def _rows(sight: Sight) -> dict[bytes, WorkerRow]:
+    return {row.key: row for row in sight.broker.workers if row.state != "lost"} if sight.broker else {}
+
+
+def _failed(sight: Sight) -> int:
+    return sum(n for _, n in sight.broker.ledger.failed) if sight.broker else 0
+
+
+def books(within: float) -> Promise:
+    def balanced(_: Sight, now: Sight) -> bool:
+        ledgers = [view.ledger for view in (now.broker, now.client and now.client.run) if view]
+        return all(ledger.balanced for ledger in ledgers)
+
+    return Promise(
+        "the books balance after every message: nothing is lost, nothing counted twice", within, balanced, always=True
+    )
+
+
+def nothing_fails(within: float) -> Promise:
+    return Promise(
+        "no task that was accepted fails", within, lambda before, now: _failed(now) <= _failed(before), always=True
+    )
+
+
+def lost(aim: Aim, within: float) -> Promise:
+    """A worker that is silent is none any more, and its row, with what it held, is gone."""
+    words = f"{aim.label} is lost within {within:g} s, and what it held is given to others"
+    return Promise(words, within + SLACK, lambda _, now: now.broker is not None and now.row(aim.key) is None)
+
+
+def gone(aim: Aim, since: float, within: float) -> Promise:
+    """Who joined and is never heard again is no worker."""
+    words = f"silent, {aim.label} is no worker any more after {within:g} s"
+    end = since + within + SLACK
+    return Promise(words, end, lambda _, now: now.broker is not None and now.row(aim.key) is None, since)
+
+
+def no_worker(aim: Aim, within: float) -> Promise:
+    """Who says nonsense is never taken in."""
+    return Promise(f"{aim.label} is never a worker", within, lambda _, now: now.row(aim.key) is None, always=True)
+
+
+def one_row(aim: Aim, within: float) -> Promise:
+    """A name is one worker, however many speak under it."""
+
+    def one(_: Sight, now: Sight) -> bool:
+        rows = now.broker.workers if now.broker else ()
+        return sum(row.key == aim.key for row in rows) <= 1
+
+    return Promise(f"there is one row of {aim.label}, never two", within, one, always=True)
+
+
+def kept_until_its_time(aim: Aim, within: float) -> Promise:
+    def judged(_: Sight, now: Sight) -> bool:
+        row = now.row(aim.key)
+        return row is None or now.broker is None or now.broker.at <= row.lost_at + SLACK
+
+    return Promise(f"{aim.label} is not counted on past the time that its row shows", within, judged, always=True)
+
+
+def never_lost(aim: Aim, within: float) -> Promise:
+    return Promise(
+        f"{aim.label} is not lost",
+        within,
+        lambda before, now: before.row(aim.key) is None or now.row(aim.key) is not None,
+        always=True,
+    )
+
+
+def back(aim: Aim, since: float, within: float) -> Promise:
+    """A worker is in the table with every slot free or at work; a client is linked."""
+    if aim.kind == "client":
+        words = f"the client is linked again within {within:g} s"
+        return Promise(words, since + within, lambda _, now: bool(now.client and now.client.linked), since)
+
+    def at_work(_: Sight, now: Sight) -> bool:
+        row = now.row(aim.key)
+        return row is not None and row.state in ("ready", "busy") and row.free + row.in_flight == row.slots
+
+    words = f"{aim.label} is in the table within {within:g} s, every slot of it free or at work"
+    return Promise(words, since + within, at_work, since)
+
+
+def everybody_back(aim: Aim, since: float, within: float) -> Promise:
+    alive = set(aim.stage.workers().values())
+
+    def home(before: Sight, now: Sight) -> bool:
+        states = {key: row.state for key, row in _rows(now).items()}
+        there = all(states.get(key) in ("ready", "busy") for key in _rows(before).keys() & alive)
+        return there and bool(now.client and now.client.linked)
+
+    words = f"every worker is in the table and the client linked within {within:g} s"
+    return Promise(words, since + within, home, since)
+
+
+def others_untouched(aim: Aim, within: float) -> Promise:
+    def same(before: Sight, now: Sight) -> bool:
+        rows = _rows(now)
+        return all(
+            key in rows and rows[key].slots == row.slots and rows[key].violations == row.violations
+            for key, row in _rows(before).items()
+            if key != aim.key
+        )
+
+    return Promise("nobody else is lost, blamed or given other slots for it", within, same, always=True)
+
+
+def blamed(aim: Aim, times: int, within: float) -> Promise:
+    words = f"the broker has counted {times} violations of {aim.label}" if times > 1 else f"{aim.label} is blamed"
+    return Promise(words, within, lambda before, now: now.blamed(aim.key) >= before.blamed(aim.key) + times)
+
+
+def slots_bounded(aim: Aim, within: float) -> Promise:
+    """Nobody is given more than there is room for, whatever it says."""
+
+    def bounded(_: Sight, now: Sight) -> bool:
+        row = now.row(aim.key)
+        return row is None or (0 <= row.free <= row.slots and row.in_flight <= row.slots)
+
+    return Promise(f"{aim.label} is never given more than its slots", within, bounded, always=True)

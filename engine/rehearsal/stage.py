@@ -1,0 +1,262 @@
+"""A lab whose time is ours: broker, workers and client of one system on a simulated world, in the caller's thread.
+
+The rules of this file:
+
+- To a screen a stage is a lab: the same orders, the same pictures and facts. Only its time stands still until
+  ``advance``, ``step`` or ``step_message`` is called.
+- One seed and the same calls give the same history to the last byte, wall times included: those are ``began`` and the
+  virtual seconds since.
+- A core's own mistake stops the world for good, visibly, as it ends a node's thread.
+- Of two brokers the picture ``broker`` is of the one that serves. Who sits where is ``engine.rehearsal.cast``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun, System
+from engine.lab.lab import CLOSE, Health
+from engine.lab.orders import WorkerOrders
+from engine.lab.pool import BULK, Pool, Refused
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.rehearsal.cast import Cast
+from engine.runs.history import History
+from engine.runs.load import RunRecord, RunReport
+
+BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
+MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
+QUIET = 60.0  # virtual seconds after which a step gives up waiting for something to happen
+
+
+class Happened(NamedTuple):
+    """One event that one core took, and what it answered."""
+
+    at: float  # virtual seconds
+    node: str
+    name: str
+    event: Event
+    commands: list[Command]
+
+
+class Stage(Cast, WorkerOrders):
+    """One system, standing; ``open`` it or use it as a context. ``now``: virtual seconds since it was opened."""
+
+    def __init__(
+        self,
+        system: System,
+        options: Any = None,
+        *,
+        workers: int = BULK,
+        slots: int = 10,
+        seed: int = 0,
+        began: float = BEGAN,
+        history: History | None = None,
+        journal: Path | None = None,
+        readonly: bool = False,
+    ) -> None:
+        super().__init__(system, options, seed, began)
+        self.readonly = readonly
+        self.started = 0.0  # on the stage's own clock, ``now``
+        self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
+        self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
+        self._pool = Pool(_PoolSeats(self), self._worker)
+        self._run: RunReport | None = None
+        self._unsaved: History | None = None  # where the run that is going will be kept
+        self._dead: tuple[str, ...] = ()
+        self._lag = 0.0
+        self._happened: list[Happened] | None = None  # by the step that is being made
+
+    # ---- life -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> Stage:
+        """Seat everybody. Raises Refused where no journal can be written."""
+        if self._path is not None:
+            self._record(self._path)
+        self.world.watchers.append(self._note)
+        self._seat("broker", "broker", [list(self.endpoints)])
+        if second := self.system.fallback(self.options):
+            self._seat("fallback", "broker", [list(second)])
+        if self._wanted:
+            self._pool.add(self._wanted, CLOSE)
+        self._seat("client", "client", [self.endpoints[0], self._nonce()])
+        self._look()
+        return self
+
+    def close(self) -> None:
+        """Finish the journal, if one is kept."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Stage:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def health(self) -> Health:
+        """The core that stopped the world, if one did; ``loop_lag``: virtual seconds that the last advance left out."""
+        return Health(self._dead, self._lag)
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def advance(self, real_seconds: float) -> None:
+        """Let ``speed`` × so many seconds pass, or as much of it as ``MOST`` things take."""
+        until = self.now + real_seconds * self.speed
+        for _ in range(MOST):
+            if not self._act(until):
+                break
+        self._lag = max(0.0, until - self.now)
+        self._look()
+
+    def step(self) -> tuple[Happened, ...]:
+        """Let the next thing happen that some core is told of; empty where nothing does for ``QUIET`` seconds."""
+        return self._step(lambda event: True)
+
+    def step_message(self) -> tuple[Happened, ...]:
+        """Go on until somebody has received a message, or several that arrived together."""
+        return self._step(lambda event: type(event) is Received)
+
+    def _step(self, wanted: Callable[[Event], bool]) -> tuple[Happened, ...]:
+        happened = self._happened = []
+        until = self.now + QUIET
+        while not any(wanted(one.event) for one in happened) and self._act(until):
+            pass
+        self._happened = None
+        self._look()
+        return tuple(happened)
+
+    def _act(self, until: float) -> bool:
+        if self._dead:
+            return False
+        try:
+            return self.world.step(until)
+        except Exception as error:  # a core's own mistake, or an invariant that it broke: nothing more may happen
+            text = f"{self.world.acting}: {type(error).__name__}: {error}"
+            self._dead = (text,)
+            self._say(Note("bad", f"the world stands still: {text}"))
+            return False
+
+    # ---- runs -------------------------------------------------------------------------------------------------------
+
+    def run(self, spec: BulkSpec) -> None:
+        """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        view = self.run_view()
+        if self._run is not None and (view is None or view.state != "ended"):
+            done = view.ledger.succeeded if view else 0
+            raise Refused(f"a run is going on ({done:,} of {self._run.spec.n:,} done): stop it first")
+        spec = BulkSpec(*spec)  # an object of its own, so that its run is told from one before it
+        began = datetime.fromtimestamp(self.began + self.now, UTC)
+        self._run = RunReport(self.system.name, "stage", spec, began, self.now)
+        self._unsaved = self._history
+        self.order("client", spec)
+
+    def ping(self, tracked: bool = True) -> None:
+        """The seed's ``pingt``, or with ``tracked`` False its ``ping``."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+
+    def stop_run(self) -> None:
+        """Send nothing more of the run that is going."""
+        if (view := self.run_view()) is None or view.state == "ended":
+            raise Refused("no run is going on")
+        self.order("client", StopRun())
+
+    def run_view(self) -> BulkView | None:
+        """The newest run as the client sees it now; None before the first, and until the client was told of it."""
+        run = self.client_view().run
+        return run if self._run is not None and run is not None and run.spec is self._run.spec else None
+
+    def report(self) -> RunRecord:
+        """The run JSON of the newest run, ended or so far. Refused before the first has begun."""
+        if self.run_view() is None or self._run is None:
+            raise Refused("nothing was run yet")
+        return self._run.document(self.client_view(), self.key("client"), self.sight().broker)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Kept runs, newest last."""
+        return [dict(run) for run in self._history.list()[0]] if self._history else []
+
+    # ---- workers ----------------------------------------------------------------------------------------------------
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: ours drains and leaves, a stranger is given nothing more."""
+        self._destructive("stopping a worker")
+        if not self._pool.stop(key):
+            self.order(self.server(), Drain(key))
+
+    def seat_of(self, key: bytes) -> str | None:
+        """The seat of the worker with this routing id."""
+        return next((seat for seat, own in self.workers().items() if own == key), None)
+
+    def order_client(self, order: object, destructive: str = "") -> None:
+        """Hand the client an order of its own protocol; ``destructive`` says what it does, for a read-only stage."""
+        if destructive:
+            self._destructive(destructive)
+        self.order("client", order)
+
+    def pull_plug(self) -> None:
+        """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
+        self._destructive("pulling the plug of the primary")
+        if self._brokers() != ["broker", "fallback"]:
+            raise Refused("there is no primary beside a fallback here")
+        self.kill("broker")
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
+        if "fallback" not in self.world.names:
+            raise Refused("there is no fallback here")
+        if "broker" in self.world.names:
+            self.order("fallback", self.system.hand_back)
+        else:
+            self.restart("broker")
+
+    def inspect(self, key: bytes | None) -> None:
+        """Show the details of one worker in the broker's pictures; None: of nobody."""
+        self.order(self.server(), Inspect(key))
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _worker(self, name: str) -> Seat:
+        return self._make(name, "worker", [self.endpoints[0], self._nonce(), self._slots])
+
+    def _note(self, at: float, name: str, event: Event, commands: list[Command]) -> None:
+        if self._happened is not None:
+            self._happened.append(Happened(at, self._nodes[name], name, event, commands))
+
+    def _look(self) -> None:
+        """Draw what a screen looks at, and keep a run that has ended."""
+        for name in self._brokers():
+            self.feed.show(name, self._snapshot(name))
+        if self._brokers():
+            self.feed.show("broker", self._snapshot(self.server()))
+        self.feed.show("pool", {name: self._snapshot(name) for name in self.workers()})
+        if "client" not in self.world.names:
+            return
+        self.feed.show("client", self.client_view())
+        run = self.run_view()
+        if self._unsaved is not None and run is not None and run.state == "ended":
+            history, self._unsaved = self._unsaved, None
+            try:
+                history.keep(self.report())
+            except OSError as error:
+                self._say(Note("bad", f"the run could not be kept: {error}"))
+
+
+class _PoolSeats:
+    """The stage as its pool sees it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.order = stage.order
+
+    def names(self) -> list[str]:
+        return list(self._stage.workers())
+
+    def seat(self, name: str, seat: Seat) -> Future[None]:
+        self._stage.add(name, seat, "pool")
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done

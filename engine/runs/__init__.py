@@ -1,0 +1,1 @@
+"""Bulk runs that were made: their records, kept, compared, exported."""

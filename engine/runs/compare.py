@@ -1,0 +1,182 @@
+"""Two kept runs beside each other: what changed, and how much of that repeats of the same run differ anyway.
+
+The rules of this file:
+
+- Runs are repeats of one another where the same was asked for: kind, system, transport, tasks, window, rate, payload.
+- Where A and B were asked the same, a repeat belongs to whichever of the two it is nearer to in time.
+- Noise is how far apart the repeats of one side lie, in percent of their median, on the noisier side. With no repeats
+  nothing is known of it, and nothing is said.
+- A change within the noise is none. A change for the worse beyond it is a regression if it is beyond the bound as well.
+- A run that failed after one that passed is a regression whatever its figures are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+from engine.runs.load import RunRecord
+
+NEAREST = 10  # repeats of a run that are looked at, its own included
+LATENCIES = ("p50", "p95", "p99", "p999")
+
+Spec = tuple[Any, ...]
+
+
+class Delta(NamedTuple):
+    """One figure of both runs: ``rate`` in tasks a second, the others in µs."""
+
+    figure: str  # rate, service p50 … planned p999
+    a: float
+    b: float
+    change: float | None  # percent of A; None where A has none
+    noise: float | None  # percent; None without repeats
+    verdict: Literal["better", "same", "worse", "regression"]
+
+
+class Comparison(NamedTuple):
+    """A line a figure, and what else there is to say."""
+
+    rows: tuple[Delta, ...]
+    repeats: tuple[int, int]  # of A and of B, themselves included
+    remarks: tuple[str, ...]
+    regression: bool
+
+
+def compare(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord], bound: float | None = None) -> Comparison:
+    """B against A. ``kept``: where repeats are looked for. ``bound``: percent; None: nothing is a regression."""
+    ours, theirs = repeats(a, b, kept)
+    rows = tuple(_delta(name, path, (a, b), (ours, theirs), bound) for name, path in _figures(a, b))
+    remarks = [f"not the same run: {what} {x} and {y}" for what, x, y in _differences(a, b)]
+    broken = a["verdict"] == "pass" and b["verdict"] == "fail"
+    if broken:
+        remarks.append("the second run failed, the first had passed")
+    regression = bound is not None and (broken or any(row.verdict == "regression" for row in rows))
+    return Comparison(rows, (len(ours), len(theirs)), tuple(remarks), regression)
+
+
+def spec_of(run: RunRecord) -> Spec:
+    """What was asked for; runs with the same are repeats of one another."""
+    return tuple(value for _, value in _asked(run))
+
+
+def newest_like(run: RunRecord, kept: Sequence[RunRecord]) -> RunRecord | None:
+    """The newest of the kept runs that is a repeat of this one and older, None where there is none."""
+    older = [k for k in kept if spec_of(k) == spec_of(run) and _began(k) < _began(run)]
+    return max(older, key=_began, default=None)
+
+
+def repeats(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord]) -> tuple[list[RunRecord], list[RunRecord]]:
+    """The repeats of either run that passed, itself first, then the nearest in time."""
+    sides: tuple[list[RunRecord], list[RunRecord]] = ([], [])
+    for run in kept:
+        away = [abs(_began(run) - _began(of)) for of in (a, b)]
+        like = [spec_of(run) == spec_of(of) for of in (a, b)]
+        if 0.0 in away or run["verdict"] != "pass" or not any(like):
+            continue
+        sides[like[1] and (not like[0] or away[1] < away[0])].append(run)
+    for side, of in zip(sides, (a, b), strict=True):
+        at = _began(of)
+        side[:] = [of, *sorted(side, key=lambda run, at=at: abs(_began(run) - at))][:NEAREST]  # type: ignore[misc]
+    return sides
+
+
+def lines(found: Comparison, bound: float | None = None) -> list[str]:
+    """The table in plain text, then the remarks."""
+    cells = [("", "A", "B", "change", "noise", "")]
+    cells += [
+        (d.figure, _shown(d, d.a), _shown(d, d.b), _percent(d.change), _noise(d.noise), d.verdict) for d in found.rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    text = [
+        "  ".join(
+            [figure.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:-1], strict=True)), verdict]
+        ).rstrip()
+        for figure, *rest, verdict in cells
+    ]
+    a, b = found.repeats
+    known = f"noise from {a} runs like A and {b} like B" if max(a, b) > 1 else "noise unknown: no run was repeated"
+    text.append(
+        known if bound is None else f"{known}; a regression is more than {bound:g} % worse and more than the noise"
+    )
+    return [*text, *found.remarks]
+
+
+def _figures(a: RunRecord, b: RunRecord) -> list[tuple[str, tuple[str, ...]]]:
+    """Names and places of the figures that at least one of the runs has."""
+    found: list[tuple[str, tuple[str, ...]]] = [("rate", ("rate_per_s",))]
+    for word, key in (("service", "service_us"), ("planned", "planned_us")):
+        places = [(f"{word} {name}", (key, name)) for name in LATENCIES]
+        found += [(name, path) for name, path in places if _figure(a, path) or _figure(b, path)]
+    return found
+
+
+def _delta(
+    name: str,
+    path: tuple[str, ...],
+    runs: tuple[RunRecord, RunRecord],
+    sides: tuple[list[RunRecord], list[RunRecord]],
+    bound: float | None,
+) -> Delta:
+    a, b = (_figure(run, path) for run in runs)
+    spreads = [_spread([_figure(run, path) for run in side]) for side in sides if len(side) > 1]
+    noise = max(spreads, default=None)
+    change = (b - a) / a * 100 if a else None
+    if change is None or abs(change) <= (noise or 0.0):
+        return Delta(name, a, b, change, noise, "same")
+    worse = -change if name == "rate" else change
+    if worse < 0:
+        return Delta(name, a, b, change, noise, "better")
+    return Delta(name, a, b, change, noise, "regression" if bound is not None and worse > bound else "worse")
+
+
+def _figure(run: RunRecord, path: tuple[str, ...]) -> float:
+    """A figure; 0 where the run has none."""
+    value: Any = run
+    for key in path:
+        value = value[key] if value is not None else None
+    return float(value or 0.0)
+
+
+def _spread(values: list[float]) -> float:
+    middle = median(values)
+    return (max(values) - min(values)) / middle * 100 if middle else 0.0
+
+
+def _asked(run: RunRecord) -> list[tuple[str, Any]]:
+    """What was asked for, with a word for each."""
+    payload = run["bytes"] // max(1, run["succeeded"])
+    return [
+        ("kind", run["kind"]),
+        ("system", run["system"]),
+        ("transport", run["transport"]),
+        ("tasks", run["requested"]),
+        ("window", run["in_flight"]),
+        ("rate", run["rate_asked"]),
+        ("payload", payload),
+    ]
+
+
+def _differences(a: RunRecord, b: RunRecord) -> list[tuple[str, Any, Any]]:
+    pairs = zip(_asked(a), _asked(b), strict=True)
+    return [(what, x, y) for (what, x), (_, y) in pairs if x != y]
+
+
+def _began(run: RunRecord) -> float:
+    return datetime.fromisoformat(run["started_at"]).timestamp()
+
+
+def _shown(delta: Delta, value: float) -> str:
+    if not value:
+        return "–"
+    return f"{value:,.0f} /s" if delta.figure == "rate" else f"{value:,.0f} µs"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1f} %"
+
+
+def _noise(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f} %"

@@ -1,0 +1,75 @@
+"""Runs on disk: one JSON file a run, whole or not there at all, the newest ones kept.
+
+A file is written beside its place, flushed to the disk and renamed, so a crash or a full disk leaves the old state. A
+run has one name (``engine.runs.load.run_id``): keeping it again, say first so far and then at its end, replaces it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from engine.drive.files import write_whole
+from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
+from engine.schema import Misfit
+
+KEEP = 500  # runs
+OURS = re.compile(r"\d{8}T\d{6}\.\d{6}Z-(ping|data)")
+
+
+class History:
+    """The runs in one folder. Safe to use from several processes: none ever sees half a run."""
+
+    def __init__(self, folder: Path, keep: int = KEEP) -> None:
+        self.folder = folder
+        self.failed = 0  # runs that could not be kept
+        self._keep = keep
+
+    def keep(self, run: RunRecord) -> str:
+        """Write a run and forget the oldest; the id under which it stands.
+
+        Raises OSError (disk full, no permission …), counted in ``failed``; what was kept before stays.
+        """
+        name = run_id(run)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._forget(name)
+            write_whole(self.folder / f"{name}.json", to_json(run).encode())
+        except OSError:
+            self.failed += 1
+            raise
+        return name
+
+    def list(self) -> tuple[list[RunRecord], list[str]]:
+        """The kept runs, oldest first, and a line with name and reason for each file that is not one of them."""
+        runs, skipped = [], []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                runs.append(self.load(path.stem))
+            except (OSError, Misfit) as error:
+                skipped.append(f"{path}: {_reason(error)}")
+        return runs, skipped
+
+    def load(self, name: str) -> RunRecord:
+        """One run by its id. Raises OSError or ``Misfit``: not there, not readable, not a run of that name."""
+        path = self.folder / f"{name}.json"
+        if not OURS.fullmatch(name):
+            raise Misfit("not the name of a run, which looks like 20260131T235959.123456Z-ping")
+        if path.exists() and not path.is_file():
+            raise Misfit("not a file")
+        with path.open("rb") as file:
+            run = from_json(file.read(MAX_RECORD + 1))
+        if run_id(run) != name:
+            raise Misfit(f"holds another run, {run_id(run)}")
+        return run
+
+    def _forget(self, coming: str) -> None:
+        """Make room for one more: remove the oldest of our files, and with them what a crash left half written."""
+        found = [(OURS.match(path.name.lstrip(".")), path) for path in self.folder.iterdir()]
+        ours = sorted((name[0], path) for name, path in found if name and name[0] != coming)
+        for _, path in ours[: max(0, len(ours) - self._keep + 1)]:
+            path.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

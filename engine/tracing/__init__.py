@@ -1,0 +1,1 @@
+"""Messages made visible: decoded, linked to arrows, filtered, drawn as a ladder."""

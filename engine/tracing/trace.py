@@ -1,0 +1,278 @@
+"""The trace: what the cores of this process were told and said, message by message, in the words of their protocol.
+
+The rules of this file:
+
+- A tap appends and counts, nothing else. A message is decoded when somebody looks at it, and once.
+- The ring is bounded in messages and in bytes; the oldest go first.
+- An entry is what one end of a link saw. An *arrow* is a message on its way: a reception, and the send that it was,
+  where that end is traced as well. Links keep order, so a reception is the oldest send on its link with the same
+  frames; what it overtakes did not arrive.
+- A task is (client, the id that the client gave). Where a message does not say it, the core that sent it is asked
+  while it still knows (``Explain.whose``), and the other end of the arrow is told.
+
+Times are monotonic seconds. One lock orders the taps of several threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, System, Unsent
+from engine.parts.explain import Decoded, Direction, Explain, Role, plain, show
+from engine.parts.inflight import TaskKey
+from engine.recording.journal import SEAT
+from engine.tracing.links import Arrow, Entry, Life, arrows, life
+from engine.tracing.sieve import Sieve
+
+if TYPE_CHECKING:
+    from engine.recording.replay import Replay, Step
+
+KEPT = 20_000  # messages
+BYTES = 64 * 1024 * 1024  # of frames
+PEERS = 10_000  # names of routing ids that are remembered, the oldest forgotten first
+SAYS = "violation: "  # how the note of a violation begins
+
+
+class _Seat:
+    """One end of links: a core and its sockets."""
+
+    __slots__ = ("core", "ids", "name", "node", "partner", "role", "routed")
+
+    def __init__(self, node: str, name: str, role: Role, seat: Seat) -> None:
+        self.node, self.name, self.role, self.core = node, name, role, seat.core
+        self.ids = {socket.name: socket.routing_id for socket in seat.sockets}
+        self.routed = frozenset(socket.name for socket in seat.sockets if socket.kind != "dealer")
+        self.partner = {socket.name: socket.connect[0] for socket in seat.sockets if socket.connect}
+
+
+class _Record:
+    __slots__ = ("at", "direction", "entries", "frames", "number", "record", "seat", "size", "socket", "whose")
+
+    def __init__(
+        self, number: int, at: float, seat: _Seat, direction: Direction, frames: Frames, socket: str, size: int
+    ) -> None:
+        self.number, self.at, self.seat, self.direction = number, at, seat, direction
+        self.frames, self.socket, self.size = frames, socket, size
+        self.whose: TaskKey | None = None
+        self.record: int | None = None
+        self.entries: tuple[Entry, ...] | None = None
+
+
+class Trace:
+    """Give its ``tap`` to nodes and tell it who sits there; look at it from any thread."""
+
+    def __init__(
+        self,
+        system: System,
+        kept: int = KEPT,
+        most: int = BYTES,
+    ) -> None:
+        """``most``: bytes of frames."""
+        self.explain = explain_of(system)
+        self.total = 0  # messages so far
+        self._kept, self._most = kept, most
+        self._core_of: Callable[[str, str], Core | None] | None = (
+            None  # where a seat's core is another from time to time
+        )
+        self._ring: deque[_Record] = deque()
+        self._bytes = 0
+        self._seats: dict[tuple[str, str], _Seat] = {}
+        self._names: dict[bytes, str] = {}
+        self._bound: dict[str, str] = {}  # endpoint → who is bound to it
+        self._lock = Lock()
+        self._record: int | None = None
+
+    @classmethod
+    def replaying(cls, replay: Replay, kept: int = KEPT, most: int = BYTES) -> Trace:
+        """A trace of a journal: ``replay.seek(position, trace.step)`` fills it; ``clear`` it before going back."""
+        trace = cls(replay.system, kept, most)
+        trace.replays(replay)
+        return trace
+
+    def replays(self, replay: Replay, until: int | None = None) -> None:
+        """It will be shown this replay: whoever sits down in its records before ``until`` is known from now on."""
+        self._core_of = replay.core
+        for record in replay.records[:until]:
+            if record[0] == SEAT:
+                _, _, _, node, name, role, args, world = record
+                self.seated(node, name, role, getattr(replay.system, role)(replay.options, *args, **world))
+
+    # ---- what happens -------------------------------------------------------------------------------------------
+
+    def seated(self, node: str, name: str, role: Role, seat: Seat) -> None:
+        """Who sits there from now on. What a seat does that is not announced is not traced."""
+        with self._lock:
+            place = self._seats[(node, name)] = _Seat(node, name, role, seat)
+            for socket in seat.sockets:
+                self._bound |= dict.fromkeys(socket.bind, name)
+                if socket.kind == "dealer":
+                    self._name(place, socket.routing_id)
+
+    def left(self, node: str, name: str) -> None:
+        """Nobody sits there any more; what was traced stays."""
+        self._seats.pop((node, name), None)
+
+    def named(self, peer: bytes, name: str) -> None:
+        """What a peer is called that does not sit in this process (a broker's ``WorkerRow.name``)."""
+        with self._lock:
+            self._names.setdefault(peer, plain(name, 24))
+
+    def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
+        """One event and what came of it: a node's tap (``engine.drive.node.Tap``)."""
+        seat = self._seats.get((node, name))
+        if seat is None:
+            return
+        with self._lock:
+            if type(event) is Received:
+                for frames in event.messages:
+                    self._add(now, seat, "in", frames, event.socket)
+            elif type(event) is Unsent:
+                self._add(now, seat, "refused", event.frames, event.socket)
+            whose = self.explain.whose if seat.role == "broker" else None
+            core = None if whose is None else seat.core if self._core_of is None else self._core_of(node, name)
+            for command in commands:
+                if type(command) is Send:
+                    record = self._add(now, seat, "out", command.frames, command.socket)
+                    if whose is not None and core is not None:
+                        record.whose = whose(core, command)
+                elif type(command) is Note:
+                    text = [command.level.encode(), command.text.encode(), command.subject]
+                    self._add(now, seat, "note", text, MAIN)
+                elif type(command) is Reopen:
+                    self._reopened(seat, command)
+                elif type(command) is Exit:
+                    self.left(node, name)
+
+    def step(self, step: Step) -> None:
+        """The same, of a replayed record; fit for ``Replay.seek``'s watch."""
+        self._record = step.record
+        self.tap(step.node, step.name, step.at, step.event, step.commands)
+        self._record = None
+
+    def clear(self) -> None:
+        """Forget every message; numbers go on."""
+        with self._lock:
+            self._ring.clear()
+            self._bytes = 0
+
+    def _add(self, now: float, seat: _Seat, direction: Direction, frames: Frames, socket: str) -> _Record:
+        size = sum(map(len, frames))
+        self.total += 1
+        record = _Record(self.total, now, seat, direction, frames, socket, size)
+        record.record = self._record
+        ring = self._ring
+        ring.append(record)
+        self._bytes += size
+        while len(ring) > self._kept or (self._bytes > self._most and len(ring) > 1):
+            self._bytes -= ring.popleft().size
+        return record
+
+    def _reopened(self, seat: _Seat, command: Reopen) -> None:
+        if command.routing_id is not None:
+            seat.ids[command.socket] = command.routing_id
+            self._name(seat, command.routing_id)
+        if command.endpoint is not None:
+            seat.partner[command.socket] = command.endpoint
+
+    def _name(self, seat: _Seat, routing_id: bytes) -> None:
+        self._names[routing_id] = seat.name
+        if len(self._names) > PEERS:
+            del self._names[next(iter(self._names))]
+
+    # ---- who looks ----------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Messages in the ring."""
+        return len(self._ring)
+
+    def entries(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Entry]:
+        """The newest ``limit`` entries that fit, oldest first; ``before``: with a smaller number than this one."""
+        found: list[Entry] = []
+        told: dict[tuple[int, int], Entry] = {}
+        if where is not None and where.needs_task:
+            told = {(end.number, end.part): end for arrow in self.arrows() for end in arrow.ends}
+        for record in self._newest(None, before):
+            for entry in reversed(self._explained(record)):
+                entry = told.get((entry.number, entry.part), entry)
+                if where is None or where(entry):
+                    found.append(entry)
+            if limit is not None and len(found) >= limit:
+                break
+        found.reverse()
+        return found if limit is None else found[-limit:]
+
+    def arrows(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Arrow]:
+        """Messages on their way, of the newest ``limit`` that the ring holds, and of those what fits at either end."""
+        records = list(self._newest(limit, before))
+        records.reverse()
+        found = arrows(entry for record in records for entry in self._explained(record))
+        return found if where is None else [arrow for arrow in found if any(map(where, arrow.ends))]
+
+    def entry(self, number: int, part: int = 0) -> Entry | None:
+        """One entry; None where it has left the ring."""
+        record = next((record for record in self._newest(None, number + 1) if record.number == number), None)
+        entries = () if record is None else self._explained(record)
+        return entries[part] if part < len(entries) else None
+
+    def follow(self, task: TaskKey) -> Life:
+        """One task's way, as far as the ring still knows it."""
+        return life(task, self.arrows())
+
+    def _newest(self, limit: int | None, before: int | None) -> Iterable[_Record]:
+        with self._lock:
+            records = list(self._ring)
+        if before is not None and records:
+            del records[max(0, before - records[0].number) :]
+        return islice(reversed(records), limit)
+
+    def _explained(self, record: _Record) -> tuple[Entry, ...]:
+        if record.entries is None:
+            record.entries = tuple(self._entries(record))
+        return record.entries
+
+    def _entries(self, record: _Record) -> Iterable[Entry]:
+        seat = record.seat
+        if record.direction == "note":
+            yield self._entry(record, 0, _note(record.frames), seat.name, seat.name, b"")
+            return
+        parts = self.explain.decode(seat.role, record.direction, record.frames, record.socket)
+        for number, decoded in enumerate(parts):
+            link = decoded.peer if decoded.peer is not None else seat.ids.get(record.socket, b"")
+            other = self._other(seat, record.socket, decoded.peer)
+            source, target = (other, seat.name) if record.direction == "in" else (seat.name, other)
+            yield self._entry(record, number, decoded, source, target, link)
+
+    def _entry(self, record: _Record, part: int, decoded: Decoded, source: str, target: str, link: bytes) -> Entry:
+        seat, task = record.seat, record.whose
+        if task is None and decoded.task:
+            task = (decoded.client or link, decoded.task)
+        return Entry(
+            record.number, part, record.at, seat.node, seat.name, seat.role, record.direction, source, target,
+            decoded.command, decoded.fields, record.size, decoded.rule, decoded.violation, task, decoded,
+            record.frames, record.socket, link, record.record,
+        )  # fmt: skip
+
+    def _other(self, seat: _Seat, socket: str, peer: bytes | None) -> str:
+        if peer is not None:
+            return self._names.get(peer) or show(peer, 24)
+        return self._bound.get(seat.partner.get(socket, ""), "broker")
+
+
+def explain_of(system: System) -> Explain:
+    """What a system of the catalogue says about its own protocol."""
+    package = system.options.__module__.rpartition(".")[0]
+    found: Any = import_module(f"{package}.explain").EXPLAIN
+    assert isinstance(found, Explain)
+    return found
+
+
+def _note(frames: Frames) -> Decoded:
+    level, text, subject = (frame.decode("utf-8", "replace") for frame in frames)
+    fields = (("text", plain(text)), *((("about", show(frames[2])),) if subject else ()))
+    violation = plain(text.removeprefix(SAYS)) if text.startswith(SAYS) else ""
+    return Decoded(level, fields, frames[2] or None, violation=violation)

@@ -1,0 +1,66 @@
+"""Values to the tape and back; nothing but values from a stranger's tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.core import Drain, Event, Finished, Inspect, Ordered, Paused, Received, Started, StopRun, Unsent, Woken
+from engine.parts.bulk import BulkSpec
+from engine.protocols import conversation, negotiated, roundrobin
+from engine.protocols.conversation.frontend import StopWorkers
+from engine.recording.tape import Tape, Unreadable, kept
+
+EVENTS: list[Event] = [
+    Started(),
+    Received([[b"w1", b"", b"x"], [b"w2"]], "frontend"),
+    Woken(),
+    Unsent([b"w1", b"x"], "full", "main"),
+    Finished((b"w", 7), True, b"done"),
+    Ordered(BulkSpec("data", 100, 1024, rate=10.0)),
+    Ordered(Inspect(None)),
+    Ordered(Drain(b"w1")),
+    Ordered(StopRun()),
+    Paused(2.5),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_every_event_comes_back_as_it_was(event: Event) -> None:
+    tape = Tape(roundrobin)
+    again = tape.value(tape.plain(event))
+    assert again == event
+    assert type(again) is type(event)
+
+
+def test_the_orders_of_a_system_are_its_own() -> None:
+    assert Tape(negotiated).value(Tape(negotiated).plain(Ordered(negotiated.HandBack()))) == Ordered(
+        negotiated.HandBack()
+    )
+    order = Ordered(StopWorkers(2))
+    assert Tape(conversation).value(Tape(conversation).plain(order)) == order
+    with pytest.raises(TypeError, match="StopWorkers"):
+        Tape(roundrobin).plain(order)
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, {1}, lambda: None])
+def test_what_is_no_plain_value_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        Tape(roundrobin).plain(Ordered(value))
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [[], ["x"], ["\x00"], ["\x00", 1], ["\x00", "os.system", "true"], ["\x00", "Popen"], ["\x00", "Drain"], [1, 2, 3]],
+)
+def test_a_strangers_tape_makes_nothing_else(plain: list[Any]) -> None:
+    with pytest.raises(Unreadable):
+        Tape(roundrobin).value(plain)
+
+
+def test_a_kept_event_does_not_change_when_the_core_takes_the_message_apart() -> None:
+    event = Received([[b"w1", b"", b"x"]])
+    same = kept(event)
+    event.messages[0].pop()
+    assert same == Received([[b"w1", b"", b"x"]])

@@ -1,0 +1,267 @@
+"""The run record: exact keys, exact numbers, careful reading, plain words."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView
+from engine.runs.load import MAX_RECORD, RunReport, from_json, run_id, summary, to_json, versions
+from engine.schema import Misfit
+from tests.helpers.runs import BEGAN, a_run, finished
+
+FIGURES = ["min", "mean", "p50", "p90", "p95", "p99", "p999", "max"]
+KEYS = [
+    "schema", "kind", "system", "transport", "requested", "sent", "succeeded", "failed", "elapsed_s", "rate_per_s",
+    "bytes", "in_flight", "warmup", "rate_asked", "rate_missed", "service_us", "planned_us", "legs_us", "observer",
+    "ledger", "verdict", "started_at", "versions",
+]  # fmt: skip
+
+
+def report(spec: BulkSpec) -> RunReport:
+    return RunReport("roundrobin", "inproc", spec, started=BEGAN.astimezone(timezone(timedelta(hours=2))), since=100.0)
+
+
+def test_a_good_run() -> None:
+    spec = BulkSpec("data", 4, size=1024, in_flight=2)
+    run = report(spec).document(finished(spec, 0.25), b"c", None)
+    assert list(run) == KEYS
+    assert list(run["service_us"]) == FIGURES
+    assert run["service_us"]["p50"] == pytest.approx(250_000, rel=0.01)
+    assert {key: run[key] for key in KEYS if key not in ("service_us", "versions")} == {  # type: ignore[literal-required]
+        "schema": "roundhouse.run/1",
+        "kind": "data",
+        "system": "roundrobin",
+        "transport": "inproc",
+        "requested": 4,
+        "sent": 4,
+        "succeeded": 4,
+        "failed": {},
+        "elapsed_s": 1.0,
+        "rate_per_s": 4.0,
+        "bytes": 4096,
+        "in_flight": 2,
+        "warmup": 0,
+        "rate_asked": None,
+        "rate_missed": None,
+        "observer": None,
+        "planned_us": None,
+        "legs_us": None,
+        "ledger": {
+            "sent": 4, "succeeded": 4, "failed": 0, "in_flight": 0, "queued": 0, "dropped": 0, "balanced": True,
+        },
+        "verdict": "pass",
+        "started_at": "2026-11-28T03:02:03.000456+02:00",
+    }  # fmt: skip
+    assert run["versions"] == versions()
+    assert sorted(versions()) == ["libzmq", "python", "pyzmq", "roundhouse"]
+
+
+def test_failures_by_kind_and_an_open_loop() -> None:
+    spec = BulkSpec("ping", 3, rate=10.0, timeout=1.0)
+    bulk = Bulk(spec, 100.0)
+    bulk.due(100.0)
+    bulk.due(100.2)
+    bulk.replied(1, 100.3)
+    bulk.expire(101.0)
+    run = report(spec).document(ClientView(101.0, True, bulk.view(101.0), 0), b"c", None)
+    assert run["failed"] == {"timeout": 1}
+    assert (run["requested"], run["sent"], run["succeeded"], run["verdict"]) == (3, 2, 1, "fail")
+    assert run["planned_us"] is not None
+    assert run["planned_us"]["max"] == pytest.approx(200_000)
+    assert run["service_us"]["max"] == pytest.approx(100_000)
+
+
+def test_a_run_that_has_not_sent_anything() -> None:
+    spec = BulkSpec("ping", 3)
+    run = report(spec).document(ClientView(100.0, False, Bulk(spec, 100.0).view(100.0), 0), b"c", None)
+    assert (run["elapsed_s"], run["rate_per_s"], run["verdict"]) == (0.0, 0.0, "fail")
+    with pytest.raises(ValueError, match="no run"):
+        report(spec).document(ClientView(100.0, False, None, 0), b"c", None)
+
+
+def test_legs_are_of_this_run_only() -> None:
+    spec = BulkSpec("ping", 1)
+    legs = (ClientLeg(b"old", 99.0, 99.9), ClientLeg(b"new", 100.0, 100.010))
+    client = finished(spec)._replace(legs=legs)
+    passed = (BrokerLeg(b"c", b"old", 99.1, 99.2, 99.8), BrokerLeg(b"c", b"new", 100.001, 100.003, 100.006))
+    broker = BrokerView(100.1, (), 0, 0, LedgerView(1, 1, (), 0, 0, 0), (), (), legs=passed)
+    run = report(spec).document(client, b"c", broker)
+    assert run["legs_us"] is not None
+    assert {name: of["max"] for name, of in run["legs_us"].items()} == pytest.approx(  # type: ignore[index]
+        {"client": 1000, "backlog": 2000, "worker": 3000, "return": 4000}
+    )
+    assert report(spec).document(client, b"another", broker)["legs_us"] is None
+
+
+def test_the_warm_up_is_counted_and_said_and_in_no_latency() -> None:
+    spec = BulkSpec("ping", 20, in_flight=1)
+    bulk, now = Bulk(spec, 100.0), 100.0
+    while (task := bulk.due(now)) is not None:
+        now += 1.0 if task < 2 else 0.001
+        bulk.replied(task, now)
+    legs = tuple(ClientLeg(b"\x10", sent, sent + 0.001) for sent in (100.0, 101.0, 102.0))
+    broker = BrokerView(
+        now, (), 0, 0, LedgerView(0, 0, (), 0, 0, 0), (), (), legs=(BrokerLeg(b"c", b"\x10", 102.0, 102.0, 102.0),)
+    )
+    run = report(spec).document(ClientView(now, True, bulk.view(now), 0, legs), b"c", broker)
+    assert (run["warmup"], run["succeeded"]) == (2, 20)
+    assert run["service_us"]["max"] == pytest.approx(1000)
+    assert run["legs_us"] is not None and run["legs_us"]["client"]["max"] == 0.0
+
+
+def test_a_rate_that_was_not_held_is_told_with_both_figures() -> None:
+    spec = BulkSpec("ping", 11, rate=100.0, in_flight=1)
+    bulk, now = Bulk(spec, 100.0), 100.0
+    while (task := bulk.due(now)) is not None:
+        now += 0.02
+        bulk.replied(task, now)
+    run = report(spec).document(ClientView(now, True, bulk.view(now), 0), b"c", None)
+    assert run["rate_asked"] == 100.0
+    assert run["rate_missed"] == {"asked": 100.0, "reached": pytest.approx(50.0)}
+
+
+def test_what_watching_cost() -> None:
+    spec = BulkSpec("ping", 1)
+    running = ClientView(100.0, True, Bulk(spec, 100.0).view(100.0), 0)
+    watched = report(spec)
+    for lag in (0.001, 0.25, 0.002):
+        watched.watch.look(lag, None)
+    assert watched.document(running, b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": None}
+    for hertz in (4.0, 3.1234, 3.9):
+        watched.watch.look(0.0, hertz)
+    assert watched.document(finished(spec), b"c", None)["observer"] == {"loop_lag_us": 250_000.0, "refresh_hz": 3.12}
+    watched.watch.look(9.0, 0.1)  # after the run
+    line = "observer  loops late by 250.00 ms at most, screen drawn 3.1 times a second"
+    assert line in summary(watched.document(finished(spec), b"c", None))
+    without = report(spec)
+    without.watch.look(0.0, None)
+    assert "observer  loops late by 0 µs at most\n" in summary(without.document(finished(spec), b"c", None))
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=50))
+def test_no_percentile_is_above_the_maximum(latencies: list[float]) -> None:
+    spec = BulkSpec("ping", len(latencies), in_flight=len(latencies))
+    bulk = Bulk(spec, 100.0)
+    while bulk.due(100.0) is not None:
+        pass
+    for task, latency in sorted(enumerate(latencies), key=lambda item: item[1]):
+        bulk.replied(task, 100.0 + latency)
+    of = report(spec).document(ClientView(200.0, True, bulk.view(200.0), 0), b"c", None)["service_us"]
+    figures = [of[key] for key in ("min", "p50", "p90", "p95", "p99", "p999", "max")]
+    assert figures == sorted(figures)
+
+
+def test_a_record_from_before_some_keys_is_filled_in() -> None:
+    run = a_run(3)
+    older = {key: value for key, value in run.items() if key not in ("warmup", "rate_asked", "rate_missed", "observer")}
+    assert from_json(json.dumps(older).encode()) == run
+
+
+def test_written_and_read_back() -> None:
+    run = a_run(3)
+    text = to_json(run)
+    assert text.endswith("}\n")
+    assert from_json(text.encode()) == run
+    assert run_id(run) == "20261128T010203.000456Z-ping"
+    known_later = json.dumps({**run, "added": 1})
+    assert from_json(known_later.encode()) == run
+
+
+def broken(**changes: Any) -> bytes:
+    return json.dumps({**a_run(), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "larger than"),
+        (b"[" * 60_000, "not JSON"),
+        (b"[]", "not a run of schema roundhouse.run/1"),
+        (b'{"schema": "roundhouse.run/2"}', "not a run of schema roundhouse.run/1"),
+        (b'{"schema": "roundhouse.run/1"}', "is missing"),
+        (b" " * (MAX_RECORD + 1), "larger than"),
+        (broken(sent=-1), "sent: expected a whole number"),
+        (broken(sent=True), "sent: expected a whole number"),
+        (broken(elapsed_s=float("nan")), "elapsed_s: expected a number"),
+        (broken(kind="pong"), "kind: expected one of ping, data, got 'pong'; did you mean ping?"),
+        (broken(failed={"\x1b[2J": 1}), "failed: expected plain text"),
+        (broken(failed=[]), "failed: expected a table"),
+        (broken(service_us={}), "service_us: max is missing"),
+        (broken(service_us=None), "service_us: expected a table, got None"),
+        (broken(ledger={**a_run()["ledger"], "balanced": 1}), "ledger.balanced: expected true or false"),
+        (broken(started_at="yesterday"), "started_at: expected a time with its offset"),
+        (broken(started_at="2026-11-28T03:02:03"), "started_at: expected a time with its offset"),
+        (broken(started_at="0001-01-01T00:00:00+14:00"), "started_at: expected a time with its offset"),
+    ],
+)
+def test_what_is_no_run_is_refused_with_the_reason(raw: bytes, reason: str) -> None:
+    with pytest.raises(Misfit) as caught:
+        from_json(raw)
+    assert reason in str(caught.value)
+
+
+def test_the_summary_of_a_good_run() -> None:
+    assert summary(a_run(4)) == (
+        "type           # total   # success\n"
+        "ping                 4           4\n"
+        "\n"
+        "rate      1,000 /s, 0.004 s\n"
+        "service   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms\n"
+        "ledger    4 sent = 4 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped\n"
+        "verdict   PASS\n"
+    )
+
+
+def test_the_summary_of_everything_else() -> None:
+    run = a_run(1)
+    of = run["service_us"]
+    run["planned_us"] = {**of, "p50": 12.3, "p95": 12_345.0, "p99": 1_234_567.0}
+    run["legs_us"] = {"client": of, "backlog": of, "worker": of, "return": of}
+    run["rate_missed"] = {"asked": 20_000.0, "reached": 9000.0}
+    run["warmup"] = 1_000
+    run["observer"] = {"loop_lag_us": 1500.0, "refresh_hz": 3.96}
+    run["failed"] = {"timeout": 2, "wrong data": 1}
+    run["ledger"]["balanced"] = False
+    run["verdict"] = "fail"
+    assert summary(run).splitlines()[4:] == [
+        "missed    20,000 /s were asked for: 9,000 /s sent, 55.0 % less",
+        "service   p50 1.00 ms  p95 1.00 ms  p99 1.00 ms",
+        "planned   p50 12 µs  p95 12.35 ms  p99 1.23 s",
+        "legs p50  client 1.00 ms  backlog 1.00 ms  worker 1.00 ms  return 1.00 ms",
+        "warm-up   the first 1,000 replies are in no latency",
+        "observer  loops late by 1.50 ms at most, screen drawn 4.0 times a second",
+        "failed    timeout 2, wrong data 1",
+        "ledger    1 sent ≠ 1 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped",
+        "verdict   FAIL",
+    ]
+
+
+def test_no_latency_where_no_reply_was_expected() -> None:
+    spec = BulkSpec("ping", 1, tracked=False)
+    bulk = Bulk(spec, 100.0)
+    bulk.due(100.0)
+    run = report(spec).document(ClientView(100.0, True, bulk.view(100.0), 0), b"c", None)
+    assert run["verdict"] == "pass"
+    assert "service" not in summary(run)
+
+
+def test_a_run_that_was_stopped_says_how_many_were_asked_for() -> None:
+    run = a_run(4)
+    run["requested"] = 10
+    assert summary(run).splitlines()[3] == "stopped   10 were asked for"
+
+
+def test_a_run_for_which_nobody_is_there() -> None:
+    run = report(BulkSpec("ping", 10, rate=5.0)).nothing()
+    assert (run["requested"], run["sent"], run["succeeded"], run["failed"], run["elapsed_s"]) == (10, 0, 0, {}, 0.0)
+    assert (run["verdict"], run["ledger"]["balanced"]) == ("fail", True)
+    assert from_json(to_json(run).encode()) == run
