@@ -167,7 +167,7 @@ sys.stdin.read()
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere drivers can outlive a process that was killed")
 def test_a_demonstration_that_is_killed_leaves_no_driver(tmp_path: Path) -> None:
-    home = str(Path(__file__).parents[2])
+    home = str(Path(__file__).parents[3])
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
         stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ from engine.protocols.roundrobin.pool import Pool
 from engine.rehearsal.drill import Report, document, play
 from engine.rehearsal.script import read_drill
 
-SHIPPED = sorted((Path(__file__).parents[2] / "docs" / "drills").glob("*.toml"))
+SHIPPED = sorted((Path(__file__).parents[3] / "docs" / "drills").glob("*.toml"))
 HEAD = 'system = "roundrobin"\nworkers = 3\nslots = 2\nuntil = 30\n'
 
 

@@ -165,6 +165,20 @@ def test_events_that_concern_no_broker_and_orders_that_it_does_not_take() -> Non
     assert len(broker.handle(Paused(3.0), 0.0)) == 1
 
 
+def test_a_job_that_never_left_was_not_tried() -> None:
+    """Workers of one process that is killed are found out one by one: that uses up nobody's tries (F2)."""
+    bench = Bench(Options(tries=1))
+    bench.do("ask c1 1 submit echo 2")
+    for line in ("open p1", "say p1 OK(2)"):
+        bench.do(line)
+    job = header.pack_body(header.JOB, b"", 2)
+    bench.event("broker", Unsent([b"p1", job], "unreachable", MAIN))
+    said = [line for line in bench.take() if line.startswith("c1")]
+    assert said == ["c1 < [1] task 1/1 error encountered: lost"], "the other one waits"
+    assert bench.broker.snapshot(bench.now).backlog == 1
+    bench.broker.check()
+
+
 def test_inspect() -> None:
     bench = Bench()
     for line in ("open t1", "say t1 OK(2)", "ask c1 1 submit echo 3", "say t1 STOP(1)"):

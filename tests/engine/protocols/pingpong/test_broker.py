@@ -145,6 +145,18 @@ def test_a_job_that_never_left_goes_to_the_next_worker() -> None:
     assert sent(broker.handle(Unsent([b"w", b"", b"job"], "unreachable", "backend"), T)) == []  # of before
 
 
+def test_a_worker_that_opened_its_socket_anew_during_our_pause_is_not_lost() -> None:
+    broker = with_workers(b"w", b"v")
+    ask(broker, 1)
+    broker.handle(Paused(10.0), T + 10.0)
+    for key in (b"w", b"v"):
+        assert broker.handle(Unsent([key, b"", PONG], "unreachable", "backend"), T + 10.5) == []
+    broker.check()
+    assert (row(broker, b"w").state, row(broker, b"v").state) == ("busy", "ready")
+    broker.handle(Unsent([b"v", b"", PONG], "unreachable", "backend"), T + 11.0)
+    assert row(broker, b"v").state == "lost"
+
+
 def test_a_worker_whose_queue_is_full_is_lost_until_it_is_heard() -> None:
     broker = with_workers(b"w")
     ask(broker, 1)

@@ -505,6 +505,27 @@ def test_r9_our_own_pause_is_nobodys_fault() -> None:
     assert front.notes == [Note("warn", "the broker did not run for 299.0 s, nobody is blamed for it")]
 
 
+def test_r9_a_worker_that_linked_anew_during_our_pause_is_not_lost() -> None:
+    """It took us for gone: answers to what it said before go nowhere, and its new link is there in a moment."""
+    front = front_with(b"w")
+    front.pingt(0)
+    front.do(Paused(10.0))
+    front.notes.clear()
+    assert front.refused([b"w", *wire.link_pong(ident(5))], "unreachable") == []
+    assert front.states == {b"w": "busy"} or front.states == {b"w": "ready"}
+    assert front.books == (1, 0, {}, 1, 0, 0) and front.notes == []
+    front.now += front.broker.pool.options.heartbeat
+    front.refused([b"w", *wire.link_pong(ident(5))], "unreachable")
+    assert front.states == {b"w": "lost"} and front.books == (1, 0, {}, 0, 1, 0)
+
+
+def test_r9_a_task_that_can_not_be_given_after_a_pause_goes_to_another() -> None:
+    front = front_with(b"w", b"v", slots=1)
+    front.do(Paused(10.0))
+    assert front.pingt(0) == [given(b"w", 0)]
+    assert front.refused(given(b"w", 0), "unreachable") == [given(b"v", 0)]
+
+
 @pytest.mark.parametrize("order", [True, False], ids=["operator", "worker"])
 def test_r10_f9_leaving_with_tasks_in_flight_drains(order: bool) -> None:
     front = front_with(b"w")
