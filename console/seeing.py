@@ -20,7 +20,7 @@ def see(app: Console, what: str) -> None:
     desk, before = app.desk, app.screen
     screen: Messages | Lines
     if what in ("trace", "ladder"):
-        screen = (TraceScreen if what == "trace" else LadderScreen)(desk, desk.trace)
+        screen = (TraceScreen if what == "trace" else LadderScreen)(desk, app.history, desk.trace)
         if isinstance(before, Messages):
             screen.inherit(before)
     else:

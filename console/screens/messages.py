@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture
+from console.history import History
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
 from console.text import clean
@@ -93,7 +94,9 @@ class Messages(Screen[None]):
     TITLE_WORD: ClassVar[str] = ""
     app: Console
 
-    def __init__(self, desk: Desk, table: TraceTable | LadderTable, trace: Trace | None = None) -> None:
+    def __init__(
+        self, desk: Desk, history: History, table: TraceTable | LadderTable, trace: Trace | None = None
+    ) -> None:
         super().__init__()
         self.desk, self.table = desk, table
         self.trace = trace or Weighed(desk)
@@ -107,19 +110,21 @@ class Messages(Screen[None]):
         self._before: int | None = None  # where a list that is held ends
         self._named = 0
         self.keybar = KeyBar(id="keys")
+        self.pane = Pager(id="message")
+        self.prompt = Prompt(history, id="prompt")
 
     def compose(self) -> ComposeResult:
         """The table, the chosen message, the key bar or the filter."""
         with Vertical(id="messages"):
             yield self.table
-            yield Pager(id="message")
+            yield self.pane
         yield self.keybar
-        yield Prompt(self.app.history, id="prompt")
+        yield self.prompt
 
     def on_mount(self) -> None:
         """Begin to listen."""
-        self.query_one(Prompt).display = False
-        self.query_one("#message", Pager).border_title = Content("message")
+        self.prompt.display = False
+        self.pane.border_title = Content("message")
         self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.desk.lab.system.name)}")
         self.table.focus()
         if self._own and not self._inherited:
@@ -162,7 +167,7 @@ class Messages(Screen[None]):
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()
         lines = message_lines(told.arrow, started) if told is not None else []
-        self.query_one("#message", Pager).set_lines(lines)
+        self.pane.set_lines(lines)
 
     def inherit(self, other: Messages) -> None:
         """Take over the trace of a screen that is about to close."""
@@ -237,15 +242,15 @@ class Messages(Screen[None]):
         """While a line is typed, its signs are letters like any other; only of a recording it can be asked why."""
         if action == "why":
             return isinstance(self.desk.lab, ReplayLab)
-        return not (action == "filter" and self.is_mounted and self.query_one(Prompt).display)
+        return not (action == "filter" and self.prompt.display)
 
     def action_filter(self) -> None:
         """Type a filter, beginning with the one that is set."""
         self.keybar.display = False
-        self.query_one(Prompt).open("/", self.sieve.text if self.sieve else "")
+        self.prompt.open("/", self.sieve.text if self.sieve else "")
 
     def _close(self) -> None:
-        self.query_one(Prompt).close()
+        self.prompt.close()
         self.keybar.display = True
         self.set_focus(self.table)
 
@@ -270,8 +275,8 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, desk: Desk, trace: Trace | None = None) -> None:
-        super().__init__(desk, TraceTable(id="table"), trace)
+    def __init__(self, desk: Desk, history: History, trace: Trace | None = None) -> None:
+        super().__init__(desk, history, TraceTable(id="table"), trace)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a ladder is exported."""
@@ -283,10 +288,10 @@ class LadderScreen(Messages):
 
     TITLE_WORD = "ladder"
 
-    def __init__(self, desk: Desk, trace: Trace | None = None) -> None:
+    def __init__(self, desk: Desk, history: History, trace: Trace | None = None) -> None:
         table = LadderTable(id="table")
         table.first = ("client", "broker")
-        super().__init__(desk, table, trace)
+        super().__init__(desk, history, table, trace)
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""
