@@ -174,7 +174,8 @@ def test_a_key_opens_another_system_and_leads_back_to_what_was_there(tmp_path: P
         assert driver.shows("1● roundrobin 2● conversation")
         await driver.press("p")
         assert [order[0] for order in driver.lab.orders] == ["run"]
-        await driver.press("v", "1")
+        await driver.press("v")
+        await driver.press("1")
         assert driver.app.desk.name == "roundrobin" and driver.at_main
         assert (driver.main.table.cursor, driver.main.table.sort_column) == (cursor, order)
         assert driver.lab.orders == []
