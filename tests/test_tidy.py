@@ -36,6 +36,7 @@ IMPURE = {
     "tests/engine/drive/": "",
     "tests/engine/lab/": "",
     "tests/helpers/processes.py": "",
+    "tests/helpers/terminal.py": "",
     "tests/loopback/": "",
     "tests/terminal/": "",
     "tests/interop/": "",

@@ -2,113 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
 import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.helpers.terminal import SYSTEMS, Terminal, terminal_in
+
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux, which is not here")
-
-ROOT = Path(__file__).parents[2]
-WAIT = 20.0  # seconds at most for what takes a few tenths
-STEP = 0.04
-SYSTEMS = ("roundrobin", "conversation", "pingpong", "negotiated")
-
-
-class Terminal:
-    """One tmux server of our own, with one window in which a shell runs the console and then says how it ended."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._server = f"roundhouse-test-{os.getpid()}-{folder.name}"
-        self._pause = threading.Event()
-
-    def tmux(self, *words: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-L", self._server, "-f", os.devnull, *words], capture_output=True, text=True, check=False
-        )
-        return done.stdout
-
-    def open(self, *arguments: str, width: int = 120, height: int = 36) -> Terminal:
-        """Start the console. Its ports are its own: whatever else runs on this machine is left alone."""
-        environ = {
-            "XDG_CONFIG_HOME": str(self.folder / "config"),
-            "XDG_STATE_HOME": str(self.folder / "state"),
-            "COLORTERM": "truecolor",
-            "PYTHONPATH": str(ROOT),
-            **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in SYSTEMS},
-        }
-        words = [*(f"{name}={value}" for name, value in environ.items()), sys.executable, "-m", "console", *arguments]
-        then = "echo ended with $?; stty -a | grep -c ' echo '; exec sleep 600"
-        command = f"env -u COLUMNS -u LINES {shlex.join(words)}; {then}"
-        size = ("-x", str(width), "-y", str(height))
-        self.tmux("new-session", "-d", "-s", "it", *size, "-c", str(self.folder), command)
-        return self
-
-    def close(self) -> None:
-        self.tmux("kill-server")
-
-    def shown(self) -> str:
-        return self.tmux("capture-pane", "-p", "-t", "it")
-
-    def keys(self, *keys: str) -> None:
-        self.tmux("send-keys", "-t", "it", *keys)
-
-    def command(self, line: str) -> None:
-        self.tmux("send-keys", "-t", "it", "-l", f":{line}")
-        self.keys("Enter")
-
-    def resize(self, width: int, height: int) -> None:
-        self.tmux("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
-
-    def until(self, what: Callable[[str], bool], name: str) -> str:
-        """Look until the screen is as wanted; what stands on it then."""
-        for _ in range(int(WAIT / STEP)):
-            if what(shown := self.shown()):
-                return shown
-            self._pause.wait(STEP)
-        raise AssertionError(f"it never showed {name}; it shows\n{self.shown()}")
-
-    def sees(self, *texts: str) -> str:
-        return self.until(lambda shown: all(text in shown for text in texts), " and ".join(texts))
-
-    def processes(self) -> list[psutil.Process]:
-        """The consoles that run in this terminal, and their children."""
-        found = []
-        for process in psutil.process_iter(["cmdline", "environ"]):
-            home = (process.info["environ"] or {}).get("XDG_STATE_HOME")
-            if home == str(self.folder / "state") and "console" in (process.info["cmdline"] or ()):
-                found.append(process)
-        return found
-
-    def ended(self, status: int) -> str:
-        """It has left with this status, the screen is restored, and nothing of it runs any more."""
-        shown = self.sees(f"ended with {status}")
-        assert "╭" not in shown, "the screen is not restored"
-        self.until(lambda shown: shown.partition("ended with")[2].split()[1:2] == ["1"], "a terminal that echoes")
-        flags = self.tmux("display-message", "-p", "-t", "it", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}")
-        assert flags.split() == ["0", "0", "1"]
-        assert self.processes() == []
-        return shown
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    made = Terminal(tmp_path)
-    yield made
-    left = made.processes()
-    made.close()
-    for process in left:
-        process.kill()
-    assert left == []
+    with terminal_in(tmp_path) as made:
+        yield made
 
 
 def ready(terminal: Terminal) -> None:
