@@ -45,7 +45,9 @@ def submit_of(options: Namespace) -> Submit:
     folder = Path(found.get("dir", ".")).absolute()
     logs = Path(found.get("logs", folder)).absolute()
     problems = [
-        Problem(where, f"there is no folder {str(path)!r}") for path in {folder, logs} if not os.path.isdir(path)
+        Problem(where, f"there is no folder {str(path)!r}; make it first")
+        for path in {folder, logs}
+        if not os.path.isdir(path)
     ]
     name = found.get("name", Path(words[0]).name)
     job = Description(0, name, found.get("tasks", 1), str(folder), str(logs), words[0])

@@ -15,7 +15,7 @@ from typing import Any, cast
 from console.cli.common import broker_of, lab_of, settings_of
 from console.cli.jobfile import submit_of
 from console.cli.signals import Signals
-from console.cli.streams import deliver, result, tell
+from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
 from engine.lab.lab import Lab
 from engine.protocols.conversation.frontend import (
@@ -83,7 +83,8 @@ class Desk:
                 return None
         if not isinstance(answer, Refused):
             return answer
-        tell(clean(answer.why) if self.linked else f"no broker answers at {self._endpoint}")
+        about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""
+        tell(about + clean(answer.why) if self.linked else unanswered(self._endpoint))
         return None
 
 
@@ -146,7 +147,8 @@ def stop(options: Namespace, flags: list[Flag]) -> int:
         nproc = STOP_NOW if options.now else STOP_ALL if options.all else options.n
         if counter.ask(StopWorkers(nproc), "stopping workers") is None:
             return counter.signals.status(1)
-        result("all workers stop at once\n" if options.now else f"{options.n or 'all'} processors stop\n")
+        some = "1 processor stops" if options.n == 1 else f"{options.n or 'all'} processors stop"
+        result("all workers stop at once\n" if options.now else f"{some}\n")
         return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
-from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell
+from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
 from engine.lab.lab import Lab
 from engine.lab.pool import Refused
 from engine.parts.bulk import BulkSpec
@@ -78,7 +78,7 @@ def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str 
     """Wait for a broker, and where they are ours for all workers; whether a run makes sense."""
     if not met(lab, signals, timeout):
         if signals.caught is None:
-            tell(f"no broker answers at {connect or lab.endpoints[0]}")
+            tell(unanswered(connect or lab.endpoints[0]))
         return False
     if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
         tell(f"only {lab.registered()} of {workers} workers have joined")

@@ -58,6 +58,11 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
+def unanswered(endpoint: str) -> str:
+    """What to say, and to do, where no broker of the system that is spoken answers."""
+    return f"no broker answers at {endpoint}: start one of the same --system there, or name another with --connect"
+
+
 class Alarms:
     """What a feed has to say that nobody should miss, each fact once, the newest few where there are many."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
+from console.cli.streams import unanswered
 from engine.catalogue import SYSTEMS
 from engine.lab.lab import Lab
 from engine.runs.history import History
@@ -120,7 +121,7 @@ def test_no_broker_at_all_is_told_in_bounded_time(endpoint: str, home: Path, cap
     out, err = capsys.readouterr()
     run = json.loads(out)
     assert (run["requested"], run["sent"], run["verdict"]) == (10, 0, "fail")
-    assert err == f"roundhouse: no broker answers at {endpoint}\n"
+    assert err == f"roundhouse: {unanswered(endpoint)}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

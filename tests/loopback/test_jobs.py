@@ -116,7 +116,7 @@ def test_hold_release_and_cancel(shop: Shop) -> None:
     go.touch()
     until(lambda: shop.jobs()[0]["done"] == 8)
     refused = shop.run("jobs", "hold", "7")
-    assert (refused.ended(), refused.out, refused.err) == (1, "", "roundhouse: no such job\n")
+    assert (refused.ended(), refused.out, refused.err) == (1, "", "roundhouse: job 7: no such job\n")
     assert "cancelled" in shop.run("jobs").out
     assert len(shop.words()) == 8
 

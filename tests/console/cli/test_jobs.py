@@ -11,10 +11,12 @@ import pytest
 from console.__main__ import main
 from console.cli.jobs import Desk, document, follow, table
 from console.cli.signals import Signals
+from console.cli.streams import unanswered
 from engine.parts.view import ClientView
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
+    Hold,
     JobEnded,
     JobRow,
     JobsListed,
@@ -76,8 +78,10 @@ def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
     refused = Refused(1, "no such job\x1b")
     assert desk(signals, [refused], [])[0].ask(ListJobs()) is None
     assert capsys.readouterr().err == "roundhouse: no such job·\n"
+    assert desk(signals, [refused], [])[0].ask(Hold(7)) is None
+    assert capsys.readouterr().err == "roundhouse: job 7: no such job·\n"
     assert desk(signals, [Refused(1, "no answer")])[0].ask(ListJobs()) is None
-    assert capsys.readouterr().err == "roundhouse: no broker answers at tcp://h:1\n"
+    assert capsys.readouterr().err == f"roundhouse: {unanswered('tcp://h:1')}\n"
 
 
 def test_a_job_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:
@@ -142,7 +146,7 @@ def test_no_broker_is_status_1_in_bounded_time(home: Path, monkeypatch: pytest.M
         assert main([*line.split(), "--connect", NOWHERE]) == 1
     assert main(["submit", "--connect", NOWHERE, "--", "x"]) == 1
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"roundhouse: no broker answers at {NOWHERE}\n" * 5)
+    assert (out, err) == ("", f"roundhouse: {unanswered(NOWHERE)}\n" * 5)
 
 
 def test_nothing_destructive_where_only_reading_is_allowed(home: Path, capsys: Capture) -> None:

@@ -13,7 +13,7 @@ import pytest
 from console.cli.common import settings_of
 from console.cli.runs import follow, meet, one_line, patience, show, spec_of
 from console.cli.signals import Signals
-from console.cli.streams import STDOUT, Progress
+from console.cli.streams import STDOUT, Progress, unanswered
 from engine.lab.pool import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from engine.runs.load import from_json, summary, to_json
@@ -139,7 +139,7 @@ def test_a_broker_that_is_not_there(signals: Signals, capsys: Capture, monkeypat
     lab: Any = Running(BulkSpec("ping", 1))
     lab.linked = False
     assert not meet(lab, signals, 0, 0.005, "tcp://h:1")
-    assert capsys.readouterr().err == "roundhouse: no broker answers at tcp://h:1\n"
+    assert capsys.readouterr().err == f"roundhouse: {unanswered('tcp://h:1')}\n"
     signal.raise_signal(signal.SIGTERM)
     assert not meet(lab, signals, 0, 1000.0, None)
     assert capsys.readouterr().err == ""
@@ -152,7 +152,7 @@ def test_a_client_that_gives_up_has_met_no_broker(signals: Signals, capsys: Capt
 
     lab: Any = Leaving(BulkSpec("ping", 1))
     assert not meet(lab, signals, 0, 1000.0, "tcp://h:1")
-    assert capsys.readouterr().err == "roundhouse: the client has left\nroundhouse: no broker answers at tcp://h:1\n"
+    assert capsys.readouterr().err == f"roundhouse: the client has left\nroundhouse: {unanswered('tcp://h:1')}\n"
 
 
 def test_a_run_is_printed(capsys: Capture) -> None:
