@@ -67,10 +67,15 @@ def row(run: RunRecord) -> tuple[str, ...]:
         f"{run['succeeded']:,}",
         f"{run['requested']:,}",
         f"{run['rate_per_s']:,.0f}",
-        duration(run["service_us"]["p50"]),
-        duration(run["service_us"]["p99"]),
+        measured(run["service_us"]["p50"]),
+        measured(run["service_us"]["p99"]),
         run["verdict"],
     )
+
+
+def measured(us: float) -> str:
+    """A latency in a cell; no reply came back where it is 0, as of a ping that asks for none."""
+    return duration(us) if us else "-"
 
 
 def show(history: History, name: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.kept import paths, runs
+from console.cli.kept import measured, paths, runs
 from console.cli.streams import STDOUT
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.history import History
@@ -111,3 +111,7 @@ def test_paths(home: Path, capsys: Capture) -> None:
     assert lines["config"] == str(home / "config" / "roundhouse" / "roundhouse.toml")
     assert lines["runs"] == str(home / "state" / "roundhouse" / "runs")
     assert list(home.iterdir()) == []
+
+
+def test_what_was_not_measured_has_no_latency() -> None:
+    assert [measured(us) for us in (0.0, 999.4, 999.6, 999_996.0)] == ["-", "999 µs", "1.00 ms", "1.00 s"]
