@@ -77,7 +77,10 @@ class Sight:
             self._root,
             state,
             tuple(self._queue(name, surveys[name]) for name in self._queues),
-            tuple(self._stage(i, surveys, rows, views.get(stage.name)) for i, stage in enumerate(self._stages)),
+            tuple(
+                self._stage(i, surveys, rows, views.get(stage.name), state != "absent")
+                for i, stage in enumerate(self._stages)
+            ),
             rows,
             tuple(self._logs.documents),
         )
@@ -104,7 +107,7 @@ class Sight:
         return DriverRow(number, stage, pid, since, use.memory, use.cpu, document, times, leaving)
 
     def _stage(
-        self, index: int, surveys: dict[str, Survey], rows: tuple[DriverRow, ...], view: StageView | None
+        self, index: int, surveys: dict[str, Survey], rows: tuple[DriverRow, ...], view: StageView | None, watched: bool
     ) -> StageRow:
         stage = self._stages[index]
         own = [row for row in rows if row.stage == stage.name]
@@ -115,7 +118,7 @@ class Sight:
         done = before.done and not before.live and after.done
         return StageRow(
             stage.name,
-            view.state if view else "done" if done else "running",
+            view.state if view else "done" if done else "running" if own or watched else "stopped",
             view.reason if view else "",
             view.wanted if view else stage.workers,
             len(own),

@@ -49,6 +49,11 @@ def test_queues_side_by_side_with_stages_and_drivers_between(tmp_path: Path) -> 
     assert view.queues[1].documents == (Holder("c", "working", "2"), Holder("d", "failed", ""))
 
 
+def test_a_stage_that_nobody_watches_runs_while_it_has_a_driver(tmp_path: Path) -> None:
+    view = laid_out(tmp_path).picture("absent", drivers={"2": ("parse", 0)}, fresh=True)
+    assert [(stage.name, stage.state) for stage in view.stages] == [("values", "stopped"), ("parse", "running")]
+
+
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
     sight = laid_out(tmp_path)
     sight.bury("parse", "2", Times(1.0, 0.5, 0.0, 0.0, 2))
