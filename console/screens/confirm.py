@@ -8,15 +8,15 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from console import units
 from console.rows import Shown
+from console.screens.layer import Question
 from console.text import clean
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(Question[bool]):
     """True where it was confirmed. ``lines`` are clean text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -19,7 +19,6 @@ from console.terms import beside, column, term
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
-from console.widgets.pager import Pager
 from console.widgets.table import Column, Table
 from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
 from engine.protocols.conversation.links import Sv
@@ -117,7 +116,7 @@ class Conversation(Terms):
     def compose(self) -> ComposeResult:
         """The states, the jobs, the key bar."""
         with Container(id="halves"):
-            yield Pager(id="page")
+            yield self.page
             yield Table(JOBS, lambda row: row.job.job_id, empty="no jobs · roundhouse submit -- COMMAND", id="jobs")
         yield KeyBar(id="keys")
 
@@ -130,7 +129,8 @@ class Conversation(Terms):
 
     @property
     def _jobs(self) -> Table[JobRow]:
-        return self.query_one("#jobs", Table)
+        found: Table[JobRow] = self.query_one("#jobs", Table)
+        return found
 
     def show(self, picture: Picture) -> None:
         """Show a picture; now and again ask for the jobs."""

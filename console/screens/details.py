@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture
 from console.rows import Shown, short_name
+from console.screens.layer import Layer
 from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
 from console.widgets.facts import GLYPHS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NAME = 16  # cells of the names on the left
 
 
-class Details(Screen[None]):
+class Details(Layer):
     """Follows its worker by key for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.STOP))]

@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys, units
 from console.queuebridge import QueuePicture
+from console.screens.layer import Layer
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
@@ -40,7 +40,7 @@ OUTCOMES = {
 WHAT = {"begin": ("▶", "busy", "began"), "fail": ("×", "bad", "failed"), "back": ("◇", "drain", "given back")}
 
 
-class DocumentScreen(Screen[None]):
+class DocumentScreen(Layer):
     """Follows a document by its id for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.RETRY))]

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys, units
 from console.queuebridge import QueuePicture
+from console.screens.layer import Layer
 from console.text import clean, fit
 from console.widgets.drivers import shares, state_of
 from console.widgets.ink import Parts
@@ -27,7 +27,7 @@ NAME = 13  # cells of the names on the left
 NEWEST = 200  # of its documents
 
 
-class DriverScreen(Screen[None]):
+class DriverScreen(Layer):
     """Follows its driver by its number for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.KILL))]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture, Run
 from console.rows import failed_of, figure
+from console.screens.layer import Layer
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -73,7 +73,7 @@ COLUMNS: tuple[Column[Run], ...] = (
 )
 
 
-class Kept(Screen[None]):
+class Kept(Layer):
     """Every kept run in a line; enter opens one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -104,7 +104,8 @@ class Kept(Screen[None]):
 
     @property
     def _table(self) -> Table[Run]:
-        return self.query_one("#kept", Table)
+        found: Table[Run] = self.query_one("#kept", Table)
+        return found
 
     def show(self, picture: Picture) -> None:
         """The list is that of the moment in which it was opened."""

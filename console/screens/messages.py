@@ -14,11 +14,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys, units
 from console.bridge import Picture
 from console.history import History
+from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
 from console.text import clean
@@ -87,7 +87,7 @@ def fitting(limit: int, took: float, most: float) -> int:
     return min(KEPT, 2 * limit) if took < most / 2 else limit
 
 
-class Messages(Screen[None]):
+class Messages(Layer):
     """A table of messages over the one that is chosen. ``trace``: one that is attached already, by somebody else."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES))]

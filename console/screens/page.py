@@ -8,16 +8,16 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys
 from console.bridge import Picture
+from console.screens.layer import Layer
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 
 
-class Page(Screen[None]):
+class Page(Layer):
     """Lines that can be scrolled. ``live``: makes them anew from each picture."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.BACK)]
@@ -27,15 +27,16 @@ class Page(Screen[None]):
         self._heading = title
         self._lines = lines
         self._live = live
+        self._pager = Pager(id="page")  # made before it is shown: keys may leave a screen that is not there yet
 
     def compose(self) -> ComposeResult:
         """One panel and the key bar."""
-        yield Pager(id="page")
+        yield self._pager
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         """Show what there is."""
-        pager = self.query_one(Pager)
+        pager = self._pager
         pager.border_title = Content(self._heading)
         pager.set_lines(self._lines)
         pager.focus()
@@ -43,7 +44,7 @@ class Page(Screen[None]):
     def show(self, picture: Picture) -> None:
         """Show a picture, where the lines depend on it."""
         if self._live is not None:
-            self.query_one(Pager).set_lines(self._live(picture))
+            self._pager.set_lines(self._live(picture))
 
     def action_back(self) -> None:
         """To the screen before."""

@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from console.screens.layer import Question
 
-class Pick(ModalScreen[str | None]):
+
+class Pick(Question[str | None]):
     """What was chosen, None for nothing. ``choices``: the answer, and the clean text that stands for it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back")]

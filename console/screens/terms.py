@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import Screen
 
 from console import keys
 from console.bridge import Picture
+from console.screens.layer import Layer
 from console.terms import lines_of, titled
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
@@ -20,27 +20,31 @@ if TYPE_CHECKING:
     from console.app import Console
 
 
-class Terms(Screen[None]):
+class Terms(Layer):
     """Lines that are made anew from each picture; systems with more to show derive from it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.BACK)]
     app: Console
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Pager(id="page")
+
     def compose(self) -> ComposeResult:
         """One panel and the key bar."""
-        yield Pager(id="page")
+        yield self.page
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         """The keyboard is the panel's."""
         system = self.app.lab.system
-        pager = self.query_one("#page", Pager)
+        pager = self.page
         pager.border_title = Content(f"{system.title} · seed {system.seed}")
         self.set_focus(pager)
 
     def show(self, picture: Picture) -> None:
         """Show a picture; also while the main screen is paused."""
-        pager = self.query_one("#page", Pager)
+        pager = self.page
         pager.set_lines(self.lines(picture, max(1, pager.size.width - 2)))
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:

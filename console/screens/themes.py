@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from console.screens.layer import Question
 
-class Themes(ModalScreen[None]):
+
+class Themes(Question[None]):
     """``problems``: theme files that could not be read, to be told."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

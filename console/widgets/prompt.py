@@ -58,17 +58,19 @@ class Prompt(Horizontal):
         super().__init__(id=id)
         self.history = history
         self.sign = ":"
+        self._sign = Static(":", id="sign", markup=False)  # both are there before they are shown: keys may be faster
+        self._line = Input(id="line", compact=True, suggester=Words(use_cache=False), select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """The sign and the line."""
-        yield Static(":", id="sign", markup=False)
-        yield Input(id="line", compact=True, suggester=Words(use_cache=False), select_on_focus=False)
+        yield self._sign
+        yield self._line
 
     def open(self, sign: str, text: str = "") -> None:
         """Begin a line."""
         self.sign = sign
         self.history.rewind()
-        self.query_one("#sign", Static).update(sign)
+        self._sign.update(sign)
         line = self._line
         line.suggester = Words(use_cache=False) if sign == ":" else None
         with line.prevent(Input.Changed):
@@ -80,10 +82,6 @@ class Prompt(Horizontal):
     def close(self) -> None:
         """Hide the line."""
         self.display = False
-
-    @property
-    def _line(self) -> Input:
-        return self.query_one("#line", Input)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter."""

@@ -1,0 +1,84 @@
+"""What lies on top of other screens, and is left once.
+
+Keys come faster than screens go: a second escape, or a second enter, is still for the one that has just been left.
+Textual then takes away whatever is on top by that time, and ends the application where that is the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette
+from textual.css.query import NoMatches
+from textual.screen import ModalScreen, Screen, ScreenResultType
+
+
+class Once:
+    """A screen that can be left only while it is the one on top.
+
+    Messages come while it closes, too: the parts that it has had it finds all the same.
+    """
+
+    is_active: bool
+    is_mounted: bool
+    call_later: Callable[..., bool]
+    children: Sequence[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._had: dict[Any, Any] = {}
+        self._built = False
+        super().__init__(*args, **kwargs)
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Leave it, with a result; nothing where it has been left, or another one lies above it."""
+        left: AwaitComplete
+        if self.is_active and not self.is_mounted:  # its parts are being made: when that is done
+            self.call_later(self.dismiss, result)
+            left = AwaitComplete.nothing()  # type: ignore[no-untyped-call]
+        elif self.is_active:
+            left = super().dismiss(result)  # type: ignore[misc]
+        else:
+            left = AwaitComplete.nothing()  # type: ignore[no-untyped-call]
+        return left
+
+    async def on_event(self, event: events.Event) -> None:
+        """One that is closed before it was built, for somebody leaves at once, has neither a beginning nor an end."""
+        if isinstance(event, events.Mount):
+            self._built = bool(self.children)
+        if self._built or not isinstance(event, events.Mount | events.Unmount):
+            await super().on_event(event)  # type: ignore[misc]
+
+    def query_one(self, selector: Any, expect_type: Any = None) -> Any:
+        """The part that fits."""
+        find: Any = super().query_one  # type: ignore[misc]
+        try:
+            found = find(selector) if expect_type is None else find(selector, expect_type)
+        except NoMatches:
+            if selector not in self._had:
+                raise
+            return self._had[selector]
+        self._had[selector] = found
+        return found
+
+
+class Layer(Once, Screen[None]):
+    """A screen that is read and left."""
+
+
+class Question(Once, ModalScreen[ScreenResultType]):
+    """A screen that is answered; what is below stays in sight."""
+
+
+class Palette(Once, CommandPalette):
+    """Every command, to be searched."""
+
+    def __init__(self) -> None:
+        super().__init__(id="--command-palette")
+
+    def _action_command_list(self, action: str) -> None:
+        """Keys for the list; one that is not on the screen yet, or no longer, knows no pages."""
+        if self.is_active and self.query_one(CommandList).size:
+            super()._action_command_list(action)
