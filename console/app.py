@@ -11,6 +11,7 @@ from textual.binding import BindingType
 
 from console import keys
 from console.bridge import Bridge, House, Lab, Picture, Settings
+from console.calm import CROWD
 from console.desk import Desk
 from console.history import History
 from console.rows import Shown
@@ -80,6 +81,12 @@ class Console(Shell):
         pictures = {name: desk.look(now) for name, desk in self._desks.items()}
         desk = self.desk
         return pictures[desk.name] if desk.name in pictures else desk.look(now)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether tasks are under way in one of the labs, with a crowd of workers."""
+        seen = (desk.picture for desk in (*self._desks.values(), self.desk))
+        return any(picture.busy and len(picture.rows) >= CROWD for picture in seen if picture is not None)
 
     @property
     def others(self) -> list[Other]:

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple, Protocol
 
 from console.chronicle import Chronicle, Line
 from console.rows import Flow, Rates, Rows, Shown, Tally, failures
+from console.samples import HERTZ, Samples
 from engine.core import System
 from engine.feed import Feed
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
 from engine.tracing.trace import Trace
 
-HERTZ = 4
-SPAN = 60  # seconds of backlog that are kept
 SETTLE = HERTZ  # polls after the end of a run until it is surely kept
 
 
@@ -179,7 +178,7 @@ class Bridge:
         self.lab = lab
         self.rows = Rows()
         self._flow = Flow()
-        self._backlog: deque[int] = deque(maxlen=SPAN * HERTZ)
+        self._backlog = Samples()
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._chronicle = Chronicle(lab.feed)
         self._runs: tuple[Run, ...] = ()
@@ -195,7 +194,7 @@ class Bridge:
         rates = Rates()
         if broker is not None:
             self.rows.update(broker)
-            self._backlog.append(broker.backlog)
+            self._backlog.add(now, broker.backlog)
             rates = self._flow.update(broker.at, broker.ledger)
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)
@@ -213,7 +212,7 @@ class Bridge:
             rows=self.rows.rows,
             tally=self.rows.tally,
             rates=rates,
-            backlog=tuple(self._backlog),
+            backlog=self._backlog.values,
             facts=self._chronicle.read(),
             runs=self._runs,
             dead=health.dead,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Literal, NamedTuple, Protocol
 
-from console.bridge import HERTZ, SPAN, Health
+from console.bridge import Health
 from console.chronicle import Chronicle, Line
+from console.samples import HERTZ, Samples
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole
@@ -139,7 +140,7 @@ class QueueBridge:
     def __init__(self, lab: QueueLab) -> None:
         self.lab = lab
         self._chronicle = Chronicle(lab.feed)
-        self._waiting: dict[str, deque[int]] = {}
+        self._waiting: dict[str, Samples] = {}
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._differences: deque[int] = deque(maxlen=SETTLED)
 
@@ -149,8 +150,7 @@ class QueueBridge:
         self._polls.append(now)
         spent = now - self._polls[0]
         for queue in view.queues:
-            samples = self._waiting.setdefault(queue.name, deque(maxlen=SPAN * HERTZ))
-            samples.append(queue.counts.ready)
+            self._waiting.setdefault(queue.name, Samples()).add(now, queue.counts.ready)
         stages = entries([queue.counts for queue in view.queues])
         fed = self.lab.fed(view.at)
         self._differences.append(fed - whole(stages).total)
@@ -161,7 +161,7 @@ class QueueBridge:
             entries=stages,
             difference=lasting(self._differences),
             balanced=self._differences[-1] == lasting(self._differences),
-            waiting=tuple(tuple(self._waiting[queue.name]) for queue in view.queues),
+            waiting=tuple(self._waiting[queue.name].values for queue in view.queues),
             facts=self._chronicle.read(),
             dead=self.lab.health().dead,
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),

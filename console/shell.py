@@ -7,16 +7,21 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys, themes
-from console.bridge import HERTZ, House, Settings
+from console.bridge import House, Settings
+from console.calm import Calm
+from console.samples import HERTZ
+from console.screens.layer import Palette
 from console.screens.page import Page
 from console.screens.themes import Themes
 from console.terminal import Terminal
@@ -25,6 +30,7 @@ from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from engine.lab.pool import Refused
 
+PATIENCE = 1.0  # seconds that a key waits for its screen at most
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -63,6 +69,7 @@ class Shell(App[None]):
         self.bound_for: str | None = None
         self.settings = settings
         self.clock = clock
+        self._calm = Calm(time.monotonic, time.thread_time)
         self.signal_received: int | None = None
         self.summary: str | None = None
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
@@ -96,7 +103,7 @@ class Shell(App[None]):
         self.choose_theme(self.settings.theme)
         if unknown := self.settings.keymap.keys() - keys.IDS:
             self.say(f"keymap: there is no key {clean(min(unknown))!r} · help lists all", "bad")
-        self.set_interval(1 / HERTZ, self.tick)
+        self.set_interval(1 / HERTZ, self._beat)
         self.call_after_refresh(self.tick)
 
     def on_unmount(self) -> None:
@@ -120,11 +127,28 @@ class Shell(App[None]):
         if self._exception is not None:
             raise self._exception
 
+    @property
+    def crowded(self) -> bool:
+        """Whether a run is going in a big table: then the screen takes even less."""
+        return False
+
+    def _beat(self) -> None:
+        if self._calm.due(self.crowded):
+            self.tick()
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that comes faster than the screen that it is for waits until that one is built."""
+        if isinstance(event, events.Key) and self.screen_stack and not self.screen.is_mounted:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.screen._mounted_event.wait(), PATIENCE)
+        await super().on_event(event)
+
     def tick(self) -> None:
         """One refresh of what is on top."""
         picture = self.look()
         for screen in reversed(self.screen_stack):
-            if screen.is_mounted and isinstance(screen, Shows):  # one that is just being opened has no panels yet
+            # one that is just being opened has no panels yet, one that is closed has none any more
+            if screen.is_mounted and screen.children and isinstance(screen, Shows):
                 screen.show(picture)
                 break
 
@@ -178,6 +202,11 @@ class Shell(App[None]):
         for name, own in self.settings.keymap.items():
             shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
         self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
+
+    def action_command_palette(self) -> None:
+        """Search for a command."""
+        if not any(isinstance(screen, Palette) for screen in self.screen_stack):
+            self.push_screen(Palette())
 
     def action_theme(self) -> None:
         """Choose a theme; files that were changed are read again."""

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from console.bridge import HERTZ, Bridge, Picture
+from console.bridge import Bridge, Picture
+from console.calm import SLOWEST
 from console.desk import Desk
 from console.history import History
+from console.samples import HERTZ
 from console.screens.stepper import SPEEDS, Stepper
 from console.systems import view_of
 from engine.core import System
@@ -22,7 +24,7 @@ from engine.tracing.trace import Trace
 
 WORKERS = 3
 SLOTS = 4
-LATE = 0.5  # real seconds that one refresh makes up for at most
+LATE = SLOWEST  # real seconds that one refresh makes up for at most
 SETTLED = 10.0  # virtual seconds
 SHOWN = 200  # entries of the last step that are looked at
 

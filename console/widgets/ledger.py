@@ -5,8 +5,9 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from console import units
-from console.bridge import HERTZ, Picture
+from console.bridge import Picture
 from console.rows import failures
+from console.samples import HERTZ
 from console.text import fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, values
 from engine.parts.view import LedgerView

@@ -5,8 +5,10 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from console import keys
+from console.calm import CROWD
 from engine.lab.lab import Refused
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
@@ -316,3 +318,29 @@ def test_the_desks_are_there_again_after_another_kind_of_console(tmp_path: Path)
         assert driver.app.desk.name == "pingpong"
 
     drive(scenario, tmp_path, house=house)
+
+
+@pytest.mark.parametrize(
+    ("workers", "busy", "crowded"), [(CROWD, True, True), (CROWD - 1, True, False), (CROWD, False, False)]
+)
+def test_a_run_in_a_big_table_is_a_crowd(tmp_path: Path, workers: int, busy: bool, crowded: bool) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.tick()
+        assert driver.app.crowded is crowded
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path, lab=FakeLab(workers, busy=busy))
+
+
+@pytest.mark.parametrize("opens", ["t", "k", "question_mark", "r", "enter", "ctrl+p"])
+def test_keys_that_were_typed_ahead_leave_a_screen_once(tmp_path: Path, opens: str) -> None:
+    async def scenario(driver: Driver) -> None:
+        for last in ("escape", "enter"):
+            await driver.press(opens)
+            for _ in range(4):
+                for screen in driver.app.screen_stack[1:]:
+                    screen.post_message(events.Key(last, None))
+            await driver.press(*["escape"] * 4)
+            assert driver.at_main and driver.app.is_running
+
+    drive(scenario, tmp_path)

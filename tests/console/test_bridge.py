@@ -4,8 +4,9 @@ from typing import cast
 
 import pytest
 
-from console.bridge import HERTZ, SETTLE, SPAN, Bridge, Lab, Picture, badge
+from console.bridge import SETTLE, Bridge, Lab, Picture, badge
 from console.chronicle import FACTS, Gap
+from console.samples import HERTZ, SPAN
 from engine.feed import Feed
 from engine.parts.view import BrokerView, LedgerView
 from tests.helpers.fake_lab import FakeHealth, FakeLab, kept_run

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from textual import events
 from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -108,3 +109,36 @@ def test_a_terminal_that_is_gone_ends_it_as_sighup_does(tmp_path: Path) -> None:
         await pilot.pause()
 
     assert drive(scenario, FakeSettings(tmp_path)).signal_received == signal.SIGHUP
+
+
+def test_a_beat_draws_only_when_the_screen_can_be_afforded(tmp_path: Path) -> None:
+    class Asked:
+        answer, crowds = False, [False]
+
+        def due(self, crowded: bool) -> bool:
+            self.crowds.append(crowded)
+            return self.answer
+
+    async def scenario(app: Counting, pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        app._calm = calm = Asked()  # type: ignore[assignment]
+        seen = len(app.numbers.seen)
+        app._beat()
+        assert len(app.numbers.seen) == seen
+        calm.answer = True
+        app._beat()
+        assert len(app.numbers.seen) > seen
+        assert not any(calm.crowds)
+
+    drive(scenario, FakeSettings(tmp_path))
+
+
+def test_a_key_waits_until_the_screen_that_it_is_for_is_built(tmp_path: Path) -> None:
+    async def scenario(app: Counting, pilot: Pilot[None]) -> None:
+        other = Numbers()
+        app.push_screen(other)
+        assert not other.is_mounted
+        await app.on_event(events.Key("z", "z"))
+        assert other.is_mounted
+
+    drive(scenario, FakeSettings(tmp_path))

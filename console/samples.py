@@ -1,0 +1,35 @@
+"""A figure over time: ``HERTZ`` samples a second, however often somebody looks."""
+
+from __future__ import annotations
+
+from collections import deque
+
+HERTZ = 4
+SPAN = 60  # seconds that are kept
+
+
+class Samples:
+    """The last ``SPAN`` seconds, newest last."""
+
+    def __init__(self) -> None:
+        self._values: deque[int] = deque(maxlen=SPAN * HERTZ)
+        self._at = 0.0  # monotonic seconds of the newest
+
+    def add(self, at: float, value: int) -> None:
+        """The figure at monotonic ``at``. It stands for all the time since the last one; where time goes back, what
+        came later is not known yet."""
+        if not self._values or at < self._at - 0.5 / HERTZ:
+            self._values.clear()
+            self._values.append(value)
+            self._at = at
+            return
+        passed = round((at - self._at) * HERTZ)
+        if not passed:
+            self._values[-1] = value
+        self._values.extend([value] * min(passed, SPAN * HERTZ))
+        self._at += passed / HERTZ
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """All of them."""
+        return tuple(self._values)
