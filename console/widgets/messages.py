@@ -168,7 +168,9 @@ class TraceTable(Tail[Told]):
     """Every message, one a row."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(TRACE, key_of, empty="nothing was said since this was opened", id=id)
+        super().__init__(
+            TRACE, key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
+        )
 
     def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:
         """Show these; ``started``: what their times are counted from."""
@@ -183,7 +185,9 @@ class LadderTable(Tail[Told]):
 
     def __init__(self, *, id: str | None = None) -> None:
         column: Column[Told] = Column("ladder", "", 40, lambda told: told.at, self._draw_row, stretch=1000)
-        super().__init__((column,), key_of, empty="nothing was said since this was opened", id=id)
+        super().__init__(
+            (column,), key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
+        )
         self.lanes: tuple[str, ...] = ()
         self.first: tuple[str, ...] = ()  # lanes that are always shown
 

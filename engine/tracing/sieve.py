@@ -1,7 +1,8 @@
 """The filter language of the trace: terms that all have to fit, ``!`` before one that must not.
 
 ``worker=w7 cmd=REGISTER !from=client-1 size>100 "free text"``; ``and`` between terms may be written and is implied.
-Values are compared without regard to case; ``*`` and ``?`` in them stand for any text and any character.
+Values are compared without regard to case; ``*`` and ``?`` in them stand for any text and any character. A worker is
+named as the trace has it (``worker-7``) or as the table has it (``w7``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Test = Callable[[Entry], bool]
 MAX_TERMS = 32
 
 _TERM = re.compile(r'\s*(!?)(?:"([^"]*)"|([A-Za-z]+)\s*(>=|<=|=|>|<)\s*(?:"([^"]*)"|([^\s"]+))|([^\s"]+))(?=\s|$)')
+_OURS = re.compile(r"worker-(\d+)")
 _COMPARE = {"=": eq, ">": gt, "<": lt, ">=": ge, "<=": le}
 
 
@@ -26,11 +28,16 @@ def _fits(pattern: str, *values: str) -> bool:
     return any(fnmatchcase(value.lower(), pattern.lower()) for value in values)
 
 
+def _names(pattern: str, *seats: str) -> bool:
+    """Whether a seat is meant, by its name or in short."""
+    return _fits(pattern, *seats, *(f"w{ours[1]}" for seat in seats if (ours := _OURS.fullmatch(seat))))
+
+
 _WORDS: dict[str, Callable[[Entry, str], bool]] = {
-    "worker": lambda entry, value: _fits(value, entry.source, entry.target),
-    "from": lambda entry, value: _fits(value, entry.source),
-    "to": lambda entry, value: _fits(value, entry.target),
-    "at": lambda entry, value: _fits(value, entry.seat),
+    "worker": lambda entry, value: _names(value, entry.source, entry.target),
+    "from": lambda entry, value: _names(value, entry.source),
+    "to": lambda entry, value: _names(value, entry.target),
+    "at": lambda entry, value: _names(value, entry.seat),
     "cmd": lambda entry, value: _fits(value, entry.command),
     "dir": lambda entry, value: _fits(value, entry.direction),
     "rule": lambda entry, value: _fits(f"*{value}*", entry.rule),

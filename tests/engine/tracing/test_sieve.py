@@ -36,6 +36,22 @@ ENTRY = Entry(
 @pytest.mark.parametrize(
     ("text", "fits"),
     [
+        ("worker=w7", True),
+        ("worker=worker-7", True),
+        ("from=W7", True),
+        ("at=w*", True),
+        ("worker=w1", False),
+        ("worker=w77", False),
+        ("to=w7", False),
+    ],
+)
+def test_a_worker_by_its_seat_or_in_short(text: str, fits: bool) -> None:
+    assert parse(text)(ENTRY._replace(source="worker-7", seat="worker-7")) == fits
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
         ("", True),
         ("worker=w7", True),
         ("worker=W7", True),
