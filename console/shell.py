@@ -30,7 +30,7 @@ from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from engine.lab.pool import Refused
 
-PATIENCE = 1.0  # seconds that a key waits for its screen at most
+PATIENCE = 5.0  # seconds that a key waits for its screen at most
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -137,10 +137,13 @@ class Shell(App[None]):
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that comes faster than the screen that it is for waits until that one is built."""
-        if isinstance(event, events.Key) and self.screen_stack and not self.screen.is_mounted:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.screen._mounted_event.wait(), PATIENCE)
+        """A key that comes faster than the screen that it is for waits until that one is built; in the end, for none."""
+        if isinstance(event, events.Key):
+            if self._exit:
+                return
+            if self.screen_stack and not self.screen.is_mounted:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.screen._mounted_event.wait(), PATIENCE)
         await super().on_event(event)
 
     def tick(self) -> None:

@@ -78,7 +78,20 @@ class Palette(Once, CommandPalette):
     def __init__(self) -> None:
         super().__init__(id="--command-palette")
 
+    def on_mount(self) -> None:
+        """Get to know the list, before anybody asks for it who comes too late."""
+        self.query_one(CommandList)
+
     def _action_command_list(self, action: str) -> None:
         """Keys for the list; one that is not on the screen yet, or no longer, knows no pages."""
-        if self.is_active and self.query_one(CommandList).size:
+        if self._ready and self.query_one(CommandList).size:
             super()._action_command_list(action)
+
+    def _action_cursor_down(self) -> None:
+        """Into the list."""
+        if self._ready:
+            super()._action_cursor_down()
+
+    @property
+    def _ready(self) -> bool:
+        return self.is_active and self._built

@@ -142,3 +142,12 @@ def test_a_key_waits_until_the_screen_that_it_is_for_is_built(tmp_path: Path) ->
         assert other.is_mounted
 
     drive(scenario, FakeSettings(tmp_path))
+
+
+def test_keys_after_the_end_are_for_nobody(tmp_path: Path) -> None:
+    async def scenario(app: Counting, pilot: Pilot[None]) -> None:
+        app.exit()
+        await app.on_event(events.Key("question_mark", "?"))
+        assert app.screen is app.numbers
+
+    drive(scenario, FakeSettings(tmp_path))

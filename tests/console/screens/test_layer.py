@@ -55,6 +55,9 @@ def test_the_palette_finds_its_parts_when_it_has_been_left() -> None:
             assert palette.query_one(CommandList) is commands
             palette._gather_commands("late")
             palette._action_command_list("page_up")
+            palette._action_cursor_down()
+            unbuilt = Palette()
+            unbuilt._action_cursor_down()
             await pilot.pause()
 
     asyncio.run(scenario())
