@@ -38,6 +38,11 @@ def duration(us: float) -> str:
     raise AssertionError("the last unit takes everything")
 
 
+def latency(us: float) -> str:
+    """The same of a kept run's latency; where it is 0 no reply came back, so there is none."""
+    return duration(us) if us else "·"
+
+
 def age(seconds: float) -> str:
     """Seconds since something: ``0.8s``, ``12s``, ``4m``, ``3h``, ``9d``; at most four characters under 1000 days."""
     seconds = max(0.0, seconds)

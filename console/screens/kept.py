@@ -36,7 +36,7 @@ def _text(key: str) -> Column[Run]:
 def _figure(name: str, title: str, width: int, need: int, *path: str) -> Column[Run]:
     def draw(run: Run, _: float, cells: int) -> Parts:
         value = figure(run, *path)
-        text = units.duration(value) if path[0].endswith("_us") else units.short(value)
+        text = units.latency(value) if path[0].endswith("_us") else units.short(value)
         return [(fit(text, cells, right=True), "text")]
 
     return Column(name, title, width, lambda run: figure(run, *path), draw, need=need, right=True, falling=True)

@@ -97,7 +97,7 @@ def kept_line(run: Run, width: int) -> Parts:
     if failed := failed_of(run):
         end: Parts = [(" fail", "label"), (fit(units.short(failed), 5, right=True), "bad bold")]
     else:
-        p99 = units.duration(figure(run, "service_us", "p99"))
+        p99 = units.latency(figure(run, "service_us", "p99"))
         end = [(" p99", "label"), (fit(p99, 6, right=True), "text")]
     return first_that_fits([spread(left, [*rate, *end], width), spread(left, end, width), left], width)
 

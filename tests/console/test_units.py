@@ -70,3 +70,7 @@ def test_an_axis_ends_above_but_not_far_above(value: float) -> None:
     top = units.round_up(value)
     assert value <= top * 1.000001
     assert top <= max(10, value * 2)
+
+
+def test_no_reply_no_latency() -> None:
+    assert (units.latency(0.0), units.latency(653.0)) == ("·", "653µs")
