@@ -137,7 +137,7 @@ class Shell(App[None]):
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that comes faster than the screen that it is for waits until that one is built; in the end, for none."""
+        """A key that comes faster than its screen waits until that is built; in the end there is none to wait for."""
         if isinstance(event, events.Key):
             if self._exit:
                 return
