@@ -119,7 +119,7 @@ class Inked(Widget):
     def redraw(self) -> None:
         """Draw again and repaint what changed."""
         before = self._strips
-        if before is None or not self.is_mounted:
+        if before is None or len(before) != self.size.height or not self.is_mounted:  # resized, and not told yet
             self._strips = None
             self.refresh()
             return

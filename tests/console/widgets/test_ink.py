@@ -69,6 +69,22 @@ def test_only_lines_that_changed_are_repainted(tmp_path: Path) -> None:
     drive(scenario, tmp_path)
 
 
+def test_a_picture_that_comes_between_a_resize_and_its_news_is_drawn(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        probe = Probe()
+        await driver.main.mount(probe, before="#panels")
+        probe.styles.height = 2
+        await driver.pilot.pause()
+        assert probe._strips is not None and len(probe._strips) == 2
+        del probe._strips[1:]
+        probe.text = "due"
+        probe.redraw()
+        await driver.pilot.pause()
+        assert driver.shows("due")
+
+    drive(scenario, tmp_path)
+
+
 def test_a_theme_changes_every_ink(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         bar = driver.main.query_one("#ledger", Inked)
