@@ -75,6 +75,7 @@ def test_a_picture_that_comes_between_a_resize_and_its_news_is_drawn(tmp_path: P
         await driver.main.mount(probe, before="#panels")
         probe.styles.height = 2
         await driver.pilot.pause()
+        probe._strips = probe._drawn()
         assert probe._strips is not None and len(probe._strips) == 2
         del probe._strips[1:]
         probe.text = "due"
