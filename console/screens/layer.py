@@ -73,10 +73,7 @@ class Question(Once, ModalScreen[ScreenResultType]):
 
 
 class Palette(Once, CommandPalette):
-    """Every command, to be searched."""
-
-    def __init__(self) -> None:
-        super().__init__(id="--command-palette")
+    """Every command, to be searched. It has no id: one may be opened while another is still closing."""
 
     def on_mount(self) -> None:
         """Get to know the list, before anybody asks for it who comes too late."""

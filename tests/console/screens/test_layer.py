@@ -87,3 +87,15 @@ def test_one_that_is_closed_before_it_was_built_has_no_beginning_and_no_end() ->
 
     asyncio.run(scenario())
     assert told == ["begins", "ends"]
+
+
+def test_a_palette_may_be_opened_while_another_is_still_closing() -> None:
+    async def scenario() -> None:
+        async with App[None]().run_test() as pilot:
+            first, second = Palette(), Palette()
+            await pilot.app.push_screen(first)
+            first.dismiss()
+            await pilot.app.push_screen(second)
+            assert pilot.app.screen is second
+
+    asyncio.run(scenario())
