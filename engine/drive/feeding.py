@@ -29,7 +29,9 @@ def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
     A file that cannot be fed does not hold up the others, but ``done`` is then left out: look at the reasons. Raises
     ``Refused`` where the queue itself cannot be used.
     """
-    queue = os.path.abspath(queue_folder(root, START))
+    queue, files = os.path.abspath(queue_folder(root, START)), list(files)
+    if not os.path.isdir(root) and not any(map(os.path.isfile, files)):
+        raise Refused(f"there is no folder {root}, and no file to begin one with")
     try:
         os.makedirs(queue, exist_ok=True)
         present = {item.id for item in map(names.parse, os.listdir(queue)) if isinstance(item, names.Item)}

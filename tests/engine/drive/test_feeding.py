@@ -51,6 +51,12 @@ def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
         feed(str(tmp_path / "file"), [])
 
 
+def test_a_mistyped_root_with_nothing_to_feed_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no folder .*typo"):
+        feed(str(tmp_path / "typo"), [str(tmp_path / "missing")])
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_text_is_fed_and_replaces_nothing(tmp_path: Path) -> None:
     assert feed_text(str(tmp_path), "a", "one") == ""
     assert feed_text(str(tmp_path), "a", "two").startswith("a.ready: ")
