@@ -30,7 +30,7 @@ def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
     ``Refused`` where the queue itself cannot be used.
     """
     queue, files = os.path.abspath(queue_folder(root, START)), list(files)
-    if not os.path.isdir(root) and not any(map(os.path.isfile, files)):
+    if not os.path.lexists(root) and not any(map(os.path.isfile, files)):
         raise Refused(f"there is no folder {root}, and no file to begin one with")
     try:
         os.makedirs(queue, exist_ok=True)

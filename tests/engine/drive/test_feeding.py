@@ -52,7 +52,7 @@ def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_root_with_nothing_to_feed_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no folder .*typo"):
+    with pytest.raises(Refused, match=r"no folder .*typo"):
         feed(str(tmp_path / "typo"), [str(tmp_path / "missing")])
     assert os.listdir(tmp_path) == []
 
