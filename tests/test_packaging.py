@@ -85,7 +85,4 @@ def test_ci_runs_the_readmes_command_and_no_other() -> None:
     ]
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    extract = re.search(r"^command=\$\((sed .*)\)$", script.read_text(encoding="utf-8"), re.MULTILINE)
-    assert extract
-    done = subprocess.run(["bash", "-c", extract[1]], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == commands[1] + "\n"
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == commands[1]

@@ -111,13 +111,6 @@ def test_every_source_file_has_its_test_file() -> None:
     assert [f"{path} wants {mirror(path)}" for path in wanted if mirror(path) not in TESTS] == []
 
 
-def test_ci_runs_what_the_readme_says() -> None:
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Test\n")[2]
-    command = section.partition("```sh\n")[2].partition("\n```")[0]
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert command.endswith("pytest") and script.splitlines()[-1] == command
-
-
 def test_every_test_file_holds_a_test() -> None:
     empty = [
         str(path)
