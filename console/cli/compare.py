@@ -8,7 +8,7 @@ from console.cli.kept import found
 from console.cli.streams import STDOUT, result, tell
 from engine.runs.compare import compare, lines, newest_like
 from engine.runs.history import History
-from engine.runs.load import RunRecord, run_id
+from engine.runs.load import RunRecord
 from engine.settings import Paths
 
 LAST = "last"  # the baseline that is the newest run of which the same was asked
@@ -46,7 +46,7 @@ def against(baseline: RunRecord | None, run: RunRecord, options: Namespace) -> b
     history = History(Paths.of_user().runs)
     before = baseline or newest_like(run, history.list()[0])
     if before is None:
-        tell("--baseline last: no kept run before this one was asked the same")
+        tell("--baseline last: no kept run before this one is a repeat of it")
         return options.bound is None
     text, regression = _table(history, before, run, options.bound)
     if options.json == STDOUT:
@@ -59,5 +59,4 @@ def against(baseline: RunRecord | None, run: RunRecord, options: Namespace) -> b
 
 def _table(history: History, a: RunRecord, b: RunRecord, bound: float | None) -> tuple[str, bool]:
     of = compare(a, b, history.list()[0], bound)
-    names = [f"A  {run_id(a)}", f"B  {run_id(b)}", ""]
-    return "\n".join([*names, *lines(of, bound)]) + "\n", of.regression
+    return "\n".join(lines(of, bound)) + "\n", of.regression

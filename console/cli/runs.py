@@ -81,7 +81,7 @@ def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str 
             tell(unanswered(connect or lab.endpoints[0]))
         return False
     if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
-        tell(f"only {lab.registered()} of {workers} workers have joined")
+        tell(f"only {lab.registered():,} of {workers:,} workers have joined")
     return signals.caught is None
 
 
@@ -148,6 +148,6 @@ def one_line(command: str, record: RunRecord) -> str:
     if record["verdict"] == "pass" and command == "ping":
         return "ping: sent, no reply is asked for\n"
     if record["verdict"] == "pass":
-        size = f"{record['bytes']} bytes, " if command == "data" else ""
+        size = f"{record['bytes']:,} bytes, " if command == "data" else ""
         return f"{command}: {size}{duration(record['service_us']['max'])}\n"
     return f"{command}: failed, {', '.join(record['failed']) or 'not sent'}\n"

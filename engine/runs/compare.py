@@ -2,7 +2,8 @@
 
 The rules of this file:
 
-- Runs are repeats of one another where the same was asked for: kind, system, transport, tasks, window, rate, payload.
+- Runs are repeats of one another where the same was asked for (kind, system, transport, tasks, window, rate, payload)
+  of as many workers with as many slots.
 - Where A and B were asked the same, a repeat belongs to whichever of the two it is nearer to in time.
 - Noise is how far apart the repeats of one side lie, in percent of their median, on the noisier side. With no repeats
   nothing is known of it, and nothing is said.
@@ -17,7 +18,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from engine.runs.load import RunRecord
+from engine.runs.load import RunRecord, duration, run_id
 
 NEAREST = 10  # repeats of a run that are looked at, its own included
 LATENCIES = ("p50", "p95", "p99", "p999")
@@ -39,6 +40,7 @@ class Delta(NamedTuple):
 class Comparison(NamedTuple):
     """A line a figure, and what else there is to say."""
 
+    names: tuple[str, str]  # of A and B: the ids under which they are kept
     rows: tuple[Delta, ...]
     repeats: tuple[int, int]  # of A and of B, themselves included
     remarks: tuple[str, ...]
@@ -49,12 +51,12 @@ def compare(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord], bound: float 
     """B against A. ``kept``: where repeats are looked for. ``bound``: percent; None: nothing is a regression."""
     ours, theirs = repeats(a, b, kept)
     rows = tuple(_delta(name, path, (a, b), (ours, theirs), bound) for name, path in _figures(a, b))
-    remarks = [f"not the same run: {what} {x} and {y}" for what, x, y in _differences(a, b)]
+    remarks = [f"not the same run: {what} {_known(x)} and {_known(y)}" for what, x, y in _differences(a, b)]
     broken = a["verdict"] == "pass" and b["verdict"] == "fail"
     if broken:
         remarks.append("the second run failed, the first had passed")
     regression = bound is not None and (broken or any(row.verdict == "regression" for row in rows))
-    return Comparison(rows, (len(ours), len(theirs)), tuple(remarks), regression)
+    return Comparison((run_id(a), run_id(b)), rows, (len(ours), len(theirs)), tuple(remarks), regression)
 
 
 def spec_of(run: RunRecord) -> Spec:
@@ -84,7 +86,7 @@ def repeats(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord]) -> tuple[list
 
 
 def lines(found: Comparison, bound: float | None = None) -> list[str]:
-    """The table in plain text, then the remarks."""
+    """In plain text: which runs they are, a line that is blank, the table with its head, then the remarks."""
     cells = [("", "A", "B", "change", "noise", "")]
     cells += [
         (d.figure, _shown(d, d.a), _shown(d, d.b), _percent(d.change), _noise(d.noise), d.verdict) for d in found.rows
@@ -101,7 +103,7 @@ def lines(found: Comparison, bound: float | None = None) -> list[str]:
     text.append(
         known if bound is None else f"{known}; a regression is more than {bound:g} % worse and more than the noise"
     )
-    return [*text, *found.remarks]
+    return [*(f"{side}  {name}" for side, name in zip("AB", found.names, strict=True)), "", *text, *found.remarks]
 
 
 def _figures(a: RunRecord, b: RunRecord) -> list[tuple[str, tuple[str, ...]]]:
@@ -146,7 +148,7 @@ def _spread(values: list[float]) -> float:
 
 
 def _asked(run: RunRecord) -> list[tuple[str, Any]]:
-    """What was asked for, with a word for each."""
+    """What was asked for and of how many, with a word for each."""
     payload = run["bytes"] // max(1, run["succeeded"])
     return [
         ("kind", run["kind"]),
@@ -156,6 +158,8 @@ def _asked(run: RunRecord) -> list[tuple[str, Any]]:
         ("window", run["in_flight"]),
         ("rate", run["rate_asked"]),
         ("payload", payload),
+        ("workers", run["workers"]),
+        ("slots", run["slots"]),
     ]
 
 
@@ -171,7 +175,11 @@ def _began(run: RunRecord) -> float:
 def _shown(delta: Delta, value: float) -> str:
     if not value:
         return "–"
-    return f"{value:,.0f} /s" if delta.figure == "rate" else f"{value:,.0f} µs"
+    return f"{value:,.0f} /s" if delta.figure == "rate" else duration(value)
+
+
+def _known(value: object) -> str:
+    return "unknown" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _percent(value: float | None) -> str:

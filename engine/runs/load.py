@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypedDict, cast
+from typing import Annotated, Literal, NamedTuple, TypedDict, cast
 
 import zmq
 
@@ -92,6 +93,8 @@ class RunRecord(TypedDict):
     rate_per_s: Amount  # tasks that succeeded, a second
     bytes: Count  # of payload received
     in_flight: Count  # the most that could be out at once
+    workers: Count | None  # that had joined the broker and were not leaving, at the end; null where it is elsewhere
+    slots: Count | None  # of those workers together
     warmup: Count  # replies to the first tasks, which no latency below tells of
     rate_asked: Amount | None  # tasks a second of an open loop
     rate_missed: Missed | None
@@ -105,7 +108,14 @@ class RunRecord(TypedDict):
     versions: dict[str, str]
 
 
-LATER = {"warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None}
+LATER = {"workers": None, "slots": None, "warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None}
+
+
+class Crew(NamedTuple):
+    """The workers that a run had, and their slots together; None: not known."""
+
+    workers: int | None
+    slots: int | None
 
 
 class Watch:
@@ -115,6 +125,7 @@ class Watch:
         self._lag: float | None = None
         self._hertz: float | None = None
         self._ended = False
+        self._crew: Crew | None = None
 
     def look(self, lag: float, hertz: float | None) -> None:
         """The slowest loop is so many seconds late now, a screen is drawn so often a second; None: there is none."""
@@ -127,6 +138,18 @@ class Watch:
     def end(self) -> None:
         """Nothing more counts: every record of a run that has ended is the same."""
         self._ended = True
+
+    def crew(self, broker: BrokerView | None) -> Crew:
+        """Who works at this broker; of a run that has ended, who did when that was first looked at."""
+        if self._crew is not None:
+            return self._crew
+        crew = Crew(None, None)
+        if broker is not None:
+            there = [row.slots for row in broker.workers if row.state not in ("lost", "drain")]
+            crew = Crew(len(there), sum(there))
+        if self._ended:
+            self._crew = crew
+        return crew
 
     def view(self) -> Observer | None:
         """The worst of both; None where nobody has looked."""
@@ -148,7 +171,7 @@ class RunReport:
     watch: Watch = field(default_factory=Watch)
 
     def document(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> RunRecord:
-        """The run so far or at its end. ``broker``: its picture where it is at hand, for the legs.
+        """The run so far or at its end. ``broker``: its picture where it is at hand, for the crew and the legs.
 
         Raises ValueError where the client has had no run.
         """
@@ -157,6 +180,7 @@ class RunReport:
             raise ValueError("the client has had no run")
         if run.state == "ended":
             self.watch.end()
+        crew = self.watch.crew(broker)
         ours = [leg for leg in client.legs if leg.sent >= max(self.since, run.warm_at)]
         legs = join(client_id, ours, broker.legs) if broker else None
         return RunRecord(
@@ -172,6 +196,8 @@ class RunReport:
             rate_per_s=run.ledger.succeeded / run.elapsed if run.elapsed > 0 else 0.0,
             bytes=run.bytes,
             in_flight=self.spec.in_flight,
+            workers=crew.workers,
+            slots=crew.slots,
             warmup=run.warmup,
             rate_asked=self.spec.rate,
             rate_missed=Missed(asked=self.spec.rate, reached=run.reached) if self.spec.rate and run.reached else None,
@@ -221,7 +247,12 @@ def from_json(raw: bytes) -> RunRecord:
         content = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise Misfit(f"not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+    return read(content)
+
+
+def read(content: object) -> RunRecord:
+    """A record out of the values of a JSON text. Raises ``Misfit`` with the reason for anything that is not one."""
+    if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise Misfit(f"not a run of schema {SCHEMA}")
     run: RunRecord = fit({**LATER, **content}, RunRecord)
     try:
@@ -238,11 +269,11 @@ def summary(run: RunRecord) -> str:
     """The seed's table of results, then rate, latencies, ledger and verdict; a line each, newline at the end."""
     rows = [
         f"{'type':<10}{'# total':>12}{'# success':>12}",
-        f"{run['kind']:<10}{run['sent']:>12}{run['succeeded']:>12}",
+        f"{run['kind']:<10}{run['sent']:>12,}{run['succeeded']:>12,}",
         "",
     ]
     if run["sent"] < run["requested"]:
-        rows.append(f"stopped   {run['requested']} were asked for")
+        rows.append(f"stopped   {run['requested']:,} were asked for")
     rows.append(f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s")
     if run["rate_missed"] is not None:
         asked, reached = run["rate_missed"]["asked"], run["rate_missed"]["reached"]
@@ -256,11 +287,12 @@ def summary(run: RunRecord) -> str:
         legs = cast(dict[str, Durations], run["legs_us"])
         rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
     if run["warmup"]:
-        rows.append(f"warm-up   the first {run['warmup']:,} replies are in no latency")
+        replies = "reply is" if run["warmup"] == 1 else f"{run['warmup']:,} replies are"
+        rows.append(f"warm-up   the first {replies} in no latency")
     if run["observer"] is not None:
         rows.append(f"observer  {_observed(run['observer'])}")
     if run["failed"]:
-        rows.append("failed    " + ", ".join(f"{kind} {n}" for kind, n in run["failed"].items()))
+        rows.append("failed    " + ", ".join(f"{kind} {n:,}" for kind, n in run["failed"].items()))
     rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]
     return "\n".join(rows) + "\n"
 
@@ -299,7 +331,7 @@ def duration(us: float) -> str:
 
 def _equation(of: Books) -> str:
     right = " + ".join(
-        f"{of[key]} {words}"  # type: ignore[literal-required]
+        f"{of[key]:,} {words}"  # type: ignore[literal-required]
         for key, words in [
             ("succeeded", "succeeded"),
             ("failed", "failed"),
@@ -308,4 +340,4 @@ def _equation(of: Books) -> str:
             ("dropped", "dropped"),
         ]
     )
-    return f"{of['sent']} sent {'=' if of['balanced'] else '≠'} {right}"
+    return f"{of['sent']:,} sent {'=' if of['balanced'] else '≠'} {right}"

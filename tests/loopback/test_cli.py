@@ -183,5 +183,5 @@ def test_one_message_each(endpoint: str, home: Path, capsys: Capture) -> None:
     ping, pingt, data = capsys.readouterr().out.splitlines()
     assert ping == "ping: sent, no reply is asked for"
     assert pingt.startswith("pingt: ")
-    assert data.startswith("data: 1024 bytes, ")
+    assert data.startswith("data: 1,024 bytes, ")
     assert [run["kind"] for run in kept(home)] == ["ping", "ping", "data"]

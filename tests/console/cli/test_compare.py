@@ -88,5 +88,5 @@ def test_a_gate_that_can_judge_nothing_is_not_open(history: History, capsys: Cap
     assert not against(None, run(60), after("last", 5.0))
     assert capsys.readouterr() == (
         "",
-        "roundhouse: --baseline last: no kept run before this one was asked the same\n" * 2,
+        "roundhouse: --baseline last: no kept run before this one is a repeat of it\n" * 2,
     )

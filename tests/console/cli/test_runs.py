@@ -193,7 +193,7 @@ def test_one_message_is_one_line() -> None:
     assert one_line("ping", run) == "ping: sent, no reply is asked for\n"
     assert one_line("pingt", run) == "pingt: 1.00 ms\n"
     run["bytes"] = 1024
-    assert one_line("data", run) == "data: 1024 bytes, 1.00 ms\n"
+    assert one_line("data", run) == "data: 1,024 bytes, 1.00 ms\n"
     run["verdict"] = "fail"
     assert one_line("ping", run) == "ping: failed, not sent\n"
     run["failed"] = {"timeout": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.runs.compare import NEAREST, compare, lines, newest_like, repeats
-from engine.runs.load import RunRecord
+from engine.runs.load import RunRecord, run_id
 from tests.helpers.runs import a_run
 
 
@@ -80,6 +80,25 @@ def test_runs_of_two_kinds_have_repeats_of_their_own_and_a_remark() -> None:
     assert found.remarks == ("not the same run: tasks 5 and 6",)
 
 
+def test_runs_with_another_crew_are_no_repeats() -> None:
+    a, b, fewer, wider = (run(second) for second in range(4))
+    for made, workers, slots in ((a, 10, 100), (b, 10, 100), (fewer, 2, 100), (wider, 10, 20)):
+        made["workers"], made["slots"] = workers, slots
+    found = compare(a, b, [a, b, fewer, wider, run(4)])  # of the last one nothing is known
+    assert (found.repeats, found.remarks) == ((1, 1), ())
+    assert compare(a, fewer, []).remarks == ("not the same run: workers 10 and 2",)
+    assert compare(run(4), b, []).remarks == (
+        "not the same run: workers unknown and 10",
+        "not the same run: slots unknown and 100",
+    )
+    assert newest_like(run(9), [a, run(4)]) == run(4)
+
+
+def test_a_latency_is_written_as_in_the_summary_of_its_run() -> None:
+    line = lines(compare(run(0, latency=2785.0), run(1, latency=1_200_000.0), []))[5]
+    assert line.split()[:6] == ["service", "p50", "2.79", "ms", "1.20", "s"]
+
+
 def test_a_run_that_fails_after_one_that_passed() -> None:
     a, b = run(0), run(1)
     b["verdict"] = "fail"
@@ -107,6 +126,9 @@ def test_the_newest_older_repeat() -> None:
 def test_in_words() -> None:
     a, b = run(0), run(100, rate=1500.0, latency=130.0)
     assert lines(compare(a, b, [run(1, rate=1010.0)], 20.0), 20.0) == [
+        f"A  {run_id(a)}",
+        f"B  {run_id(b)}",
+        "",
         "                     A         B   change  noise",
         "rate          1,000 /s  1,500 /s  +50.0 %  1.0 %  better",
         "service p50     100 µs    130 µs  +30.0 %  0.0 %  regression",

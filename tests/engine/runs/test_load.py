@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.core import NEVER
 from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView
+from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView, WorkerRow
 from engine.runs.load import MAX_RECORD, RunReport, from_json, run_id, summary, to_json, versions
 from engine.schema import Misfit
 from tests.helpers.runs import BEGAN, a_run, finished
@@ -19,8 +20,8 @@ from tests.helpers.runs import BEGAN, a_run, finished
 FIGURES = ["min", "mean", "p50", "p90", "p95", "p99", "p999", "max"]
 KEYS = [
     "schema", "kind", "system", "transport", "requested", "sent", "succeeded", "failed", "elapsed_s", "rate_per_s",
-    "bytes", "in_flight", "warmup", "rate_asked", "rate_missed", "service_us", "planned_us", "legs_us", "observer",
-    "ledger", "verdict", "started_at", "versions",
+    "bytes", "in_flight", "workers", "slots", "warmup", "rate_asked", "rate_missed", "service_us", "planned_us",
+    "legs_us", "observer", "ledger", "verdict", "started_at", "versions",
 ]  # fmt: skip
 
 
@@ -47,6 +48,8 @@ def test_a_good_run() -> None:
         "rate_per_s": 4.0,
         "bytes": 4096,
         "in_flight": 2,
+        "workers": None,
+        "slots": None,
         "warmup": 0,
         "rate_asked": None,
         "rate_missed": None,
@@ -98,6 +101,26 @@ def test_legs_are_of_this_run_only() -> None:
         {"client": 1000, "backlog": 2000, "worker": 3000, "return": 4000}
     )
     assert report(spec).document(client, b"another", broker)["legs_us"] is None
+
+
+def test_the_crew_is_whoever_had_joined_when_the_run_had_ended_and_stays_that() -> None:
+    spec = BulkSpec("ping", 1)
+    rows = tuple(
+        WorkerRow(name, name.decode(), state, slots, slots, 0, 0, 0, 0, 0.0, 0.0, NEVER, None)
+        for name, state, slots in ((b"a", "ready", 10), (b"b", "busy", 4), (b"c", "lost", 10), (b"d", "drain", 10))
+    )
+    broker = BrokerView(100.0, rows, 0, 0, LedgerView(0, 0, (), 0, 0, 0), (), ())
+    going = ClientView(100.0, True, Bulk(spec, 100.0).view(100.0), 0)
+    watched = report(spec)
+
+    def crew(client: ClientView, view: BrokerView | None) -> tuple[int | None, int | None]:
+        run = watched.document(client, b"c", view)
+        return run["workers"], run["slots"]
+
+    assert crew(going, broker._replace(workers=rows[:1])) == (1, 10)
+    assert crew(finished(spec), broker) == (2, 14)
+    assert crew(finished(spec), broker._replace(workers=())) == (2, 14)
+    assert (report(spec).nothing()["workers"], report(spec).nothing()["slots"]) == (None, None)
 
 
 def test_the_warm_up_is_counted_and_said_and_in_no_latency() -> None:
@@ -160,7 +183,8 @@ def test_no_percentile_is_above_the_maximum(latencies: list[float]) -> None:
 
 def test_a_record_from_before_some_keys_is_filled_in() -> None:
     run = a_run(3)
-    older = {key: value for key, value in run.items() if key not in ("warmup", "rate_asked", "rate_missed", "observer")}
+    later = ("workers", "slots", "warmup", "rate_asked", "rate_missed", "observer")
+    older = {key: value for key, value in run.items() if key not in later}
     assert from_json(json.dumps(older).encode()) == run
 
 
@@ -243,6 +267,19 @@ def test_the_summary_of_everything_else() -> None:
         "ledger    1 sent ≠ 1 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped",
         "verdict   FAIL",
     ]
+
+
+def test_numbers_are_written_with_separators_and_one_is_not_several() -> None:
+    run = a_run(10_000)
+    run["warmup"], run["failed"], run["requested"] = 1, {"timeout": 1200}, 20_000
+    assert summary(run).splitlines()[1:4] == [
+        "ping            10,000      10,000",
+        "",
+        "stopped   20,000 were asked for",
+    ]
+    assert "warm-up   the first reply is in no latency\n" in summary(run)
+    assert "failed    timeout 1,200\n" in summary(run)
+    assert "ledger    10,000 sent = 10,000 succeeded + 0 failed" in summary(run)
 
 
 def test_no_latency_where_no_reply_was_expected() -> None:
