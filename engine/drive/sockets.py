@@ -12,6 +12,7 @@ import os
 import resource
 
 import zmq
+from zmq.backend import Frame as _Frame
 from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
@@ -25,6 +26,10 @@ STALLED = 6000  # ms in which a peer over TCP takes nothing of what it is sent, 
 WAITING = 100  # messages of a peer that wait for a core with many: more stay with the peer, whose memory that costs
 MAX_SOCKETS = 65_536
 FILES = 65_536
+
+zmq.Frame = _Frame  # type: ignore[assignment,misc]
+"""What pyzmq makes of a frame that it receives, process-wide: the class beneath its public one, whose attribute access
+nobody here uses. A frame costs 0.3 µs to receive instead of 0.47 (docs/performance.md)."""
 
 _NOBLOCK = int(zmq.DONTWAIT)
 _MORE_NOBLOCK = int(zmq.SNDMORE) | _NOBLOCK

@@ -55,6 +55,16 @@ def test_a_dealer_takes_messages_of_one_frame(pair: Open) -> None:
     assert receive(a, 100, "dealer") == [[b"one"], [b""], [b"", b"two"]] and receive(a, 100, "dealer") == []
 
 
+def test_a_frame_is_pyzmqs_plain_one_and_its_public_calls_take_that_too(pair: Open) -> None:
+    router, (a,) = pair(b"a")
+    a.send_multipart([b"one", b"two"])
+    frames = router.recv_multipart(copy=False)
+    assert {type(frame) for frame in frames} == {zmq.backend.Frame}
+    assert [(frame.bytes, frame.more) for frame in frames] == [(b"a", True), (b"one", True), (b"two", False)]
+    router.send_multipart(frames)
+    assert a.recv_multipart() == [b"one", b"two"] and receive(router, 9, "router") == receive(a, 9, "dealer") == []
+
+
 @pytest.mark.parametrize("kind", ["router", "dealer"])
 def test_no_more_than_the_limit_is_taken_and_the_rest_stays(pair: Open, kind: str) -> None:
     router, (a,) = pair(b"a")
