@@ -7,7 +7,8 @@ from console.rows import short_name
 from console.text import clean, fit, label
 from console.widgets.ink import Parts
 from console.widgets.messages import STATES
-from engine.parts.explain import task_name
+from engine.parts.explain import DOCUMENT, key_name
+from engine.parts.inflight import TaskKey
 from engine.tracing.links import Arrow, Life
 
 EACH = 16  # bytes in one line
@@ -36,14 +37,19 @@ def message_lines(arrow: Arrow, started: float) -> list[Parts]:
         lines.append(_field("rule", clean(entry.rule), "accent"))
     lines.append(_field("time", _times(arrow, started), "text"))
     if arrow.task is not None:
-        client, task = arrow.task
-        lines.append(_field("task", f"{clean(task_name(task))} of {short_name(label(client))}", "text"))
+        lines.append(_field(*_task(arrow.task), "text"))
     if arrow.state == "note":
         return lines
     lines.append(_field("size", f"{units.count(entry.size)} bytes in {len(entry.frames)} frames", "text"))
     for number, frame in enumerate(entry.frames, 1):
         lines += frame_lines(number, frame)
     return lines
+
+
+def _task(task: TaskKey) -> tuple[str, str]:
+    """What it is, and its name."""
+    name, client = clean(key_name(task)), task[0]
+    return ("document", name) if client == DOCUMENT else ("task", f"{name} of {short_name(label(client))}")
 
 
 def _field(name: str, value: str, ink: str) -> Parts:
@@ -71,8 +77,7 @@ def frame_lines(number: int, frame: bytes) -> list[Parts]:
 
 def life_lines(life: Life, started: float) -> list[Parts]:
     """A task's way, leg by leg, with the time that each took."""
-    client, task = life.task
-    head = f"task {clean(task_name(task))} of {short_name(label(client))}"
+    head = " ".join(_task(life.task))
     again = f" · given {life.deliveries} times" if life.deliveries > 1 else ""
     state = "ended" if life.ended else "not ended yet"
     lines: list[Parts] = [[(head, "text bold"), (f"  {state} · {units.duration(life.seconds * 1e6)}{again}", "label")]]

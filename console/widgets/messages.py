@@ -12,7 +12,7 @@ from console import units
 from console.text import clean, fit
 from console.widgets.ink import Parts, joined
 from console.widgets.table import Column, Table
-from engine.parts.explain import task_name
+from engine.parts.explain import key_name
 from engine.tracing.ladder import HEAD, TIME, Ladder, Row, ladder, text
 from engine.tracing.links import Arrow
 
@@ -133,7 +133,7 @@ def _command(told: Told, _: float, width: int) -> Parts:
 
 def _task(told: Told, _: float, width: int) -> Parts:
     task = told.arrow.task
-    return [(fit(clean(task_name(task[1])) if task else "", width, right=True), "accent")]
+    return [(fit(clean(key_name(task)) if task else "", width, right=True), "accent")]
 
 
 def _fields(told: Told, _: float, width: int) -> Parts:
@@ -190,10 +190,11 @@ class LadderTable(Tail[Told]):
         )
         self.lanes: tuple[str, ...] = ()
         self.first: tuple[str, ...] = ()  # lanes that are always shown
+        self.order: tuple[str, ...] = ()  # of lanes, where it is not that of roles
 
     def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:
         """Show these; ``started``: what their times are counted from."""
-        diagram = ladder(arrows, self._most(), self.first)
+        diagram = ladder(arrows, self._most(), self.first, self.order)
         self.lanes = diagram.lanes
         rows = (row._replace(at=row.arrow.at - started) for row in diagram.rows)
         self.set_rows([Told(row.arrow, row.at, row) for row in rows])

@@ -19,9 +19,12 @@ Role = Literal["broker", "worker", "client"]
 Direction = Literal["in", "out", "refused", "note"]
 """refused: sent, and handed back by the socket · note: no message, but a fact that a core told its operator."""
 
-Leg = Literal["", "request", "give", "answer", "reply", "denial"]
+Leg = Literal["", "request", "give", "answer", "reply", "denial", "move"]
 """Which part of a task's way a message is: client → broker, broker → worker, worker → broker, broker → client; a denial
-is a reply that says that there will be none."""
+is a reply that says that there will be none. A move is a document's, from one name to the next."""
+
+DOCUMENT = b""
+"""In place of a client in the key of a task that is a document: those have names, and nobody asks for them."""
 
 UNKNOWN = "?"
 """The command of what is no message of its protocol."""
@@ -146,6 +149,12 @@ def show(value: bytes, most: int = SHOWN) -> str:
 def task_name(task: bytes) -> str:
     """A task's id for people: our clients' are little-endian counters of 4 or 8 bytes."""
     return str(int.from_bytes(task, "little")) if len(task) in (4, 8) else show(task)
+
+
+def key_name(task: TaskKey) -> str:
+    """The same by its whole key: a document's id is text, of whatever length."""
+    client, ident = task
+    return plain(ident.decode("utf-8", "replace")) if client == DOCUMENT else task_name(ident)
 
 
 def rule_of(explain: Explain, reason: str) -> str:

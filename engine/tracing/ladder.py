@@ -1,7 +1,7 @@
 """A sequence diagram out of arrows: lanes, rows, text of a given width, SVG. Pure functions.
 
-Clients stand on the left, then brokers, then workers, each in the order in which they appear. Where there are more
-lanes than asked for, the least busy ones share one, ``others``.
+Clients stand on the left, then brokers, then workers, each in the order in which they appear, where nobody says another
+order. Where there are more lanes than asked for, the least busy ones share one, ``others``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from engine.parts.explain import plain, task_name
+from engine.parts.explain import key_name, plain
 from engine.tracing.links import Arrow
 
 OTHERS = "others"
@@ -39,8 +39,11 @@ class Ladder(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def ladder(arrows: Sequence[Arrow], most: int = LANES, first: Sequence[str] = ()) -> Ladder:
-    """The diagram of these arrows, with ``most`` lanes at most (at least 2). Lanes named in ``first`` have priority."""
+def ladder(arrows: Sequence[Arrow], most: int = LANES, first: Sequence[str] = (), order: Sequence[str] = ()) -> Ladder:
+    """The diagram of these arrows, with ``most`` lanes at most (at least 2). Lanes named in ``first`` have priority.
+
+    ``order``: lanes that stand in front of all others, in this order.
+    """
     busy: Counter[str] = Counter()
     roles: dict[str, str] = {}
     for arrow in arrows:
@@ -49,7 +52,8 @@ def ladder(arrows: Sequence[Arrow], most: int = LANES, first: Sequence[str] = ()
             role = _role(arrow, name)
             if roles.get(name, "worker") == "worker":
                 roles[name] = role
-    names = sorted(busy, key=lambda name: _ROLES.index(roles[name]))  # stable: in order of appearance
+    ranks = {name: place for place, name in enumerate(order)}
+    names = sorted(busy, key=lambda name: (ranks.get(name, len(ranks)), _ROLES.index(roles[name])))  # stable
     if len(names) > max(2, most):
         ranked = sorted(names, key=lambda name: (name not in first, roles[name] != "broker", -busy[name]))
         shown = set(ranked[: max(2, most) - 1])
@@ -69,7 +73,7 @@ def label(arrow: Arrow) -> str:
     entry = arrow.entry
     if arrow.state == "note":
         return dict(entry.fields).get("text", "")
-    return f"{entry.command} {task_name(arrow.task[1])}" if arrow.task is not None else entry.command
+    return f"{entry.command} {key_name(arrow.task)}" if arrow.task is not None else entry.command
 
 
 def _role(arrow: Arrow, name: str) -> str:

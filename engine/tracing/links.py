@@ -77,12 +77,12 @@ class Arrow(NamedTuple):
     @property
     def source(self) -> str:
         """Who sent it."""
-        return self.ends[0].seat if self.sent is not None else self.ends[0].source
+        return self.ends[0].source
 
     @property
     def target(self) -> str:
         """Who received it, or should have."""
-        return self.received.seat if self.received is not None else self.ends[0].target
+        return self.ends[-1].target
 
     @property
     def at(self) -> float:
@@ -111,21 +111,20 @@ class Leg(NamedTuple):
 
 
 class Life(NamedTuple):
-    """A task from its client and back, as far as it was traced. ``deliveries``: times that it was given."""
+    """A task from its client and back, as far as it was traced. ``deliveries``: times that it was given.
+
+    ``ended``: its client has heard of it, or the broker has said the last word.
+    """
 
     task: TaskKey
     legs: tuple[Leg, ...]
     deliveries: int
+    ended: bool = False
 
     @property
     def seconds(self) -> float:
         """From the first leg to the last."""
         return self.legs[-1].at - self.legs[0].at if self.legs else 0.0
-
-    @property
-    def ended(self) -> bool:
-        """Whether its client has heard of it, or the broker has said the last word."""
-        return any(leg.entry.decoded.leg in ("reply", "denial") for leg in self.legs)
 
 
 class _Way:
@@ -248,4 +247,5 @@ def life(task: TaskKey, found: Iterable[Arrow]) -> Life:
             words.append("refused by the socket")
         for what in words:
             legs.append(Leg(what, end.at, end.at - legs[-1].at if legs else 0.0, end.seat, end))
-    return Life(task, tuple(legs), deliveries)
+    ended = any(leg.entry.decoded.leg in ("reply", "denial") for leg in legs)
+    return Life(task, tuple(legs), deliveries, ended)

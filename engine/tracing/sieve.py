@@ -2,7 +2,7 @@
 
 ``worker=w7 cmd=REGISTER !from=client-1 size>100 "free text"``; ``and`` between terms may be written and is implied.
 Values are compared without regard to case; ``*`` and ``?`` in them stand for any text and any character. A worker is
-named as the trace has it (``worker-7``) or as the table has it (``w7``).
+named as the trace has it (``worker-7``) or as the table has it (``w7``); a driver likewise, and a document is a task.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 
-from engine.parts.explain import show, task_name
+from engine.parts.explain import key_name, show
 from engine.tracing.links import Entry
 
 Test = Callable[[Entry], bool]
@@ -20,7 +20,7 @@ Test = Callable[[Entry], bool]
 MAX_TERMS = 32
 
 _TERM = re.compile(r'\s*(!?)(?:"([^"]*)"|([A-Za-z]+)\s*(>=|<=|=|>|<)\s*(?:"([^"]*)"|([^\s"]+))|([^\s"]+))(?=\s|$)')
-_OURS = re.compile(r"worker-(\d+)")
+_OURS = re.compile(r"(w)orker-(\d+)|(d)river-(\d+)")
 _COMPARE = {"=": eq, ">": gt, "<": lt, ">=": ge, "<=": le}
 
 
@@ -30,11 +30,22 @@ def _fits(pattern: str, *values: str) -> bool:
 
 def _names(pattern: str, *seats: str) -> bool:
     """Whether a seat is meant, by its name or in short."""
-    return _fits(pattern, *seats, *(f"w{ours[1]}" for seat in seats if (ours := _OURS.fullmatch(seat))))
+    short = ("".join(filter(None, ours.groups())) for seat in seats if (ours := _OURS.fullmatch(seat)))
+    return _fits(pattern, *seats, *short)
+
+
+def _task(entry: Entry, value: str) -> bool:
+    task = entry.task
+    return task is not None and _fits(value, key_name(task), task[1].hex(), show(task[1]))
+
+
+def _peer(entry: Entry, value: str) -> bool:
+    return _names(value, entry.source, entry.target)
 
 
 _WORDS: dict[str, Callable[[Entry, str], bool]] = {
-    "worker": lambda entry, value: _names(value, entry.source, entry.target),
+    "worker": _peer,
+    "driver": _peer,
     "from": lambda entry, value: _names(value, entry.source),
     "to": lambda entry, value: _names(value, entry.target),
     "at": lambda entry, value: _names(value, entry.seat),
@@ -42,9 +53,8 @@ _WORDS: dict[str, Callable[[Entry, str], bool]] = {
     "dir": lambda entry, value: _fits(value, entry.direction),
     "rule": lambda entry, value: _fits(f"*{value}*", entry.rule),
     "violation": lambda entry, value: bool(entry.violation) and _fits(f"*{value}*", entry.violation),
-    "task": lambda entry, value: (
-        entry.task is not None and _fits(value, task_name(entry.task[1]), entry.task[1].hex(), show(entry.task[1]))
-    ),
+    "task": _task,
+    "document": _task,
     "client": lambda entry, value: entry.task is not None and _fits(value, show(entry.task[0])),
 }
 
@@ -90,7 +100,7 @@ def parse(text: str) -> Sieve:
             test = _text(quoted)
         elif word is not None:
             test = _test(found.group().strip(), word.lower(), sign, value if inner is None else inner)
-            needs_task = needs_task or word.lower() in ("task", "client")
+            needs_task = needs_task or word.lower() in ("task", "document", "client")
         elif bare == "violation":
             test = _violates
         else:

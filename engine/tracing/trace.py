@@ -2,8 +2,7 @@
 
 The rules of this file:
 
-- A tap appends and counts, nothing else. A message is decoded when somebody looks at it, and once.
-- The ring is bounded in messages and in bytes; the oldest go first.
+- A tap appends and counts, nothing else; ``ring.py`` keeps what it appends, and has it decoded when somebody looks.
 - An entry is what one end of a link saw. An *arrow* is a message on its way: a reception, and the send that it was,
   where that end is traced as well. Links keep order, so a reception is the oldest send on its link with the same
   frames; what it overtakes did not arrive.
@@ -15,25 +14,20 @@ Times are monotonic seconds. One lock orders the taps of several threads.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from itertools import islice
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, System, Unsent
 from engine.parts.explain import Decoded, Direction, Explain, Role, plain, show
 from engine.parts.inflight import TaskKey
 from engine.recording.journal import SEAT
-from engine.tracing.links import Arrow, Entry, Life, arrows, life
-from engine.tracing.sieve import Sieve
+from engine.tracing.links import Entry
+from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
 if TYPE_CHECKING:
     from engine.recording.replay import Replay, Step
 
-KEPT = 20_000  # messages
-BYTES = 64 * 1024 * 1024  # of frames
 PEERS = 10_000  # names of routing ids that are remembered, the oldest forgotten first
 SAYS = "violation: "  # how the note of a violation begins
 
@@ -50,20 +44,16 @@ class _Seat:
         self.partner = {socket.name: socket.connect[0] for socket in seat.sockets if socket.connect}
 
 
-class _Record:
-    __slots__ = ("at", "direction", "entries", "frames", "number", "record", "seat", "size", "socket", "whose")
+class _Record(Record):
+    __slots__ = ("direction", "frames", "seat", "socket", "whose")
 
-    def __init__(
-        self, number: int, at: float, seat: _Seat, direction: Direction, frames: Frames, socket: str, size: int
-    ) -> None:
-        self.number, self.at, self.seat, self.direction = number, at, seat, direction
-        self.frames, self.socket, self.size = frames, socket, size
+    def __init__(self, seat: _Seat, direction: Direction, frames: Frames, socket: str, *kept: Any) -> None:
+        super().__init__(*kept)
+        self.seat, self.direction, self.frames, self.socket = seat, direction, frames, socket
         self.whose: TaskKey | None = None
-        self.record: int | None = None
-        self.entries: tuple[Entry, ...] | None = None
 
 
-class Trace:
+class Trace(Ring[_Record]):
     """Give its ``tap`` to nodes and tell it who sits there; look at it from any thread."""
 
     def __init__(
@@ -73,19 +63,14 @@ class Trace:
         most: int = BYTES,
     ) -> None:
         """``most``: bytes of frames."""
+        super().__init__(kept, most)
         self.explain = explain_of(system)
-        self.total = 0  # messages so far
-        self._kept, self._most = kept, most
         self._core_of: Callable[[str, str], Core | None] | None = (
             None  # where a seat's core is another from time to time
         )
-        self._ring: deque[_Record] = deque()
-        self._bytes = 0
         self._seats: dict[tuple[str, str], _Seat] = {}
         self._names: dict[bytes, str] = {}
         self._bound: dict[str, str] = {}  # endpoint → who is bound to it
-        self._lock = Lock()
-        self._record: int | None = None
 
     @classmethod
     def replaying(cls, replay: Replay, kept: int = KEPT, most: int = BYTES) -> Trace:
@@ -154,23 +139,10 @@ class Trace:
         self.tap(step.node, step.name, step.at, step.event, step.commands)
         self._record = None
 
-    def clear(self) -> None:
-        """Forget every message; numbers go on."""
-        with self._lock:
-            self._ring.clear()
-            self._bytes = 0
-
     def _add(self, now: float, seat: _Seat, direction: Direction, frames: Frames, socket: str) -> _Record:
-        size = sum(map(len, frames))
         self.total += 1
-        record = _Record(self.total, now, seat, direction, frames, socket, size)
-        record.record = self._record
-        ring = self._ring
-        ring.append(record)
-        self._bytes += size
-        while len(ring) > self._kept or (self._bytes > self._most and len(ring) > 1):
-            self._bytes -= ring.popleft().size
-        return record
+        size = sum(map(len, frames))
+        return self._keep(_Record(seat, direction, frames, socket, self.total, now, size, self._record))
 
     def _reopened(self, seat: _Seat, command: Reopen) -> None:
         if command.routing_id is not None:
@@ -185,55 +157,6 @@ class Trace:
             del self._names[next(iter(self._names))]
 
     # ---- who looks ----------------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        """Messages in the ring."""
-        return len(self._ring)
-
-    def entries(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Entry]:
-        """The newest ``limit`` entries that fit, oldest first; ``before``: with a smaller number than this one."""
-        found: list[Entry] = []
-        told: dict[tuple[int, int], Entry] = {}
-        if where is not None and where.needs_task:
-            told = {(end.number, end.part): end for arrow in self.arrows() for end in arrow.ends}
-        for record in self._newest(None, before):
-            for entry in reversed(self._explained(record)):
-                entry = told.get((entry.number, entry.part), entry)
-                if where is None or where(entry):
-                    found.append(entry)
-            if limit is not None and len(found) >= limit:
-                break
-        found.reverse()
-        return found if limit is None else found[-limit:]
-
-    def arrows(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Arrow]:
-        """Messages on their way, of the newest ``limit`` that the ring holds, and of those what fits at either end."""
-        records = list(self._newest(limit, before))
-        records.reverse()
-        found = arrows(entry for record in records for entry in self._explained(record))
-        return found if where is None else [arrow for arrow in found if any(map(where, arrow.ends))]
-
-    def entry(self, number: int, part: int = 0) -> Entry | None:
-        """One entry; None where it has left the ring."""
-        record = next((record for record in self._newest(None, number + 1) if record.number == number), None)
-        entries = () if record is None else self._explained(record)
-        return entries[part] if part < len(entries) else None
-
-    def follow(self, task: TaskKey) -> Life:
-        """One task's way, as far as the ring still knows it."""
-        return life(task, self.arrows())
-
-    def _newest(self, limit: int | None, before: int | None) -> Iterable[_Record]:
-        with self._lock:
-            records = list(self._ring)
-        if before is not None and records:
-            del records[max(0, before - records[0].number) :]
-        return islice(reversed(records), limit)
-
-    def _explained(self, record: _Record) -> tuple[Entry, ...]:
-        if record.entries is None:
-            record.entries = tuple(self._entries(record))
-        return record.entries
 
     def _entries(self, record: _Record) -> Iterable[Entry]:
         seat = record.seat

@@ -1,20 +1,26 @@
 """Disk queues in words. What other systems say in messages is said here by one operation on one name.
 
-A driver's operations are the whole of its protocol: what they mean follows from the names alone (``names.py``).
+A driver's operations are the whole of its protocol: what they mean follows from the names alone (``names.py``), and
+from whose number stands in them. Rules are README.md's, by their numbers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from engine.parts.explain import Decoded, Edge, StateMap, plain
-from engine.protocols.diskqueue import names
+from engine.core import Note
+from engine.parts.explain import DOCUMENT, Decoded, Edge, StateMap, plain
+from engine.protocols.diskqueue import names, watchdog
 from engine.protocols.diskqueue.operations import (
+    TROUBLE,
     Append,
+    Done,
     Exists,
     List,
     Log,
     Operation,
+    Process,
+    Processed,
     Read,
     Remove,
     Rename,
@@ -25,68 +31,196 @@ from engine.protocols.diskqueue.operations import (
 )
 from engine.protocols.diskqueue.pipeline import PipelineView
 
-_LOCK = "003 locking: atomic file renaming"
-_DISCARD = "003 tried once more, then discarded"
-_RULES = {
-    "ready": "003 <docid>.ready",
-    "working": "003 <docid>.<N>.working",
-    "writing": "003 <docid>.<N>.writing.xml",
-    "failed": "003 <docid>.failed",
-    "failed_twice": _DISCARD,
-    "kept": "ruling 3: the input of a document that was given up",
-}
+DRIVER = "driver-"
+"""How the seat of a driver begins; its number follows."""
+
+_TAKE = "003 row 1: <id>.ready becomes <id>.<N>.working"
+_PUBLISH = "003 row 2: write, rename to .ready, then delete .working"
+_FAIL = "003 row 3: .working becomes .failed, tried once more"
+_DISCARD = "003 row 4: fails again, .failed_twice"
+_DONE = "003 row 5: done runs down the pipeline"
+_RACE = "003 row 6: the loser goes on to the next"
+_AGAIN = "003 row 7: .failed where there is no .ready"
+_LOCKED = "003 row 8: a name with a number is its driver's"
+_FEED = "003 row 8: a feeder copies under another name, renames"
+_ROOM = "003 row 9: waits while the destination is full"
+_FILES = "003 row 10: quit file and timer file"
+_WATCH = "003 row 11: restarts to the wanted numbers"
+_CRASH = "ruling 1: a crash counts as a failure"
+_RECORD = "ruling 1: failures are written down first"
+_COUNTS = "ruling 1: from here on it counts as published"
+_ORDER = "ruling 2: ready before failed, oldest first"
+_KEPT = "ruling 3: the input of a document that was given up"
+_SYNC = "ruling 5: on the disk before it is published"
+_BACK = "ruling 7: nothing was wrong with it"
+_TROUBLE = "ruling 8: a disk in trouble is nobody's failure"
+_RETRY = "ours: an operator gives two fresh attempts"
+_LOG = "ours: one line a document"
 
 # (from, to) of a renaming → what it does to the document.
 _MOVES: dict[tuple[str, str], tuple[str, str]] = {
-    ("ready", "working"): ("lock", _LOCK),
-    ("failed", "working"): ("lock again", _LOCK),
-    ("writing", "ready"): ("publish", "003 <docid>.writing.xml becomes <docid>.ready"),
-    ("working", "failed"): ("fail", "003 <docid>.failed: retried once more"),
-    ("working", "kept"): ("give up", _RULES["kept"]),
-    ("working", "ready"): ("give back", "ruling 7: nothing was wrong with it"),
-    ("kept", "ready"): ("retry", "ours: an operator gives two fresh attempts"),
+    ("", "ready"): ("FEED", _FEED),
+    ("ready", "working"): ("TAKE", _TAKE),
+    ("failed", "working"): ("TAKE AGAIN", _AGAIN),
+    ("writing", "ready"): ("PUBLISH", _PUBLISH),
+    ("working", "failed"): ("FAIL", _FAIL),
+    ("working", "kept"): ("KEEP", _KEPT),
+    ("working", "ready"): ("GIVE BACK", _BACK),
+    ("kept", "ready"): ("RETRY", _RETRY),
+}
+_REMOVED: dict[str, tuple[str, str]] = {
+    "": ("CLEAR", _PUBLISH),
+    "ready": ("CLEAR", _PUBLISH),
+    "working": ("DELETE", _PUBLISH),
+    "writing": ("DROP", _FAIL),
+    "attempts": ("FORGET", _RECORD),
+    "publishing": ("FORGET", _COUNTS),
+    "failed_twice": ("REPLACE", _KEPT),
+    "kept": ("REPLACE", _KEPT),
 }
 
+MOVES = frozenset(
+    {"FEED", "TAKE", "TAKE AGAIN", "WRITE", "PUBLISH", "DELETE", "FAIL", "RECOVER", "GIVE UP", "KEEP", "GIVE BACK"}
+    | {"RETRY"}
+)
+"""What changes a document's name, or makes its next one."""
 
-def explain(operation: Operation, error: str = "") -> Decoded:
-    """One operation, and the error of its answer if it had one. ``task`` is the document's id."""
-    command, rule, id = _what(operation)
-    fields = [(name, plain(value)) for name, value in operation._asdict().items() if value]
-    if error:
-        fields.append(("answer", plain(error)))
-    return Decoded(command, tuple(fields), task=id.encode("utf-8", "surrogateescape"), rule=rule)
+COMES = frozenset({"TAKE", "TAKE AGAIN", "LIST", "THROTTLE", "CHECK", "READ", "LEAVE", "ENDED"})
+"""What goes from ``Decoded.peer`` to whoever asked for it; everything else goes the other way."""
 
 
-def _what(operation: Operation) -> tuple[str, str, str]:
+def queue_of(path: str) -> str:
+    """The queue that a folder is, or that a file lies in."""
+    return path.rpartition("/")[2].removeprefix("queue-")
+
+
+def explain(
+    operation: Operation | Process, answer: Done | Processed | None = None, number: str = "", stage: str = ""
+) -> Decoded:
+    """One operation, as it was asked for or with its answer; ``peer`` is the queue, ``task`` the document's id.
+
+    ``number``: of the driver that asked, "" for somebody else. ``stage``: the queue that it publishes into.
+    """
+    command, rule, id = _what(operation, number, stage)
+    fields = [(name, plain(value)) for name, value in _fields(operation) if value]
+    violation = ""
+    if isinstance(answer, Processed):
+        fields += [("outcome", answer.outcome), *([("why", plain(answer.text))] if answer.text else [])]
+        rule = {"failed": _FAIL, "blocked": _TROUBLE, "cancelled": _BACK}.get(answer.outcome, rule)
+    elif answer is not None:
+        fields += [("outcome", answer.error or "done"), *([("says", plain(answer.text))] if answer.text else [])]
+        rule, violation = _judged(operation, answer, number, rule)
+    return Decoded(
+        command,
+        tuple(fields),
+        _place(operation).encode("utf-8", "surrogateescape"),
+        id.encode("utf-8", "surrogateescape"),
+        DOCUMENT,
+        leg="move" if command in MOVES else "",
+        rule=rule,
+        violation=violation,
+    )
+
+
+def refused(operation: Operation | Process, answer: Done | Processed) -> bool:
+    """Whether the answer is a no: to a question a no is an answer like any other."""
+    if isinstance(answer, Processed):
+        return answer.outcome != "done"
+    return answer.error in TROUBLE or (bool(answer.error) and isinstance(operation, Take | Rename))
+
+
+def _what(operation: Operation | Process, number: str, stage: str) -> tuple[str, str, str]:
     """Command, rule, document."""
     match operation:
+        case Process(id):
+            return "WRITE", _PUBLISH, id
         case Take(_, old, new) | Rename(_, old, new):
-            before, id = _state(old)
-            command, rule = _MOVES.get((before, _state(new)[0]), ("rename", ""))
-            return command, rule, id
+            return _renamed(old, new, number)
         case Touch(_, name) if name == names.DONE:
-            return "say done", "003 done: nothing more will come", ""
+            return "DONE", _DONE, ""
         case Touch(_, name):
             state, id = _state(name)
-            return ("give up" if state == "failed_twice" else "touch"), _RULES.get(state, ""), id
+            return ("GIVE UP", _DISCARD, id) if state == "failed_twice" else ("TOUCH", "", id)
         case Remove(_, name):
             state, id = _state(name)
-            words = {"working": "let go of the input", "attempts": "forget the attempts", "publishing": "published"}
-            return words.get(state, "remove"), _RULES.get(state, _ours(state)), id
+            command, rule = _REMOVED.get(state, ("REMOVE", ""))
+            return command, rule, id or name
         case Append(_, name):
             state, id = _state(name)
-            words = {"attempts": "record an attempt", "publishing": "promise to publish"}
-            return words.get(state, "append"), _ours(state), id
+            return ("PROMISE", _COUNTS, id) if state == "publishing" else ("RECORD", _RECORD, id)
         case Sync(_, name):
+            return "SYNC", _SYNC, _state(name)[1]
+        case Exists(_, name):
             state, id = _state(name)
-            return "put on the disk", _RULES.get(state, ""), id
-        case Exists(_, name) | Read(_, name):
+            return "CHECK", _PUBLISH if state else _FILES, id
+        case Read(_, name):
             state, id = _state(name)
-            return "look", _RULES.get(state, _ours(state)), id
+            return "READ", _COUNTS if state == "publishing" else _RECORD, id
+        case List(folder):
+            return ("THROTTLE", _ROOM, "") if stage and queue_of(folder) == stage else ("LIST", _ORDER, "")
+        case WriteOut():
+            return "TIMES", _FILES, ""
+        case Log():
+            return "LOG", _LOG, ""
+
+
+def _renamed(old: str, new: str, number: str) -> tuple[str, str, str]:
+    before, id = _state(old)
+    after, other = _state(new)
+    command, rule = _MOVES.get((before, after), ("RENAME", ""))
+    item = names.parse(old)
+    if command == "FAIL" and isinstance(item, names.Item) and item.number != number:
+        command, rule = "RECOVER", _CRASH
+    return command, rule, id or other
+
+
+def _judged(operation: Operation | Process, answer: Done, number: str, rule: str) -> tuple[str, str]:
+    """The rule that an answer follows, and why somebody broke one, or the empty string."""
+    if answer.error in TROUBLE:
+        return _TROUBLE, ""
+    if isinstance(operation, Take) and answer.error == "exists":
+        return _LOCKED, f"somebody else works under number {number}"
+    if isinstance(operation, Take) and answer.error == "gone":
+        return _RACE, ""
+    if isinstance(operation, Rename | Remove) and answer.error == "gone" and number:
+        item = names.parse(operation.name)
+        if isinstance(item, names.Item) and item.state == "working" and item.number == number:
+            return _LOCKED, f"somebody else has touched {plain(operation.name)}"
+    return rule, ""
+
+
+def _fields(operation: Operation | Process) -> list[tuple[str, str]]:
+    """Names as they are on the disk; the folder is the lane."""
+    match operation:
+        case Process(_, attempt, input, output):
+            return [("name", _name(input)), ("new", _name(output)), ("attempt", str(attempt))]
+        case WriteOut(path) | Log(path):
+            return [("name", _name(path))]
+        case Append(_, name, line):
+            return [("name", name), ("line", " ".join(line.split()))]
         case List():
-            return "look for documents", "003 each queue is a directory", ""
+            return []
+        case Take(_, name, new) | Rename(_, name, new):
+            return [("name", name), ("new", new)]
+        case _:
+            return [("name", operation.name)]
+
+
+def _place(operation: Operation | Process) -> str:
+    """The queue that an operation touches; "" for a driver's own files."""
+    match operation:
+        case Process():
+            return queue_of(operation.output.rpartition("/")[0])
         case WriteOut() | Log():
-            return "tell", "ours: timers and logs", ""
+            return ""
+        case Exists(_, name) if not _state(name)[0]:  # the quit file
+            return ""
+        case _:
+            return queue_of(operation.folder)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _state(name: str) -> tuple[str, str]:
@@ -101,28 +235,56 @@ def _state(name: str) -> tuple[str, str]:
     return "", ""
 
 
-def _ours(state: str) -> str:
-    return {
-        "attempts": "ruling 1: failures are written down first",
-        "publishing": "ours: from here on it counts as published",
-    }.get(state, "")
+# ---- the watchdog, and what is only told --------------------------------------------------------------------------
+
+
+def supervised(what: object) -> Decoded | None:
+    """What a watchdog does to its drivers and hears of them; None for what changes nothing, its looks among it."""
+    match what:
+        case watchdog.Spawn(stage, number):
+            return _to(number, "SPAWN", _WATCH, ("stage", stage))
+        case watchdog.Quit(number):
+            return _to(number, "QUIT", "ruling 7: the document at hand is finished")
+        case watchdog.Kill(number):
+            return _to(number, "KILL", _CRASH)
+        case watchdog.Ended(number, code, _, docs):
+            exit = "unknown" if code is None else f"signal {-code}" if code < 0 else f"status {code}"
+            return _to(number, "ENDED", _WATCH, ("exit", exit), ("docs", str(docs)))
+        case watchdog.Recover(_, number):
+            return _to(number, "SETTLE", _CRASH)
+        case watchdog.Recovered(_, number, documents, error):
+            return _to(number, "SETTLED", _CRASH, ("documents", str(documents)), ("why", error))
+    return None
+
+
+def _to(number: str, command: str, rule: str, *fields: tuple[str, str]) -> Decoded:
+    shown = tuple((name, plain(value)) for name, value in fields if value)
+    return Decoded(command, shown, f"{DRIVER}{number}".encode(), rule=rule)
+
+
+def noted(note: Note) -> Decoded:
+    """What a core tells its operator; a name that is none of ours breaks a rule."""
+    id = note.subject
+    fields = (("text", plain(note.text)), *((("about", plain(id.decode("utf-8", "replace"))),) if id else ()))
+    strange = note.text.startswith("not a document")
+    return Decoded(note.level, fields, rule=_LOCKED if strange else "", violation=plain(note.text) if strange else "")
 
 
 # ---- the state map -----------------------------------------------------------------------------------------------
 
 _EDGES = (
-    Edge("ready", "a driver takes it", "rename", "working", _LOCK),
-    Edge("failed", "a driver takes it again", "rename", "working", _LOCK),
-    Edge("working", "processed", "sync, rename the output, remove the input", "published", _RULES["writing"]),
-    Edge("working", "the first attempt fails", "record, rename", "failed", _RULES["failed"]),
+    Edge("ready", "a driver takes it", "rename", "working", _TAKE),
+    Edge("failed", "a driver takes it again", "rename", "working", _AGAIN),
+    Edge("working", "processed", "sync, rename the output, remove the input", "published", _PUBLISH),
+    Edge("working", "the first attempt fails", "record, rename", "failed", _FAIL),
     Edge("working", "the second attempt fails", "record, mark, remove", "failed_twice", _DISCARD),
-    Edge("working", "the second attempt fails, kept", "record, mark, rename", "kept", _RULES["kept"]),
-    Edge("working", "given back, first attempt", "rename", "ready", "ruling 7: nothing was wrong with it"),
-    Edge("working", "given back, second attempt", "rename", "failed", "ruling 7: nothing was wrong with it"),
-    Edge("working", "the driver dies", "whoever recovers records, renames", "failed", "003 a QueueDriver crashed"),
+    Edge("working", "the second attempt fails, kept", "record, mark, rename", "kept", _KEPT),
+    Edge("working", "given back, first attempt", "rename", "ready", _BACK),
+    Edge("working", "given back, second attempt", "rename", "failed", _BACK),
+    Edge("working", "the driver dies", "whoever recovers records, renames", "failed", _CRASH),
     Edge("working", "the driver dies twice", "whoever recovers marks it", "failed_twice", _DISCARD),
-    Edge("working", "the driver dies while it publishes", "whoever recovers goes on", "published", _ours("publishing")),
-    Edge("kept", "an operator retries", "rename", "ready", "ours: an operator gives two fresh attempts"),
+    Edge("working", "the driver dies while it publishes", "whoever recovers goes on", "published", _COUNTS),
+    Edge("kept", "an operator retries", "rename", "ready", _RETRY),
 )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from engine.core import Note
 from engine.parts.explain import Decoded
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
-from engine.protocols.diskqueue.explain import explain, state_maps
+from engine.protocols.diskqueue.explain import MOVES, explain, noted, refused, state_maps, supervised
 from engine.protocols.diskqueue.operations import (
     Append,
     Done,
@@ -17,6 +18,8 @@ from engine.protocols.diskqueue.operations import (
     List,
     Log,
     Operation,
+    Process,
+    Processed,
     Read,
     Remove,
     Rename,
@@ -26,6 +29,7 @@ from engine.protocols.diskqueue.operations import (
     WriteOut,
 )
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow
+from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Quit, Recover, Recovered, Spawn
 from engine.sim.disk import SimDisk
 
 WORKING, WRITING = names.working("d", "3"), names.writing("d", "3")
@@ -34,44 +38,127 @@ WORKING, WRITING = names.working("d", "3"), names.writing("d", "3")
 @pytest.mark.parametrize(
     ("operation", "command", "document"),
     [
-        (Take("in", "d.ready", WORKING), "lock", b"d"),
-        (Take("in", "d.failed", WORKING), "lock again", b"d"),
-        (Rename("out", WRITING, "d.ready"), "publish", b"d"),
-        (Rename("in", WORKING, "d.failed"), "fail", b"d"),
-        (Rename("in", WORKING, "d.ready"), "give back", b"d"),
-        (Rename("in", WORKING, names.kept("d")), "give up", b"d"),
-        (Rename("in", names.kept("d"), "d.ready"), "retry", b"d"),
-        (Rename("in", "a", "b"), "rename", b""),
-        (Touch("in", names.failed_twice("d")), "give up", b"d"),
-        (Touch("out", "done"), "say done", b""),
-        (Remove("in", WORKING), "let go of the input", b"d"),
-        (Remove("in", names.publishing("d", "3")), "published", b"d"),
-        (Remove("in", names.attempts("d")), "forget the attempts", b"d"),
-        (Append("in", names.attempts("d"), "x"), "record an attempt", b"d"),
-        (Append("in", names.publishing("d", "3"), "out"), "promise to publish", b"d"),
-        (Sync("out", WRITING), "put on the disk", b"d"),
-        (Exists("out", WRITING), "look", b"d"),
-        (Read("in", names.attempts("d")), "look", b"d"),
-        (List("in"), "look for documents", b""),
-        (WriteOut("t", "x"), "tell", b""),
-        (Log("l", "x"), "tell", b""),
+        (Rename("in", "d.tmp", "d.ready"), "FEED", b"d"),
+        (Take("in", "d.ready", WORKING), "TAKE", b"d"),
+        (Take("in", "d.failed", WORKING), "TAKE AGAIN", b"d"),
+        (Process("d", 1, f"in/{WORKING}", f"out/{WRITING}"), "WRITE", b"d"),
+        (Rename("out", WRITING, "d.ready"), "PUBLISH", b"d"),
+        (Rename("in", WORKING, "d.failed"), "FAIL", b"d"),
+        (Rename("in", names.working("d", "4"), "d.failed"), "RECOVER", b"d"),
+        (Rename("in", WORKING, "d.ready"), "GIVE BACK", b"d"),
+        (Rename("in", WORKING, names.kept("d")), "KEEP", b"d"),
+        (Rename("in", names.kept("d"), "d.ready"), "RETRY", b"d"),
+        (Rename("in", "a", "b"), "RENAME", b""),
+        (Touch("in", names.failed_twice("d")), "GIVE UP", b"d"),
+        (Touch("out", "done"), "DONE", b""),
+        (Touch("out", "x"), "TOUCH", b""),
+        (Remove("in", WORKING), "DELETE", b"d"),
+        (Remove("out", WRITING), "DROP", b"d"),
+        (Remove("out", "d"), "CLEAR", b"d"),
+        (Remove("out", "d.ready"), "CLEAR", b"d"),
+        (Remove("in", names.kept("d")), "REPLACE", b"d"),
+        (Remove("in", names.publishing("d", "3")), "FORGET", b"d"),
+        (Remove("in", names.attempts("d")), "FORGET", b"d"),
+        (Append("in", names.attempts("d"), "x"), "RECORD", b"d"),
+        (Append("in", names.publishing("d", "3"), "out"), "PROMISE", b"d"),
+        (Sync("out", WRITING), "SYNC", b"d"),
+        (Exists("out", WRITING), "CHECK", b"d"),
+        (Exists("w", "quit"), "CHECK", b""),
+        (Read("in", names.attempts("d")), "READ", b"d"),
+        (Read("in", names.publishing("d", "3")), "READ", b"d"),
+        (List("in"), "LIST", b""),
+        (List("root/queue-out"), "THROTTLE", b""),
+        (WriteOut("w/times", "x"), "TIMES", b""),
+        (Log("w/log", "x"), "LOG", b""),
     ],
 )
-def test_every_operation_is_explained(operation: Operation, command: str, document: bytes) -> None:
-    found = explain(operation)
-    assert (found.command, found.task) == (command, document)
-    assert dict(found.fields) == {name: value for name, value in operation._asdict().items() if value}
-    assert found.rule or command == "rename"
+def test_every_operation_is_explained(operation: Operation | Process, command: str, document: bytes) -> None:
+    found = explain(operation, number="3", stage="out")
+    assert (found.command, found.task, found.client) == (command, document, b"")
+    assert found.rule or command in ("RENAME", "TOUCH")
+    assert (found.leg == "move") == (command in MOVES)
+    own = isinstance(operation, WriteOut | Log | Exists) and not document
+    assert found.peer == (b"" if own else b"out" if "out" in str(operation[:1]) or command == "WRITE" else b"in")
 
 
-def test_the_answer_is_told() -> None:
-    found = explain(Take("in", "d.ready", WORKING), "gone")
-    assert found == Decoded(
-        "lock",
-        (("folder", "in"), ("name", "d.ready"), ("new", WORKING), ("answer", "gone")),
-        task=b"d",
-        rule="003 locking: atomic file renaming",
-    )
+NO = "003 row 8: a name with a number is its driver's"
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer", "rule", "violation", "no"),
+    [
+        (Take("in", "d.ready", WORKING), Done(Sync(""), "gone"), "003 row 6: the loser goes on to the next", "", True),
+        (Take("in", "d.ready", WORKING), Done(Sync(""), "exists"), NO, "somebody else works under number 3", True),
+        (Rename("in", WORKING, "d.failed"), Done(Sync(""), "gone"), NO, "somebody else has touched d.3.working", True),
+        (Remove("in", WORKING), Done(Sync(""), "gone"), NO, "somebody else has touched d.3.working", False),
+        (
+            Remove("in", "d"),
+            Done(Sync(""), "gone"),
+            "003 row 2: write, rename to .ready, then delete .working",
+            "",
+            False,
+        ),
+        (Sync("in"), Done(Sync(""), "full", "no space"), "ruling 8: a disk in trouble is nobody's failure", "", True),
+        (
+            Process("d", 1, "in/a", "out/b"),
+            Processed("blocked"),
+            "ruling 8: a disk in trouble is nobody's failure",
+            "",
+            True,
+        ),
+        (
+            Process("d", 1, "in/a", "out/b"),
+            Processed("failed", "no"),
+            "003 row 3: .working becomes .failed, tried once more",
+            "",
+            True,
+        ),
+        (
+            Process("d", 1, "in/a", "out/b"),
+            Processed("done"),
+            "003 row 2: write, rename to .ready, then delete .working",
+            "",
+            False,
+        ),
+    ],
+)
+def test_the_answer_is_told(
+    operation: Operation | Process, answer: Done | Processed, rule: str, violation: str, no: bool
+) -> None:
+    found = explain(operation, answer, "3")
+    assert (found.rule, found.violation, refused(operation, answer)) == (rule, violation, no)
+    outcome = answer.outcome if isinstance(answer, Processed) else answer.error
+    assert dict(found.fields)["outcome"] == outcome
+
+
+def test_fields_are_names_as_they_are_on_the_disk() -> None:
+    found = explain(Take("/q/queue-in", "d.ready", WORKING), Done(Sync("")), "3")
+    assert found.fields == (("name", "d.ready"), ("new", WORKING), ("outcome", "done"))
+    assert explain(Append("in", ".d.attempts", "fail\t1"), None).fields == (("name", ".d.attempts"), ("line", "fail 1"))
+
+
+@pytest.mark.parametrize(
+    ("what", "command", "fields"),
+    [
+        (Spawn("parse", "7"), "SPAWN", {"stage": "parse"}),
+        (Quit("7"), "QUIT", {}),
+        (Kill("7"), "KILL", {}),
+        (Recover("parse", "7"), "SETTLE", {}),
+        (Recovered("parse", "7", 1), "SETTLED", {"documents": "1"}),
+        (Ended("7", -9, True, 3, ""), "ENDED", {"exit": "signal 9", "docs": "3"}),
+        (Ended("7", None, True, 3, ""), "ENDED", {"exit": "unknown", "docs": "3"}),
+    ],
+)
+def test_what_a_watchdog_does(what: object, command: str, fields: dict[str, str]) -> None:
+    found = supervised(what)
+    assert found is not None and (found.command, dict(found.fields), found.peer) == (command, fields, b"driver-7")
+    assert found.rule and supervised(Look()) is None
+
+
+def test_a_name_that_is_none_is_a_violation() -> None:
+    found = noted(Note("warn", "not a document: no id", b".ready"))
+    assert (found.violation, dict(found.fields)["about"]) == ("not a document: no id", ".ready")
+    assert noted(Note("info", "left: done")) == Decoded("info", (("text", "left: done"),))
 
 
 # ---- the state map -----------------------------------------------------------------------------------------------
