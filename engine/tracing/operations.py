@@ -6,8 +6,8 @@ The rules of this file:
   arrow. A driver asks one thing at a time, so an answer belongs to what its seat asked last; what was never answered
   died with who asked.
 - An arrow points the way that a document, or what is said of one, goes: ``TAKE`` from a queue, ``PUBLISH`` into one.
-- A tap's node is the stage (the queue that its driver publishes into); its seat is ``driver-N``, ``watchdog``, or
-  whoever else touches the queues. Nobody has to be announced.
+- A driver's seat is ``STAGE.N``: the queue that it publishes into, and its number. Others are ``watchdog``,
+  ``recovery``, and whoever else touches the queues. Nobody has to be announced.
 - What a listing found is counted, not kept.
 """
 
@@ -21,11 +21,12 @@ from engine.parts.explain import Decoded, Direction, Role, plain
 from engine.parts.inflight import TaskKey
 from engine.protocols.diskqueue import explain as words
 from engine.protocols.diskqueue.operations import Done, List, Operation, Process, Processed
+from engine.protocols.diskqueue.watchdog import Spawn
 from engine.tracing.links import Arrow, Entry, Leg, Life, State
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
-WATCHDOG = "watchdog"
-SEATS = 10_000  # whose stage is remembered, the oldest forgotten first
+WATCHDOG, RECOVERY = "watchdog", "recovery"  # whoever sees to drivers, and what it does to what dead ones left
+SEATS = 10_000  # that are remembered, the oldest forgotten first
 
 _ASKED: tuple[Any, ...] = get_args(Operation)
 
@@ -47,15 +48,24 @@ class Operations(Ring[_Record]):
     def __init__(self, queues: Sequence[str], kept: int = KEPT, most: int = BYTES) -> None:
         super().__init__(kept, most)
         self.queues = tuple(queues)
-        self._stages: dict[str, str] = {}  # seat → stage
+        self._seats: dict[str, str] = {}  # of whoever was heard of: seat → the driver's number, "" for others
+        self._drivers: dict[str, str] = {}  # and the other way round
         self._works: dict[str, Process] = {}  # what each seat is writing
 
     # ---- what happens -------------------------------------------------------------------------------------------
 
+    def seated(self, node: str, name: str, *about: object, **more: object) -> None:
+        """Who sits there from now on; a lane is kept for it."""
+        with self._lock:
+            self._sits(name, words.number_of(name))
+
+    def left(self, node: str, name: str) -> None:
+        """Nobody sits there any more; what was traced stays."""
+
     def tap(self, node: str, name: str, now: float, event: object, commands: Sequence[object]) -> None:
         """One event of a driver or a watchdog, and what came of it; as ``engine.drive.node.Tap``."""
         with self._lock:
-            self._sits(node, name)
+            self._sits(name, words.number_of(name))
             match event:
                 case Done(operation):
                     self._add(node, name, now, _direction(operation, event), operation, _counted(event))
@@ -76,6 +86,8 @@ class Operations(Ring[_Record]):
                     case _ if isinstance(command, _ASKED):
                         self._add(node, name, now, "out", command, None)
                     case _ if words.supervised(command) is not None:
+                        if isinstance(command, Spawn):
+                            self._sits(words.seat_of(command.stage, command.number), command.number)
                         self._add(node, name, now, "in", command, None)
 
     def _add(self, node: str, seat: str, now: float, direction: Direction, what: Any, answer: Any) -> None:
@@ -83,37 +95,40 @@ class Operations(Ring[_Record]):
         size = sum(map(len, _frames(what))) + len(getattr(answer, "text", ""))
         self._keep(_Record(node, seat, direction, what, answer, self.total, now, size, self._record))
 
-    def _sits(self, node: str, seat: str) -> None:
-        self._stages[seat] = node
-        if len(self._stages) > SEATS:
-            del self._stages[next(iter(self._stages))]
+    def _sits(self, seat: str, number: str) -> None:
+        self._seats[seat] = number
+        if number:
+            self._drivers[number] = seat
+        if len(self._seats) > SEATS:
+            self._drivers.pop(self._seats.pop(next(iter(self._seats))), None)
 
     # ---- who looks ----------------------------------------------------------------------------------------------
 
     @property
     def lanes(self) -> tuple[str, ...]:
-        """Outsiders, then every queue with the drivers that take from it, then the watchdog."""
+        """Outsiders, then every queue with the drivers that take from it, then those who see to drivers."""
         with self._lock:
-            seats = dict(self._stages)
-        found = [seat for seat, node in seats.items() if node not in self.queues and seat != WATCHDOG]
+            seats = dict(self._seats)
+        found = [seat for seat, number in seats.items() if not number and seat not in (WATCHDOG, RECOVERY)]
         for place, queue in enumerate(self.queues):
             found.append(queue)
-            if place + 1 < len(self.queues):
-                own = (seat for seat, node in seats.items() if node == self.queues[place + 1])
-                found += sorted(own, key=lambda seat: (len(seat), seat))
-        return (*found, WATCHDOG)
+            after = self.queues[place + 1 : place + 2]
+            own = [seat for seat, number in seats.items() if number and words.stage_of(seat) in after]
+            found += sorted(own, key=lambda seat: (len(seat), seat))
+        return (*found, RECOVERY, WATCHDOG)
 
     def _entries(self, record: _Record) -> Iterable[Entry]:
         seat, what = record.seat, record.what
-        decoded = _decoded(what, record.answer, seat, record.node)
+        decoded = _decoded(what, record.answer, seat)
         peer = decoded.peer.decode("utf-8", "replace") if decoded.peer else seat
+        peer = self._drivers.get(peer, peer)
         source, target = (peer, seat) if decoded.command in words.COMES else (seat, peer)
-        role: Role = "worker" if seat.startswith(words.DRIVER) else "client"
+        role: Role = "worker" if words.number_of(seat) else "client"
         task = (decoded.client, decoded.task) if decoded.task else None
         yield Entry(
             record.number, 0, record.at, record.node, seat, role, record.direction, source, target,
             decoded.command, decoded.fields, record.size, decoded.rule, decoded.violation, task, decoded,
-            _frames(what), record.node, seat.encode("utf-8", "surrogateescape"), record.record,
+            _frames(what), "", seat.encode("utf-8", "surrogateescape"), record.record,
         )  # fmt: skip
 
     def _arrows(self, entries: Iterable[Entry]) -> list[Arrow]:
@@ -154,7 +169,7 @@ class Operations(Ring[_Record]):
         return Life(task, tuple(legs), takes, ended)
 
 
-def _decoded(what: Any, answer: Any, seat: str, node: str) -> Decoded:
+def _decoded(what: Any, answer: Any, seat: str) -> Decoded:
     match what:
         case Note():
             return words.noted(what)
@@ -166,8 +181,7 @@ def _decoded(what: Any, answer: Any, seat: str, node: str) -> Decoded:
             return Decoded("LEAVE", (), WATCHDOG.encode(), rule="ruling 7: the document at hand is finished")
     if (told := words.supervised(what)) is not None:
         return told
-    number = seat.removeprefix(words.DRIVER) if seat.startswith(words.DRIVER) else ""
-    return words.explain(what, answer, number, node)
+    return words.explain(what, answer, words.number_of(seat), words.stage_of(seat))
 
 
 def _counted(answer: Done) -> Done:
@@ -183,8 +197,11 @@ def _direction(what: Operation | Process, answer: Done | Processed) -> Direction
 
 def _frames(what: Any) -> Frames:
     """What was asked for, word by word."""
-    asked: tuple[Any, ...] = (type(what).__name__, *what) if isinstance(what, (*_ASKED, Process)) else ()
-    return [str(word).encode("utf-8", "surrogateescape") for word in asked]
+    return [str(word).encode("utf-8", "surrogateescape") for word in (type(what).__name__, *_asked(what))]
+
+
+def _asked(what: Any) -> tuple[Any, ...]:
+    return tuple(what) if isinstance(what, tuple) and isinstance(what, (*_ASKED, Process)) else ()
 
 
 def document(id: str) -> TaskKey:

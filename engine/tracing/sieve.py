@@ -2,7 +2,8 @@
 
 ``worker=w7 cmd=REGISTER !from=client-1 size>100 "free text"``; ``and`` between terms may be written and is implied.
 Values are compared without regard to case; ``*`` and ``?`` in them stand for any text and any character. A worker is
-named as the trace has it (``worker-7``) or as the table has it (``w7``); a driver likewise, and a document is a task.
+named as the trace has it (``worker-7``) or as the table has it (``w7``), a driver likewise (``parse.7``, ``7``); a
+document is a task.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Test = Callable[[Entry], bool]
 MAX_TERMS = 32
 
 _TERM = re.compile(r'\s*(!?)(?:"([^"]*)"|([A-Za-z]+)\s*(>=|<=|=|>|<)\s*(?:"([^"]*)"|([^\s"]+))|([^\s"]+))(?=\s|$)')
-_OURS = re.compile(r"(w)orker-(\d+)|(d)river-(\d+)")
+_OURS = re.compile(r"(w)orker-(\d+)|[\w-]+\.(\d+)")
 _COMPARE = {"=": eq, ">": gt, "<": lt, ">=": ge, "<=": le}
 
 

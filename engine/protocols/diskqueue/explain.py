@@ -31,9 +31,6 @@ from engine.protocols.diskqueue.operations import (
 )
 from engine.protocols.diskqueue.pipeline import PipelineView
 
-DRIVER = "driver-"
-"""How the seat of a driver begins; its number follows."""
-
 _TAKE = "003 row 1: <id>.ready becomes <id>.<N>.working"
 _PUBLISH = "003 row 2: write, rename to .ready, then delete .working"
 _FAIL = "003 row 3: .working becomes .failed, tried once more"
@@ -92,6 +89,22 @@ COMES = frozenset({"TAKE", "TAKE AGAIN", "LIST", "THROTTLE", "CHECK", "READ", "L
 def queue_of(path: str) -> str:
     """The queue that a folder is, or that a file lies in."""
     return path.rpartition("/")[2].removeprefix("queue-")
+
+
+def seat_of(stage: str, number: str) -> str:
+    """What a driver is called: its stage, which is the queue that it publishes into, and its number."""
+    return f"{stage}.{number}"
+
+
+def stage_of(seat: str) -> str:
+    """The stage of a driver, "" for whoever is none."""
+    return seat.rpartition(".")[0]
+
+
+def number_of(seat: str) -> str:
+    """The number of a driver, "" for whoever is none."""
+    stage, _, number = seat.rpartition(".")
+    return number if stage and names.number(number) else ""
 
 
 def explain(
@@ -239,7 +252,10 @@ def _state(name: str) -> tuple[str, str]:
 
 
 def supervised(what: object) -> Decoded | None:
-    """What a watchdog does to its drivers and hears of them; None for what changes nothing, its looks among it."""
+    """What a watchdog does to its drivers and hears of them; ``peer`` is the driver's number.
+
+    None for what changes nothing, its looks among it.
+    """
     match what:
         case watchdog.Spawn(stage, number):
             return _to(number, "SPAWN", _WATCH, ("stage", stage))
@@ -259,7 +275,7 @@ def supervised(what: object) -> Decoded | None:
 
 def _to(number: str, command: str, rule: str, *fields: tuple[str, str]) -> Decoded:
     shown = tuple((name, plain(value)) for name, value in fields if value)
-    return Decoded(command, shown, f"{DRIVER}{number}".encode(), rule=rule)
+    return Decoded(command, shown, number.encode(), rule=rule)
 
 
 def noted(note: Note) -> Decoded:

@@ -35,12 +35,13 @@ class Told:
             return self.fates.get(id, ["done", "done"])[attempt - 1] if place == 0 else "done"
 
         driver = SimDriver(self.disk, config(f"/q/queue-{src}", f"/q/queue-{dst}", number), fate)
+        name = f"{dst}.{number}"
         core, tell = driver.core, self.trace.tap
 
         class Tapped(Driver):
             def handle(self, event: Event, now: float) -> list[Command]:
                 commands = core.handle(event, now)
-                tell(dst, f"driver-{number}", now, event, commands)
+                tell(name, name, now, event, commands)
                 return commands
 
             def wake_at(self) -> float:
@@ -59,31 +60,31 @@ class Told:
 
 def test_an_operation_and_its_answer_are_one_arrow() -> None:
     trace = Operations(QUEUES)
-    trace.tap("parse", "driver-1", 1.0, Started(), [TAKE])
+    trace.tap("parse.1", "parse.1", 1.0, Started(), [TAKE])
     (arrow,) = trace.arrows()
-    assert (arrow.state, arrow.source, arrow.target) == ("under way", "start", "driver-1")
-    trace.tap("parse", "driver-1", 1.5, Done(TAKE), [])
+    assert (arrow.state, arrow.source, arrow.target) == ("under way", "start", "parse.1")
+    trace.tap("parse.1", "parse.1", 1.5, Done(TAKE), [])
     (arrow,) = trace.arrows()
     assert (arrow.state, arrow.transit, arrow.task) == ("arrived", 0.5, document("a"))
     assert [(entry.direction, entry.command) for entry in trace.entries()] == [("out", "TAKE"), ("in", "TAKE")]
     assert arrow.entry.frames == [b"Take", b"/q/queue-start", b"a.ready", b"a.1.working"]
-    assert arrow.entry.node == "parse" and arrow.entry.rule == "003 row 1: <id>.ready becomes <id>.<N>.working"
+    assert arrow.entry.node == "parse.1" and arrow.entry.rule == "003 row 1: <id>.ready becomes <id>.<N>.working"
 
 
 def test_what_is_refused_what_is_lost_and_what_was_never_asked() -> None:
     trace = Operations(QUEUES)
-    trace.tap("parse", "driver-1", 1.0, Started(), [TAKE])
-    trace.tap("parse", "driver-2", 1.0, Started(), [TAKE._replace(new="a.2.working")])
-    trace.tap("parse", "driver-2", 1.1, Done(TAKE._replace(new="a.2.working")), [])
-    trace.tap("parse", "driver-1", 1.2, Done(TAKE, "gone"), [List("/q/queue-start")])
-    trace.tap("parse", "driver-1", 1.3, Started(), [TAKE])  # died in between: nobody answers a dead driver
+    trace.tap("parse.1", "parse.1", 1.0, Started(), [TAKE])
+    trace.tap("parse.2", "parse.2", 1.0, Started(), [TAKE._replace(new="a.2.working")])
+    trace.tap("parse.2", "parse.2", 1.1, Done(TAKE._replace(new="a.2.working")), [])
+    trace.tap("parse.1", "parse.1", 1.2, Done(TAKE, "gone"), [List("/q/queue-start")])
+    trace.tap("parse.1", "parse.1", 1.3, Started(), [TAKE])  # died in between: nobody answers a dead driver
     trace.tap("stranger", "stranger", 1.4, Done(Rename("/q/queue-start", "b.ready", "b.mine")), [])
     shown = [(arrow.ends[0].seat, arrow.entry.command, arrow.state) for arrow in trace.arrows()]
     assert shown == [
-        ("driver-1", "TAKE", "refused"),
-        ("driver-2", "TAKE", "arrived"),
-        ("driver-1", "LIST", "lost"),
-        ("driver-1", "TAKE", "under way"),
+        ("parse.1", "TAKE", "refused"),
+        ("parse.2", "TAKE", "arrived"),
+        ("parse.1", "LIST", "lost"),
+        ("parse.1", "TAKE", "under way"),
         ("stranger", "RENAME", "heard"),
     ]
     assert trace.arrows()[0].entry.rule == "003 row 6: the loser goes on to the next"
@@ -93,7 +94,7 @@ def test_a_document_is_followed_through_all_queues() -> None:
     told = Told("a", "b", fates={"b": ["failed", "failed"]})
     told.run()
     life = told.trace.follow(document("a"))
-    for seat in ("driver-1", "driver-2"):  # the second takes it before the first has let go of its input
+    for seat in ("parse.1", "out.2"):  # the second takes it before the first has let go of its input
         assert [leg.what for leg in life.legs if leg.where == seat] == ["take", "write", "publish", "delete"]
     assert len(life.legs) == 8 and life.ended and life.deliveries == 2
     life = told.trace.follow(document("b"))
@@ -109,19 +110,19 @@ def test_filters() -> None:
     told = Told("a", "b.x")
     told.run()
     trace = told.trace
-    assert [arrow.source for arrow in trace.arrows(parse("cmd=TAKE driver=d1"))] == ["start", "start"]
-    assert {arrow.entry.seat for arrow in trace.arrows(parse("document=b.x cmd=PUBLISH"))} == {"driver-1", "driver-2"}
+    assert [arrow.source for arrow in trace.arrows(parse("cmd=TAKE driver=1"))] == ["start", "start"]
+    assert {arrow.entry.seat for arrow in trace.arrows(parse("document=b.x cmd=PUBLISH"))} == {"parse.1", "out.2"}
     assert len(trace.entries(parse("task=b.x to=out rule=row*2 cmd=WRITE"))) == 2
-    assert trace.arrows(parse("violation")) == [] and trace.arrows(parse('"a.2.writing.xml" from=driver-2'))
+    assert trace.arrows(parse("violation")) == [] and trace.arrows(parse('"a.2.writing.xml" from=out.2'))
 
 
 def test_lanes_follow_the_pipeline() -> None:
     told = Told("a")
     told.run()
     told.trace.tap("feeder", "feeder", 0.0, Done(Rename("/q/queue-start", "c.tmp", "c.ready")), [])
-    assert told.trace.lanes == ("feeder", "start", "driver-1", "parse", "driver-2", "out", "watchdog")
+    assert told.trace.lanes == ("feeder", "start", "parse.1", "parse", "out.2", "out", "recovery", "watchdog")
     diagram = ladder(told.trace.arrows(), order=told.trace.lanes)
-    assert diagram.lanes == told.trace.lanes[:-1]  # nobody has heard of a watchdog
+    assert diagram.lanes == told.trace.lanes[:-2]  # nobody has heard of a watchdog
     lines = text(diagram, 100)
     assert any("─ TAKE a ─" in line for line in lines) and any("─ DELETE a ─" in line for line in lines)
 
@@ -129,32 +130,32 @@ def test_lanes_follow_the_pipeline() -> None:
 def test_listings_are_counted_and_not_kept() -> None:
     trace = Operations(QUEUES)
     entries = tuple(Entry(f"{n}.ready", n, 1) for n in range(1000))
-    trace.tap("parse", "driver-1", 1.0, Done(List("/q/queue-start"), entries=entries, still=True), [])
-    trace.tap("parse", "driver-1", 1.0, Done(List("/q/queue-parse")), [])
+    trace.tap("parse.1", "parse.1", 1.0, Done(List("/q/queue-start"), entries=entries, still=True), [])
+    trace.tap("parse.1", "parse.1", 1.0, Done(List("/q/queue-parse")), [])
     assert [(e.command, dict(e.fields)["says"]) for e in trace.entries()] == [
         ("LIST", "1000 names"),
         ("THROTTLE", "0 names"),
     ]
-    trace.tap("parse", "driver-1", 2.0, Done(Take("/q/queue-start", "x.ready", "x.1.working"), "denied", "no"), [])
+    trace.tap("parse.1", "parse.1", 2.0, Done(Take("/q/queue-start", "x.ready", "x.1.working"), "denied", "no"), [])
     assert trace.entries()[-1].direction == "refused"
 
 
 def test_documents_in_work_notes_and_the_end() -> None:
     trace = Operations(QUEUES)
     work = Process("a", 1, "/q/queue-start/a.1.working", "/q/queue-parse/a.1.writing.xml")
-    trace.tap("parse", "driver-1", 1.0, Processed("done"), [])  # of what nobody saw begin
-    trace.tap("parse", "driver-1", 1.0, Done(TAKE), [Start("a", work)])
-    trace.tap("parse", "driver-1", 2.0, Ordered(Leave()), [Cancel("a")])
-    trace.tap("parse", "driver-1", 3.0, Processed("cancelled"), [Note("info", "given back", b"a"), Exit("told", True)])
+    trace.tap("parse.1", "parse.1", 1.0, Processed("done"), [])  # of what nobody saw begin
+    trace.tap("parse.1", "parse.1", 1.0, Done(TAKE), [Start("a", work)])
+    trace.tap("parse.1", "parse.1", 2.0, Ordered(Leave()), [Cancel("a")])
+    trace.tap("parse.1", "parse.1", 3.0, Processed("cancelled"), [Note("info", "given back", b"a"), Exit("told", True)])
     shown = [(e.direction, e.command, e.source, e.target) for e in trace.entries()]
     assert shown == [
-        ("in", "TAKE", "start", "driver-1"),
-        ("out", "WRITE", "driver-1", "parse"),
-        ("in", "LEAVE", "watchdog", "driver-1"),
-        ("note", "info", "driver-1", "driver-1"),
-        ("refused", "WRITE", "driver-1", "parse"),
-        ("note", "info", "driver-1", "driver-1"),
-        ("note", "bad", "driver-1", "driver-1"),
+        ("in", "TAKE", "start", "parse.1"),
+        ("out", "WRITE", "parse.1", "parse"),
+        ("in", "LEAVE", "watchdog", "parse.1"),
+        ("note", "info", "parse.1", "parse.1"),
+        ("refused", "WRITE", "parse.1", "parse"),
+        ("note", "info", "parse.1", "parse.1"),
+        ("note", "bad", "parse.1", "parse.1"),
     ]
 
 
@@ -166,11 +167,11 @@ def test_a_watchdog_is_told_too() -> None:
     trace.tap("watchdog", "watchdog", 3.0, Done(Remove("/q/queue-parse", "a.1.writing.xml")), [])
     trace.tap("watchdog", "watchdog", 3.5, Recovered("parse", "1", 1), [])
     assert [(e.command, e.source, e.target) for e in trace.entries()] == [
-        ("SPAWN", "watchdog", "driver-1"),
-        ("KILL", "watchdog", "driver-1"),
-        ("ENDED", "driver-1", "watchdog"),
+        ("SPAWN", "watchdog", "parse.1"),
+        ("KILL", "watchdog", "parse.1"),
+        ("ENDED", "parse.1", "watchdog"),
         ("RECOVER", "watchdog", "start"),
         ("DROP", "watchdog", "parse"),
-        ("SETTLED", "watchdog", "driver-1"),
+        ("SETTLED", "watchdog", "parse.1"),
     ]
     assert trace.follow(document("a")).legs[0].what == "recover"

@@ -151,7 +151,7 @@ def test_fields_are_names_as_they_are_on_the_disk() -> None:
 )
 def test_what_a_watchdog_does(what: object, command: str, fields: dict[str, str]) -> None:
     found = supervised(what)
-    assert found is not None and (found.command, dict(found.fields), found.peer) == (command, fields, b"driver-7")
+    assert found is not None and (found.command, dict(found.fields), found.peer) == (command, fields, b"7")
     assert found.rule and supervised(Look()) is None
 
 
