@@ -11,7 +11,7 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from engine.protocols.diskqueue import names
@@ -71,13 +71,14 @@ def perform(operation: Operation) -> Done:
         return _answer(operation, error)
 
 
-def run(steps: Steps[T]) -> T:
-    """Run a whole procedure; raises ``Trouble`` where a driver would wait and ask again."""
+def run(steps: Steps[T], told: Callable[[Done], None] = lambda answer: None) -> T:
+    """Run a whole procedure; raises ``Trouble`` where a driver would wait and ask again. ``told`` is every answer."""
     answer: Done | None = None
     try:
         while True:
             operation = next(steps) if answer is None else steps.send(answer)
             answer = perform(operation)
+            told(answer)
             if answer.error in ("full", "denied", "broken"):
                 raise Trouble(answer.text)
     except StopIteration as end:

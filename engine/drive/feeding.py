@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from engine.drive import disk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
-from engine.protocols.diskqueue.operations import Rename, Sync, Touch
+from engine.protocols.diskqueue.operations import Done, Rename, Sync, Touch
 from engine.protocols.diskqueue.pipeline import START, queue_folder
 
 
@@ -43,7 +43,7 @@ def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
     for path in files:
         id = os.path.basename(path)
         reason = names.why_not(id) or ("an item of this id is in the queue" if id in present else "")
-        reason = reason or _feed_one(queue, path, id)
+        reason = reason or _feed_one(queue, path, id, lambda answer: None)
         if not reason:
             present.add(id)
         fed.append(Fed(path, id, reason))
@@ -57,8 +57,8 @@ def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
     return fed
 
 
-def feed_text(root: str, id: str, text: str) -> str:
-    """Feed one document that is no file yet; the reason why not, or the empty string."""
+def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lambda answer: None) -> str:
+    """Feed one document that is no file yet; the reason why not, or the empty string. ``told`` is what was renamed."""
     queue = os.path.abspath(queue_folder(root, START))
     if reason := names.why_not(id):
         return reason
@@ -67,12 +67,12 @@ def feed_text(root: str, id: str, text: str) -> str:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            return _feed_one(queue, file.name, id)
+            return _feed_one(queue, file.name, id, told)
     except OSError as error:
         return str(error)
 
 
-def _feed_one(queue: str, path: str, id: str) -> str:
+def _feed_one(queue: str, path: str, id: str, told: Callable[[Done], None]) -> str:
     """Copy, put on the disk, rename; the reason why not, or the empty string."""
     temporary = f"{id}.{os.getpid()}.tmp"
     try:
@@ -83,6 +83,7 @@ def _feed_one(queue: str, path: str, id: str) -> str:
         finally:
             os.close(descriptor)
         answer = disk.perform(Rename(queue, temporary, names.ready(id)))
+        told(answer)
         return f"{names.ready(id)}: {answer.text}" if answer.error else ""
     except OSError as error:
         return error.strerror or str(error)

@@ -20,11 +20,13 @@ from types import FrameType
 from engine.core import Exit, Leave, Note, Ordered, Started, Woken
 from engine.drive import disk
 from engine.drive.disk import Lock, Trouble
+from engine.drive.listening import Hub
 from engine.drive.pipelineview import Sight
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queuesight import tail_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
+from engine.protocols.diskqueue.operations import Done
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
     PipelineView,
@@ -51,6 +53,7 @@ from engine.protocols.diskqueue.watchdog import (
 )
 
 TICK = 0.05  # seconds between two looks at whether drivers have ended
+WATCHDOG, RECOVERY = "watchdog", "recovery"  # who sits there, and what it does to the queues
 _LOCK = ".watchdog.lock"
 
 
@@ -75,6 +78,7 @@ class Pipeline:
         self.options = options or Options()
         self._say = say
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._hub = Hub(self.root, say)
         self._sight = Sight(self.root, self.stages)
         self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound)
         self._view = self._sight.picture("absent")
@@ -176,7 +180,7 @@ class Pipeline:
     def retry(self, queue: str, id: str) -> str:
         """Give a document that failed twice two fresh attempts; the reason why not, or the empty string."""
         try:
-            return disk.run(retry(queue_folder(self.root, queue), id))
+            return disk.run(retry(queue_folder(self.root, queue), id), lambda answer: self.told("operator", answer))
         except Trouble as error:
             return str(error)
 
@@ -194,16 +198,30 @@ class Pipeline:
             return False
         return os.path.lexists(lock.path)
 
+    # ---- who listens -------------------------------------------------------------------------------------------------
+
+    @property
+    def hub(self) -> Hub:
+        """Where one listens to everything that is done in this pipeline: by its drivers, and by this process."""
+        return self._hub
+
+    def told(self, who: str, answer: Done) -> None:
+        """Somebody in this process who is no driver has done something to the queues."""
+        self._hub.tap(who, who, time.monotonic(), answer, [])
+
     # ---- the watchdog ------------------------------------------------------------------------------------------------
 
     def _watch(self, fail_fast: bool) -> bool:
         """Run the core to its end; whether it ended in failure."""
-        core = self._core = Watchdog(self.stages, self.options, self._first_number(), fail_fast)
+        first = self._first_number()
+        core = self._core = Watchdog(self.stages, self.options, first, fail_fast)
+        stages = [list(stage) for stage in self.stages]
+        self._hub.seated(WATCHDOG, WATCHDOG, "watchdog", [stages, first, fail_fast], {"root": self.root})
         events: deque[Event] = deque([*self._processes.adopt(), Started()])
         try:
             while True:
                 while events:
-                    for command in core.handle(events.popleft(), time.monotonic()):
+                    for command in self._give(core, events.popleft()):
                         if isinstance(command, Exit):
                             self._say(Note("bad" if command.failed else "good", command.reason))
                             return command.failed
@@ -216,9 +234,16 @@ class Pipeline:
                     events.append(Woken())
         finally:
             self._core = None
+            self._hub.left(WATCHDOG, WATCHDOG)
             self._view = self._sight.picture("ended", core, {}, fresh=True)
             for name in ("quit", "kill"):
                 self._remove(f"{self.root}/{name}")
+
+    def _give(self, core: Watchdog, event: Event) -> list[Command]:
+        now = time.monotonic()
+        commands = core.handle(event, now)
+        self._hub.tap(WATCHDOG, WATCHDOG, now, event, commands)
+        return commands
 
     def _do(self, command: Command) -> Sequence[Event]:
         match command:
@@ -264,7 +289,8 @@ class Pipeline:
         try:
             if not locks[0].acquire(create=False) or not locks[1].acquire():
                 return Recovered(stage, number, 0, "a process that holds its lock still lives")
-            found = disk.run(recover(src, dst, number, self.options.keep_input, time.time()))
+            steps = recover(src, dst, number, self.options.keep_input, time.time())
+            found = disk.run(steps, lambda answer: self.told(RECOVERY, answer))
             settled = True
             for id, outcome in found:
                 self._say(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.drive.feeding import feed_text
+from engine.protocols.diskqueue.operations import Done
 from engine.protocols.diskqueue.pipeline import Stage
 
 STAGES = (Stage("values", 1, "sleep 0.15"), Stage("parse", 3, "fail marked 0.4"), Stage("output", 2, "upper"))
@@ -14,9 +17,9 @@ FAILS_ONCE, FAILS_TWICE = 5, 9  # of every twenty documents, these
 class DemoFeeder:
     """Feeds numbered documents into ``queue-start`` under ``root``; whoever owns it calls ``step`` or ``feed``."""
 
-    def __init__(self, root: str, name: str = "doc") -> None:
-        """``name`` begins the id of every document."""
-        self._root = root
+    def __init__(self, root: str, name: str = "doc", told: Callable[[Done], None] = lambda answer: None) -> None:
+        """``name`` begins the id of every document; ``told`` is each renaming that feeds one."""
+        self._root, self._told = root, told
         self._name = name
         self._next = 1
         self._due = 0.0
@@ -33,6 +36,6 @@ class DemoFeeder:
         """Feed the next document now; the reason why that failed, or nothing."""
         number, self._next = self._next, self._next + 1
         first = {FAILS_ONCE: "fail once", FAILS_TWICE: "fail twice"}.get(number % 20, "a document")
-        reason = feed_text(self._root, f"{self._name}-{number:04}.txt", f"{first}\nnumber {number}\n")
+        reason = feed_text(self._root, f"{self._name}-{number:04}.txt", f"{first}\nnumber {number}\n", self._told)
         self.fed += not reason
         return reason

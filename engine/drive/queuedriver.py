@@ -13,12 +13,14 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
+from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
 from engine.drive import disk, documents
+from engine.drive.telling import Teller
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Process, Processed
@@ -27,8 +29,20 @@ from engine.protocols.diskqueue.parameters import ParameterError, read_parameter
 USAGE = 2  # exit status: wrong configuration
 
 
-def run_driver(config: DriverConfig) -> int:
+class Hears(Protocol):
+    """Who is told what the core was given and what it answered."""
+
+    def tell(self, now: float, event: Event, commands: list[Command]) -> None: ...
+    def close(self) -> None: ...
+
+
+def run_driver(
+    config: DriverConfig, watchers: str = "", hears: Callable[[DriverConfig, float], Hears] | None = None
+) -> int:
     """Drive until the source is done, the quit file appears or a signal comes.
+
+    ``watchers``: the folder of those who watch (``engine.drive.telling``), "" for none. ``hears``: makes somebody in
+    this process who is told instead, out of the configuration and the wall clock's distance from monotonic time.
 
     Returns the exit status: 0 for done and quit, 128+n after signal n, 1 where a disk in trouble made it give up, 2
     where it could not start, with the reason on stderr. Call it on the main thread of a process of its own.
@@ -40,9 +54,14 @@ def run_driver(config: DriverConfig) -> int:
         disk.check_queues(config.src, config.dst, config.number)
         with disk.number_locks(config.src, config.dst, config.number) as locks:
             work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks))
-            runner = _Runner(config, work)
+            now = time.monotonic()
+            epoch = time.time() - now
+            told = hears(config, epoch) if hears else Teller(watchers, config, epoch, now) if watchers else None
+            runner = _Runner(config, work, epoch, told)
             with runner.signals():
                 code = runner.run()
+            if told is not None:
+                told.close()
             if runner.holds:
                 for lock in locks:
                     lock.release(remove=False)  # what it holds is to be recovered under its number
@@ -69,8 +88,9 @@ def load_config(path: str, work: str = "copy", log_file: str = "", keep_input: b
 
 
 class _Runner:
-    def __init__(self, config: DriverConfig, work: documents.Work) -> None:
-        self._core = Driver(config, time.time() - time.monotonic())
+    def __init__(self, config: DriverConfig, work: documents.Work, epoch: float, told: Hears | None) -> None:
+        self._core = Driver(config, epoch)
+        self._hears = told
         self._work = work
         self._signal = 0  # the newest
         self._orders = 0  # signals that the core has not been told of
@@ -104,7 +124,7 @@ class _Runner:
     def run(self) -> int:
         """From the first event to the exit status."""
         core = self._core
-        commands = core.handle(Started(), time.monotonic())
+        commands = self._give(Started())
         while True:
             event: Event | None = None
             for command in commands:
@@ -120,8 +140,15 @@ class _Runner:
             while self._orders:
                 self._orders -= 1
                 self._told += 1
-                commands += core.handle(Ordered(Leave()), time.monotonic())
-            commands += core.handle(event or self._sleep(), time.monotonic())
+                commands += self._give(Ordered(Leave()))
+            commands += self._give(event or self._sleep())
+
+    def _give(self, event: Event) -> list[Command]:
+        now = time.monotonic()
+        commands = self._core.handle(event, now)
+        if self._hears is not None:
+            self._hears.tell(now, event, commands)
+        return commands
 
     def _do(self, command: Command) -> Event | None:
         match command:
@@ -178,6 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--bound", action="store_true", help="die with the process that started it, where the system can"
     )
+    parser.add_argument("--watchers", default="", metavar="DIR", help="where those listen who watch")
     given = parser.parse_args(arguments)
     if given.bound:
         documents.die_with_parent()
@@ -186,7 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Refused as error:
         _say(sys.stderr.fileno(), f"roundhouse drive: {error}")
         return USAGE
-    return run_driver(config)
+    return run_driver(config, given.watchers)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import engine
 from engine.drive.pipelineview import Sight
 from engine.drive.queuesight import driver_process, tail_of, times_of
+from engine.drive.telling import FOLDER
 from engine.protocols.diskqueue.config import DriverConfig, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage, queue_folder, source, worker_folder
@@ -45,6 +46,7 @@ class DriverProcesses:
         words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
         words += [] if self._options.keep_input else ["--discard"]
         words += ["--bound"] if self._bound else []
+        words += ["--watchers", f"{self._root}/{FOLDER}"]
         home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH", ""))))
         try:

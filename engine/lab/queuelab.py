@@ -82,7 +82,8 @@ class QueueLab:
                 raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
             present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
             self._fed.append((0.0, present))
-        self._feeder = DemoFeeder(self.root, "doc" if self.demonstration else f"demo-{time.time():.0f}")
+        name = "doc" if self.demonstration else f"demo-{time.time():.0f}"
+        self._feeder = DemoFeeder(self.root, name, lambda answer: self._pipeline.told("feeder", answer))
         stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
         self._say(Note("info", f"a pipeline of {stages} in {self.root}"), "lab")
         self._watchdog = self._start("watchdog", self._watch)

@@ -29,7 +29,7 @@ def counter(most: int) -> Callable[[Any], Any]:
     return counted
 
 
-def unpack(data: bytes, most: int, **limits: int) -> Any:
+def unpack(data: bytes, most: int, **limits: Any) -> Any:
     """The one value in ``data``, of ``most`` arrays and maps at most; ``limits`` as msgpack takes them.
 
     Raises ``UNREADABLE``; with something behind the value msgpack.ExtraData, which is one and holds the value.

@@ -31,10 +31,13 @@ class Tape:
 
     def __init__(self, package: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}
+        self._names: dict[type[Any], str] = {}
         for module in (core, bulk, package, *_modules(package)):
             for name, value in vars(module).items():
                 if isinstance(value, type) and _fields(value) is not None and value.__module__ == module.__name__:
-                    self._classes.setdefault(name, value)
+                    if name in self._classes:  # two modules may use one word, each in its own sense
+                        name = f"{module.__name__.rpartition('.')[2]}.{name}"
+                    self._classes[name], self._names[value] = value, name
 
     def plain(self, value: Any) -> Any:
         """None, bool, int, float, str, bytes, and lists of those, that stand for a value. TypeError for any other."""
@@ -42,8 +45,8 @@ class Tape:
             return value
         fields = _fields(type(value))
         if fields is not None:
-            name = type(value).__name__
-            if self._classes.get(name) is not type(value):
+            name = self._names.get(type(value))
+            if name is None:
                 raise TypeError(f"{type(value)} is no class of this system")
             return [MARK, name, *(self.plain(getattr(value, field)) for field in fields)]
         if isinstance(value, tuple):

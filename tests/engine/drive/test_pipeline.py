@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Note
+from engine.core import Exit, Note, Started
 from engine.drive.disk import Lock
 from engine.drive.pipeline import Pipeline
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
+from engine.protocols.diskqueue.watchdog import Look, Looked
+from tests.helpers.ears import Heard
 
 
 def test_stages_that_make_no_pipeline_are_refused(tmp_path: Path) -> None:
@@ -42,6 +44,25 @@ def test_all_done_already_ends_at_once_and_is_remembered(tmp_path: Path) -> None
     assert (view.state, view.stages[0].state, view.drivers) == ("absent", "done", ())
 
 
+def test_who_listens_hears_the_watchdog_and_who_does_not_costs_nothing(tmp_path: Path) -> None:
+    for queue in ("start", "a"):
+        (tmp_path / f"queue-{queue}").mkdir()
+        (tmp_path / f"queue-{queue}" / names.DONE).touch()
+    pipeline, heard = Pipeline(str(tmp_path), [Stage("a")]), Heard()
+    pipeline.hub.attach(heard)
+    assert pipeline.run(signals=False) == 0
+    pipeline.hub.detach(heard)
+    assert heard.all[0] == ("seated", "watchdog", "watchdog")
+    told = [(event, commands) for _, _, event, commands in heard.all[1:-1]]
+    assert told == [
+        (Started(), [Look()]),
+        (Looked(frozenset({"a"}), ()), [Note("good", "a is done"), Exit("done")]),
+    ]
+    assert heard.all[-1] == ("left", "watchdog")
+    assert pipeline.run(signals=False) == 0
+    assert heard.all[-1] == ("left", "watchdog"), "and nothing else was heard"
+
+
 def test_a_root_that_cannot_be_used_and_a_second_watchdog_are_status_2(tmp_path: Path) -> None:
     notes: list[Note] = []
     (tmp_path / "file").touch()
@@ -53,6 +74,21 @@ def test_a_root_that_cannot_be_used_and_a_second_watchdog_are_status_2(tmp_path:
     with pytest.raises(Refused, match="a watchdog runs"):
         Pipeline(str(tmp_path), [Stage("a")]).start()
     lock.release()
+
+
+def test_a_retry_is_heard_as_the_operators(tmp_path: Path) -> None:
+    queue = tmp_path / "queue-start"
+    queue.mkdir()
+    (queue / "x.failed_twice.input").touch()
+    pipeline, heard = Pipeline(str(tmp_path), [Stage("a")]), Heard()
+    pipeline.hub.attach(heard)
+    assert pipeline.retry("start", "x") == ""
+    pipeline.hub.detach(heard)
+    assert [(told[0], told[2].operation.name) for told in heard.all] == [
+        ("operator", "x.failed_twice.input"),
+        ("operator", ".x.attempts"),
+        ("operator", "x.failed_twice"),
+    ]
 
 
 def test_a_document_that_was_given_up_is_retried(tmp_path: Path) -> None:

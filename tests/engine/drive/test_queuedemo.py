@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.drive.documents import parse_work
 from engine.drive.queuedemo import EVERY, STAGES, DemoFeeder
+from engine.protocols.diskqueue.operations import Done
 from engine.protocols.diskqueue.pipeline import check_stages
 
 
@@ -34,3 +35,9 @@ def test_what_is_fed_at_once_is_counted(tmp_path: Path) -> None:
     (tmp_path / "queue-start" / "more-0021.txt.ready").touch()
     assert "exists" in feeder.feed().lower()
     assert feeder.fed == 20
+
+
+def test_whoever_wants_to_know_is_told_of_each_document(tmp_path: Path) -> None:
+    told: list[Done] = []
+    assert DemoFeeder(str(tmp_path), told=told.append).feed() == ""
+    assert [getattr(answer.operation, "new", "") for answer in told] == ["doc-0001.txt.ready"]

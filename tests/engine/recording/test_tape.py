@@ -8,8 +8,9 @@ import pytest
 
 from engine.core import Drain, Event, Finished, Inspect, Ordered, Paused, Received, Started, StopRun, Unsent, Woken
 from engine.parts.bulk import BulkSpec
-from engine.protocols import conversation, negotiated, roundrobin
+from engine.protocols import conversation, diskqueue, negotiated, roundrobin
 from engine.protocols.conversation.frontend import StopWorkers
+from engine.protocols.diskqueue import books, operations
 from engine.recording.tape import Tape, Unreadable, kept
 
 EVENTS: list[Event] = [
@@ -64,3 +65,10 @@ def test_a_kept_event_does_not_change_when_the_core_takes_the_message_apart() ->
     same = kept(event)
     event.messages[0].pop()
     assert same == Received([[b"w1", b"", b"x"]])
+
+
+def test_two_modules_of_one_word_are_told_apart() -> None:
+    tape = Tape(diskqueue)
+    for value in (books.Entry(1, 2, 3, 4), operations.Entry("a.ready", 5, 6)):
+        again = tape.value(tape.plain(value))
+        assert again == value and type(again) is type(value)
