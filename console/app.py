@@ -15,6 +15,7 @@ from console.calm import CROWD
 from console.desk import Desk
 from console.history import History
 from console.rows import Shown
+from console.screens.compared import compare_typed
 from console.screens.confirm import Confirm, stop_question
 from console.screens.kept import Kept
 from console.screens.listing import help_lines, worker_list
@@ -201,6 +202,10 @@ class Console(Shell):
     def show_runs(self) -> None:
         """The kept runs."""
         self.open_screen(Kept(self.bridge.read_runs()))
+
+    def compare(self, line: str) -> None:
+        """Two of them beside each other, as they were named on the command line."""
+        compare_typed(self, line, self.bridge.read_runs())
 
     def show_worker_list(self) -> None:
         """The broker's table, as the seed lists it."""

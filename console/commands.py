@@ -39,6 +39,7 @@ WORDS = (
     Word("sort", "COLUMN", "sort the workers; the same one again reverses", seed=False),
     Word("filter", "[RE]", "show the workers that match; !RE those that do not", seed=False),
     Word("runs", "", "list the kept runs", seed=False),
+    Word("compare", "A B [%]", "two kept runs beside each other, by their ids; % worse is a regression", seed=False),
     Word("help", "", "every key and every word", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}

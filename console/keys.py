@@ -54,6 +54,12 @@ TABLE = (
     Key("table.top", "home,g", "edge(-1)", "", "the first row"),
     Key("table.bottom", "end,G", "edge(1)", "", "the last row"),
 )
+KEPT = (
+    Key("run.show", "enter", "open", "show", "the chosen run in full"),
+    Key("run.compare", "c", "compare", "compare", "the chosen run is A; on another one: B against A; on A: none again"),
+    Key("export", "e", "export", "export", "the kept runs as CSV and JSON, into the state folder"),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
+)
 BACK = (Key("back", "escape", "back", "back", "to the main screen"),)
 STOP = tuple(key for key in MAIN if key.id == "worker.stop")
 SYSTEM = tuple(
@@ -146,7 +152,7 @@ FIRST = TYPED | {key.id for key in REPLAY}
 """So do the keys that move through a recording: some of them move in tables elsewhere."""
 
 IDS = frozenset(
-    key.id for key in (*APP, *MAIN, *TABLE, *SYSTEM, *JOBS, *PAIR, *QUEUES, *SEE, *MESSAGES, *STEP, *REPLAY)
+    key.id for key in (*APP, *MAIN, *KEPT, *TABLE, *SYSTEM, *JOBS, *PAIR, *QUEUES, *SEE, *MESSAGES, *STEP, *REPLAY)
 )
 
 

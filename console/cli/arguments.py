@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from console.cli import queuearguments
 from engine import __version__
 from engine.parts.limits import MAX_BACKLOG
+from engine.runs.compare import BOUND
 from engine.schema import Misfit, Range, fit, parse
 from engine.settings import Endpoint, Flag
 
@@ -24,7 +25,6 @@ Exit status: 0 everything asked for succeeded, 1 some of it failed, 2 wrong usag
 128+n ended by signal n. Results go to stdout, everything else to stderr.
 """
 COUNT = Annotated[int, Range(1, 20_000)]
-BOUND = Annotated[float, Range(0, 10_000)]  # percent
 RATE = Annotated[float, Range(0.001, 10_000_000)]
 TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
 PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task

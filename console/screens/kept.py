@@ -1,4 +1,4 @@
-"""The kept runs side by side, and one of them in full."""
+"""The kept runs in a table: one of them in full, two of them compared, all of them exported."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
+from textual.content import Content
 
 from console import keys, units
 from console.bridge import Picture, Run
 from console.rows import failed_of, figure
+from console.screens.compared import name_of, open_comparison, readable
 from console.screens.layer import Layer
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
+from engine.drive.files import write_whole
+from engine.runs.export import to_csv, to_json_list
+from engine.runs.load import run_id
 
 if TYPE_CHECKING:
     from console.app import Console
@@ -42,8 +47,10 @@ def _figure(name: str, title: str, width: int, need: int, *path: str) -> Column[
     return Column(name, title, width, lambda run: figure(run, *path), draw, need=need, right=True, falling=True)
 
 
-def _draw_started(run: Run, _: float, cells: int) -> Parts:
-    return [(fit(clean(str(run.get("started_at", ""))).replace("T", " "), cells), "label")]
+def started(run: Run) -> str:
+    """When it began, to the second, with its offset."""
+    text = clean(str(run.get("started_at", "")))
+    return (text[:19] + text[26:] if text[19:20] == "." else text).replace("T", " ", 1)
 
 
 def _draw_failed(run: Run, _: float, cells: int) -> Parts:
@@ -57,7 +64,7 @@ def _draw_verdict(run: Run, _: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Run], ...] = (
-    _text("started_at")._replace(id="started", title="started", width=25, draw=_draw_started, need=3),
+    _text("started_at")._replace(id="started", title="  started", need=3),
     _text("verdict")._replace(draw=_draw_verdict, need=9),
     _text("kind")._replace(width=5, need=8),
     _figure("n", "n", 7, 7, "requested"),
@@ -74,24 +81,23 @@ COLUMNS: tuple[Column[Run], ...] = (
 
 
 class Kept(Layer):
-    """Every kept run in a line; enter opens one."""
+    """Every kept run in a line. The first one that is chosen to be compared is A, and stays that for others."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *keys.bindings(keys.BACK),
-        Binding("enter", "open", "show"),
-        Binding("s", "sort", "sort"),
-        Binding("S", "reverse", "reverse"),
+        *keys.bindings((*keys.BACK, *keys.KEPT)),
     ]
     app: Console
 
     def __init__(self, runs: Sequence[Run]) -> None:
         super().__init__()
         self._runs = runs
+        self._a: Run | None = None
+        self._columns = (COLUMNS[0]._replace(width=27, draw=self._draw_started), *COLUMNS[1:])
 
     def compose(self) -> ComposeResult:
         """The table and the key bar."""
         places = {id(run): place for place, run in enumerate(self._runs)}
-        yield Table(COLUMNS, lambda run: places[id(run)], empty="no runs yet", id="kept")
+        yield Table(self._columns, lambda run: places[id(run)], empty="no runs yet", id="kept")
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
@@ -99,7 +105,7 @@ class Kept(Layer):
         table = self._table
         table.border_title = "kept runs"
         table.set_rows(self._runs)
-        table.sort_by(COLUMNS[0], reverse=True)
+        table.sort_by(self._columns[0], reverse=True)
         table.focus()
 
     @property
@@ -108,7 +114,16 @@ class Kept(Layer):
         return found
 
     def show(self, picture: Picture) -> None:
-        """The list is that of the moment in which it was opened."""
+        """The list is that of the moment in which it was opened; the id of the chosen run stands below it."""
+        chosen = self._table.cursor
+        told = [name_of(self._runs[chosen])] if chosen is not None else []
+        if self._a is not None:
+            here = chosen is not None and self._runs[chosen] is self._a
+            told.append("A: c on another one compares" if here else f"c compares with A, {name_of(self._a)}")
+        self._table.border_subtitle = Content(f" {' · '.join(told)} " if told else "")
+
+    def _draw_started(self, run: Run, _: float, cells: int) -> Parts:
+        return [("A " if run is self._a else "  ", "accent bold"), (fit(started(run), cells - 2), "label")]
 
     def action_back(self) -> None:
         """To the main screen."""
@@ -118,7 +133,7 @@ class Kept(Layer):
         """By the next column."""
         self._table.sort_next()
 
-    def action_reverse(self) -> None:
+    def action_sort_reverse(self) -> None:
         """The other way round."""
         if self._table.sort_column is not None:
             self._table.sort_by(self._table.sort_column, not self._table.reverse)
@@ -128,6 +143,37 @@ class Kept(Layer):
         run = self._table.chosen()
         if run is not None:
             self.app.push_screen(Page(f"run · {clean(str(run.get('started_at', '')))}", run_page(run)))
+
+    def action_compare(self) -> None:
+        """The chosen run is the one before; where there is one already, it is the one after."""
+        run = self._table.chosen()
+        if run is None:
+            self.app.say("there is no run to compare", "warn")
+        elif not name_of(run):
+            self.app.say("this one is no whole run: it has no figures to compare", "bad")
+        elif self._a is None or run is self._a:
+            self._a = run if self._a is None else None
+            self._table.redraw()
+            self.app.tick()
+        else:
+            open_comparison(self.app, [name_of(self._a), name_of(run)], self._runs)
+
+    def action_export(self) -> None:
+        """All of them, for other programs. A file is named after the newest run in it."""
+        runs = readable(self._runs)
+        if not runs:
+            self.app.say("there is nothing to export", "warn")
+            return
+        folder = self.app.settings.state_folder / "exports"
+        name = f"runs-to-{max(map(run_id, runs))}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / f"{name}.csv", to_csv(runs).encode())
+            write_whole(folder / f"{name}.json", to_json_list(runs).encode())
+        except OSError as error:
+            self.app.say(f"the runs can not be exported: {error}", "bad")
+        else:
+            self.app.say(f"{units.count(len(runs))} runs in {folder / name}.csv and .json", "good")
 
     def on_table_chosen(self) -> None:
         """A double click."""

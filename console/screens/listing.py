@@ -18,6 +18,7 @@ Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
 GROUPS: Groups = (
     ("anywhere", (*keys.APP, *keys.SYSTEM)),
     ("main screen", keys.MAIN),
+    ("kept runs", keys.KEPT),
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),
     ("trace and ladder", keys.MESSAGES),

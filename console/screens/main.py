@@ -284,6 +284,8 @@ class Main(Screen[None]):
                 self.app.show_worker_list()
             case Command("runs", _):
                 self.app.show_runs()
+            case Command("compare", str(line)):
+                self.app.compare(line)
             case Command("protocol", _):
                 self.app.show_protocol()
             case Command("system", str(name)):

@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from engine.runs.load import RunRecord, duration, run_id
+from engine.schema import Range
 
 NEAREST = 10  # repeats of a run that are looked at, its own included
+BOUND = Annotated[float, Range(0, 10_000)]  # percent
 LATENCIES = ("p50", "p95", "p99", "p999")
 
 Spec = tuple[Any, ...]
@@ -99,7 +101,11 @@ def lines(found: Comparison, bound: float | None = None) -> list[str]:
         for figure, *rest, verdict in cells
     ]
     a, b = found.repeats
-    known = f"noise from {a} runs like A and {b} like B" if max(a, b) > 1 else "noise unknown: no run was repeated"
+    known = (
+        f"noise from {a} {'run' if a == 1 else 'runs'} like A and {b} like B"
+        if max(a, b) > 1
+        else "noise unknown: no run was repeated"
+    )
     text.append(
         known if bound is None else f"{known}; a regression is more than {bound:g} % worse and more than the noise"
     )

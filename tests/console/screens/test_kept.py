@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from console.screens.kept import run_page
+from console.screens.kept import run_page, started
+from engine.runs.export import to_csv
+from engine.runs.load import run_id
 from tests.helpers.fake_lab import FakeLab, kept_run
 from tests.helpers.pilot import Driver, drive
+from tests.helpers.runs import a_run
 
 
 def test_runs_are_listed_and_one_is_opened(tmp_path: Path) -> None:
@@ -51,5 +55,42 @@ def test_a_strange_file_in_the_list(tmp_path: Path) -> None:
         assert driver.shows("× FAIL")
         await driver.press("s", "s", "s", "s", "enter")
         assert driver.app.is_running
+
+    drive(scenario, tmp_path)
+
+
+def test_when_a_run_began_is_told_to_the_second() -> None:
+    assert started({"started_at": "2026-11-28T03:02:03.000456+02:00"}) == "2026-11-28 03:02:03+02:00"
+    assert started({"started_at": "2027-01-01T00:00:00+01:00"}) == "2027-01-01 00:00:00+01:00"
+    assert (started({}), started({"started_at": None})) == ("", "None")
+
+
+def test_the_runs_are_exported_and_it_is_said_where(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        runs = [a_run(5), a_run(5, seconds=60)]
+        driver.lab.kept = [*map(dict, runs), {"started_at": 5}]
+        await driver.press("r", "e")
+        name = tmp_path / "state" / "exports" / f"runs-to-{run_id(runs[1])}"
+        assert "2 runs in " in driver.screen()[-1]
+        assert Path(f"{name}.csv").read_bytes().decode() == to_csv(runs)
+        assert json.loads(Path(f"{name}.json").read_text("utf-8")) == runs
+        assert sorted(path.name for path in name.parent.iterdir()) == [f"{name.name}.csv", f"{name.name}.json"]
+        await driver.press("escape")
+        driver.lab.kept = []
+        await driver.press("r", "e")
+        assert driver.shows("there is nothing to export")
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path, size=(200, 36))
+
+
+def test_a_folder_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        (tmp_path / "state").mkdir(exist_ok=True)
+        (tmp_path / "state" / "exports").write_text("in the way")
+        driver.lab.kept = [dict(a_run(5))]
+        await driver.press("r", "e")
+        assert driver.shows("the runs can not be exported: ")
+        assert driver.lab.orders == []
 
     drive(scenario, tmp_path)

@@ -138,4 +138,5 @@ def test_in_words() -> None:
         "noise from 2 runs like A and 1 like B; a regression is more than 20 % worse and more than the noise",
     ]
     b["planned_us"] = None
+    assert lines(compare(a, b, [run(99)]))[-1] == "noise from 1 run like A and 2 like B"
     assert lines(compare(a, b, []))[-1] == "noise unknown: no run was repeated"
