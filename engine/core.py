@@ -218,7 +218,7 @@ class System:
     ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
     file's table ``[NAME]`` is checked against its fields. ``broker(options, endpoints)`` binds; ``worker(options,
     endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..1000000 that
-    makes the routing id of a peer its own.
+    makes the routing id of a peer its own. ``payload(options)``: the most bytes that a data task may carry.
 
     Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
     ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
@@ -235,6 +235,7 @@ class System:
     broker: Callable[..., Seat]
     worker: Callable[..., Seat]
     client: Callable[..., Seat]
+    payload: Callable[[Any], int]
     wall: bool = False
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None

@@ -37,6 +37,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     lab = lab_of(
         settings, connect=options.connect, workers=workers, broker=options.connect is None, journal=options.journal
     )
+    lab.admit(spec)
     alarms = Alarms(lab.feed)
     with Signals() as signals:
         with lab:
@@ -103,15 +104,15 @@ def follow(lab: Lab, signals: Signals, progress: Progress) -> None:
     succeeded, since, steps, grace = 0, 0.0, 0, GRACE
     while (view := lab.run_view()) is None or view.state != "ended":
         steps += 1
-        if view is None:
-            signals.wait(STEP)
-            continue
         if signals.caught is not None:
-            if view.state == "running":
+            if view is not None and view.state == "running":
                 lab.stop_run()
             grace -= 1
             if grace < 0:
                 break
+        if view is None:
+            signals.wait(STEP)
+            continue
         if view.ledger.succeeded != succeeded:
             succeeded, since = view.ledger.succeeded, view.elapsed
         elif view.state == "running" and view.elapsed - since > patience(view.spec):

@@ -162,12 +162,13 @@ class Lab(WorkerOrders):
     # ---- runs -------------------------------------------------------------------------------------------------------
 
     def run(self, spec: BulkSpec) -> None:
-        """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        """Start a bulk run; its course is in the client's picture. Refused while one goes, and as ``admit`` does."""
         if not self._with_client:
             raise Refused("there is no client here to run anything")
         view = self.run_view()
         if view is not None and view.state != "ended":
             raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
+        self.admit(spec)
         self._run = self._begun(spec)
         self._unsaved = True
         self._nodes["client"].order("client", spec)

@@ -1,8 +1,12 @@
-"""The seeds' words for workers, as orders that every lab takes: one on real sockets as one on a stage."""
+"""What every lab takes, one on real sockets as one on a stage: the seeds' words for workers, and what a run may ask."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from engine.core import System
 from engine.lab.pool import BULK, Pool, Refused
+from engine.parts.bulk import BulkSpec
 
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 
@@ -11,6 +15,8 @@ class WorkerOrders:
     """Orders to the workers of a lab. ``readonly`` refuses those that stop anybody."""
 
     readonly: bool
+    system: System
+    options: Any
     _pool: Pool
 
     def register(self) -> None:
@@ -40,6 +46,12 @@ class WorkerOrders:
         self._destructive("stopping workers")
         self._pool.remove(n)
 
+    def admit(self, spec: BulkSpec) -> None:
+        """Refused where a task of this run would carry more than the system can."""
+        most = self.system.payload(self.options)
+        if spec.size > most:
+            raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
+
     def _destructive(self, what: str) -> None:
         if self.readonly:
-            raise Refused(f"{what} is refused: this console is read-only")
+            raise Refused(f"{what} is refused: readonly is set")

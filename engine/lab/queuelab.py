@@ -251,4 +251,4 @@ class QueueLab:
 
     def _destructive(self, what: str) -> None:
         if self.readonly:
-            raise Refused(f"{what} is refused: this console is read-only")
+            raise Refused(f"{what} is refused: readonly is set")

@@ -148,6 +148,7 @@ class Stage(Cast, WorkerOrders):
         if self._run is not None and (view is None or view.state != "ended"):
             done = view.ledger.succeeded if view else 0
             raise Refused(f"a run is going on ({done:,} of {self._run.spec.n:,} done): stop it first")
+        self.admit(spec)
         spec = BulkSpec(*spec)  # an object of its own, so that its run is told from one before it
         began = datetime.fromtimestamp(self.began + self.now, UTC)
         self._run = RunReport(self.system.name, "stage", spec, began, self.now)

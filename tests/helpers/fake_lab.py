@@ -79,7 +79,7 @@ def _system(name: str) -> System:
         raise AssertionError("the fake makes no cores")
 
     seed, title = {"roundrobin": ("000", "Round robin")}.get(name, ("00x", name.capitalize()))
-    return System(name, seed, title, "tcp://127.0.0.1:6714", object, nobody, nobody, nobody)
+    return System(name, seed, title, "tcp://127.0.0.1:6714", object, nobody, nobody, nobody, lambda options: 2**20)
 
 
 class FakeLab:

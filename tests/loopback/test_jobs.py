@@ -158,5 +158,5 @@ def test_nothing_destructive_where_only_reading_is_allowed(shop: Shop) -> None:
     for line in (("stop", "--now"), ("jobs", "cancel", "1")):
         refused = shop.processes.run("--readonly", *line, "--connect", shop.endpoint)
         assert refused.ended() == 2
-        assert refused.err.endswith("is refused: this console is read-only\n")
+        assert refused.err.endswith("is refused: readonly is set\n")
     assert shop.submit("true", 8, "--wait").ended() == 0, "the workers are still there"

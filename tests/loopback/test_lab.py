@@ -194,7 +194,7 @@ def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(
 
 def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(port: int) -> None:
     with Lab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
-        with pytest.raises(Refused, match="stopping workers is refused: this console is read-only"):
+        with pytest.raises(Refused, match="stopping workers is refused: readonly is set"):
             lab.order_client(StopWorkers(), "stopping workers")
         lab.order_client(ListJobs())
         until(lambda: lab.client_view().answers)

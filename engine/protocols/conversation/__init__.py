@@ -9,6 +9,7 @@ from engine.protocols.conversation import endpoints
 from engine.protocols.conversation.broker import STREAM, Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Worker
 
@@ -42,4 +43,5 @@ SYSTEM = System(
     broker=_broker,
     worker=_worker,
     client=_client,
+    payload=lambda options: MAX_DATA,
 )

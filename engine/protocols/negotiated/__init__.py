@@ -11,6 +11,7 @@ from engine.protocols.negotiated.broker import Broker, HandBack, Publish
 from engine.protocols.negotiated.client import Client
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.link import SAVED
+from engine.protocols.negotiated.messages import MAX_BODY
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.service import FRONTEND
@@ -106,6 +107,7 @@ SYSTEM = System(
     broker=_broker,
     worker=_worker,
     client=_client,
+    payload=lambda options: MAX_BODY,
     wall=True,
     fallback=lambda options: ends.listed(options.fallback),
     paired=_paired,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.core import Seat, Socket, System
+from engine.parts.limits import MAX_FRAME
 from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.options import Options
@@ -38,4 +39,5 @@ SYSTEM = System(
     broker=_broker,
     worker=_worker,
     client=_client,
+    payload=lambda options: MAX_FRAME,
 )

@@ -40,4 +40,5 @@ SYSTEM = System(
     broker=_broker,
     worker=_worker,
     client=_client,
+    payload=lambda options: int(options.max_stream),
 )

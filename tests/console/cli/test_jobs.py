@@ -153,8 +153,8 @@ def test_nothing_destructive_where_only_reading_is_allowed(home: Path, capsys: C
     for line in ("stop --all", "stop 3", "jobs cancel 3"):
         assert main(["--readonly", *line.split(), "--connect", NOWHERE]) == 2
     err = capsys.readouterr().err.splitlines()
-    assert err[0] == "roundhouse: stopping workers is refused: this console is read-only"
-    assert err[2] == "roundhouse: cancelling a job is refused: this console is read-only"
+    assert err[0] == "roundhouse: stopping workers is refused: readonly is set"
+    assert err[2] == "roundhouse: cancelling a job is refused: readonly is set"
 
 
 def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from console.cli.common import settings_of
+from console.cli.common import lab_of, settings_of
 from console.cli.runs import follow, meet, one_line, patience, show, spec_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, unanswered
+from engine.core import NEVER
 from engine.lab.pool import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from engine.runs.load import from_json, summary, to_json
@@ -33,10 +34,10 @@ def signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[Signals]:
 class Running:
     """A lab with a run of which a second passes with every look."""
 
-    def __init__(self, spec: BulkSpec, *, replies: int = 0, signal_at: int = 0) -> None:
+    def __init__(self, spec: BulkSpec, *, replies: int = 0, signal_at: int = 0, begins_at: float = 2) -> None:
         self._bulk = Bulk(spec, 0.0)
         self._now = 0.0
-        self._replies, self._signal_at = replies, signal_at
+        self._replies, self._signal_at, self._begins_at = replies, signal_at, begins_at
         self.stops = 0
         self.endpoints = ("tcp://127.0.0.1:6714",)
         self.linked = True
@@ -44,10 +45,10 @@ class Running:
 
     def run_view(self) -> BulkView | None:
         self._now += 1.0
-        if self._now == 1.0:
-            return None  # the client has not got the order yet
         if self._now == self._signal_at:
             signal.raise_signal(signal.SIGINT)
+        if self._now < self._begins_at:
+            return None  # the client has not got the order yet
         while (task := self._bulk.due(self._now)) is not None:
             if task < self._replies:
                 self._bulk.replied(task, self._now)
@@ -110,6 +111,26 @@ def test_a_run_in_which_nothing_succeeds_is_given_up(signals: Signals, capsys: C
     assert view.ledger.succeeded == 5
     assert dict(view.ledger.failed) == {"timeout": view.sent - 5}
     assert capsys.readouterr().err == "roundhouse: nothing has succeeded for 11 s: the run is stopped\n"
+
+
+def test_a_signal_ends_a_run_that_its_client_never_begins(signals: Signals) -> None:
+    lab = Running(BulkSpec("ping", 1), signal_at=3, begins_at=NEVER)
+    follow(lab, signals, Progress("ping"))  # type: ignore[arg-type]
+    assert (signals.caught, lab.stops) == (signal.SIGINT, 0)
+
+
+@pytest.mark.parametrize(
+    ("system", "most"),
+    [("roundrobin", "1,048,576"), ("conversation", "1,048,576"), ("pingpong", ""), ("negotiated", "")],
+)
+def test_data_that_no_task_can_carry_is_refused_before_anything_runs(system: str, most: str, home: Path) -> None:
+    settings = settings_of([Flag(("system",), "--system", system), Flag(("run", "bytes"), "--bytes", "2097152")])
+    lab, spec = lab_of(settings), spec_of("data", settings, None)
+    if not most:  # of what the setting allows
+        lab.admit(spec)
+        return
+    with pytest.raises(Refused, match=f"a data task of {system} carries up to {most} bytes, not 2,097,152"):
+        lab.admit(spec)
 
 
 def test_patience_grows_with_timeouts_and_pauses() -> None:

@@ -46,7 +46,7 @@ def test_every_order_reaches_the_pool() -> None:
 def test_read_only_stops_nobody() -> None:
     lab, told = orders(readonly=True)
     for order in (lab.deregister, lab.endbulk, lambda: lab.remove_workers(1)):
-        with pytest.raises(Refused, match="read-only"):
+        with pytest.raises(Refused, match="readonly is set"):
             order()
     assert told == []
     lab.register()
