@@ -30,17 +30,19 @@ def machine_lines(maps: Sequence[StateMap], of: Callable[[StateMap], Iterable[An
     lines: list[Parts] = []
     for states in maps:
         seen = list(of(states))
-        stands, visits = Counter[str](), Counter[str]()
+        stands, visits, walked = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
         for one in seen:
             stands.update(dict(states.current(one)))
             visits.update(dict(states.visits(one)))
+            walked.update(dict(states.walked(one)) if states.walked else {})
+        counts = walked if seen and states.walked else None
         lines.append([])
         lines += _head(states, stands, bool(seen), width)
         for state in states.states:
             lines.append(_state(state, stands[state], visits[state]))
             for edge in states.edges:
                 if edge.state == state:
-                    lines += _edge(edge, states, width)
+                    lines += _edge(edge, states, counts, width)
     return lines[1:]
 
 
@@ -58,6 +60,8 @@ def _head(states: StateMap, stands: Mapping[str, int], seen: bool, width: int) -
     title: Parts = [(clean(states.title), "accent bold")]
     if not seen:
         title.append(("  · none of them is in this process", "label"))
+    elif states.walked:
+        title.append(("  · on the left: how often each was walked", "label"))
     lines, row = [title], list[Part]()
     for state in states.states:
         here = stands.get(state, 0)
@@ -79,13 +83,16 @@ def _state(state: str, here: int, times: int) -> Parts:
     return parts
 
 
-def _edge(edge: Edge, states: StateMap, width: int) -> list[Parts]:
-    """What happens, where that leads, what is done; the rule behind it, or on a line of its own."""
+def _edge(edge: Edge, states: StateMap, counts: Counter[tuple[str, str]] | None, width: int) -> list[Parts]:
+    """How often, what happens, where that leads, what is done; the rule behind it, or on a line of its own."""
+    times = counts[edge.state, edge.event] if counts is not None else 0
+    often = units.short(times) if times else "·" if counts is not None else ""
     stays = edge.next == edge.state
     event = min(32, max(7, *(len(one.event) for one in states.edges)))
     target = min(14, max(len(one.next) for one in states.edges)) + 3
     first: Parts = [
-        (f"      {fit(clean(edge.event) or 'at once', event)} ", "text"),
+        (fit(often, 5, right=True), "accent" if times else "faint"),
+        (f" {fit(clean(edge.event) or 'at once', event)} ", "text"),
         (fit("↺" if stays else f"▶ {clean(edge.next)}", target), "faint" if stays else "flow"),
     ]
     action = "" if edge.action == "none" else clean(edge.action)

@@ -6,13 +6,14 @@ read. Texts are for people; they may hold what a peer sent, made printable by ``
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from engine.core import Core, Frames, Send
 from engine.parts.inflight import TaskKey
-from engine.parts.view import BrokerView
+from engine.parts.view import BrokerView, ClientView, WorkerView
 
 Role = Literal["broker", "worker", "client"]
 
@@ -65,7 +66,8 @@ class StateMap(NamedTuple):
     """The state machine of one role, or of what a broker keeps of each worker.
 
     ``current(picture)``: how many stand in which state, out of what ``Core.snapshot`` gave. ``visits(picture)``: how
-    often each state was entered, where the core counts that; else empty.
+    often each state was entered, where the core counts that; else empty. ``walked(picture)``: how often each edge was
+    walked, by its state and event, those that never were left out; None where nobody counts that.
     """
 
     role: Role | Literal["item"]
@@ -74,6 +76,7 @@ class StateMap(NamedTuple):
     edges: tuple[Edge, ...]
     current: Callable[[Any], Mapping[str, int]]
     visits: Callable[[Any], Mapping[str, int]] = lambda picture: {}
+    walked: Callable[[Any], Mapping[tuple[str, str], int]] | None = None
 
 
 class Standing(NamedTuple):
@@ -119,6 +122,11 @@ class Explain(NamedTuple):
     counted: Mapping[str, str]
     standings: Callable[[Any, Decoded], Standings]
     whose: Callable[[Core, Send], TaskKey | None] | None = None
+
+
+def walked(picture: BrokerView | WorkerView | ClientView) -> Counter[tuple[str, str]]:
+    """What a core has counted of its edges."""
+    return Counter(dict(picture.walked))
 
 
 def unknown(reason: str, peer: bytes | None = None, size: int = 0) -> Decoded:

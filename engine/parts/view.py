@@ -15,6 +15,10 @@ State = Literal["ready", "busy", "late", "silent", "lost", "drain"]
 drain: leaving."""
 
 
+Walked = tuple[tuple[tuple[str, str], int], ...]
+"""(state, event) of an edge of a state map → how often it was walked. What each task walks is told by other totals."""
+
+
 class WorkerRow(NamedTuple):
     """One worker at a broker. Rows are immutable: an unchanged worker keeps its row object between pictures."""
 
@@ -112,6 +116,7 @@ class BrokerView(NamedTuple):
     legs: tuple[BrokerLeg, ...] = ()  # of sampled tasks, newest last, bounded
     terms: tuple[tuple[str, str], ...] = ()  # the protocol's own words about the broker itself
     serving: bool = True  # False of a fallback that stands by, and of a primary that waits
+    walked: Walked = ()  # by what this broker knows of its workers, and by itself
 
 
 class WorkerView(NamedTuple):
@@ -125,6 +130,7 @@ class WorkerView(NamedTuple):
     broker_heard: float
     terms: tuple[tuple[str, str], ...] = ()
     joined: bool = False  # the broker has taken it in, as far as it knows
+    walked: Walked = ()
 
 
 class ClientView(NamedTuple):
@@ -137,3 +143,4 @@ class ClientView(NamedTuple):
     legs: tuple[ClientLeg, ...] = ()  # of sampled tasks, newest last, bounded
     terms: tuple[tuple[str, str], ...] = ()
     answers: tuple[object, ...] = ()  # to orders, in the protocol's own types, newest last, bounded
+    walked: Walked = ()

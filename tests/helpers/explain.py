@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,15 +66,28 @@ def stands(table: Table, states: StateMap) -> str:
     return found.pop() if len(found) == 1 else "unknown" if not found else f"several: {found}"
 
 
-def walk(states: StateMap, scripts: Scripts) -> None:
-    """Every edge is walked: it begins, ends and says what the map says, and there is no script without an edge."""
+def counts(table: Table, states: StateMap) -> Counter[tuple[str, str]]:
+    """How often each edge was walked, as far as the picture tells."""
+    return Counter(dict(states.walked(table.core.snapshot(table.now)))) if states.walked else Counter()
+
+
+def walk(states: StateMap, scripts: Scripts, also: Mapping[tuple[str, str], set[tuple[str, str]]] = {}) -> None:
+    """Every edge is walked: it begins, ends and says what the map says, and there is no script without an edge.
+
+    It is counted, and nothing else is; ``also``: edges that are walked in the same event.
+    """
     assert {(edge.state, edge.event) for edge in states.edges} == scripts.keys()
     assert len(states.edges) == len(scripts)
+    places = set(scripts)
     assert {edge.state for edge in states.edges} | {edge.next for edge in states.edges} == set(states.states)
     for edge in states.edges:
         table, happen = scripts[(edge.state, edge.event)]()
         assert stands(table, states) == edge.state, edge
+        before = counts(table, states)
         happen()
+        walked = {place: times for place, times in (counts(table, states) - before).items() if place in places}
+        place = (edge.state, edge.event)
+        assert not states.walked or walked == dict.fromkeys({place, *also.get(place, ())}, 1), edge
         assert stands(table, states) == edge.next, edge
         promised = re.findall(r"[A-Z]{3,}|\bresult\b|\bjob\b", edge.action.partition("send ")[2])
         said = [word for words in table.said for word in words.split()]

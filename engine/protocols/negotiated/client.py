@@ -110,7 +110,8 @@ class Client:
             terms.append(("told", str(link.told)))
         late = self._late + (run.late if run is not None else 0)
         view = run.view(now) if run is not None else None
-        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms))
+        walked = tuple(link.walked.items())
+        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms), walked=walked)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -124,6 +125,7 @@ class Client:
         if self.run is not None:
             self._base += self.run.spec.n
             self._late += self.run.late
+            self.link.walked["linked", "WORKREPLY"] += self.run.ledger.succeeded
         self._sent.clear()
         self.run = Bulk(spec, now)
 

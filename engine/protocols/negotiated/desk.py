@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from engine.parts.inflight import InFlight, Task, TaskKey
@@ -57,6 +57,15 @@ class Member:
         self.done = self.failed = 0
         self.row: WorkerRow | None = None
 
+    @property
+    def stands(self) -> str:
+        """Its state in the map of ``explain``."""
+        if self.away:
+            return "unknown"
+        if self.draining or not self.services:
+            return "draining"
+        return "ready" if self.free else "busy"
+
 
 class Queue:
     """One service: who is ready for it, what waits for a worker, and how many tasks workers hold."""
@@ -79,6 +88,9 @@ class Desk:
         self.size = 0  # bytes of their bodies
         self.in_flight = InFlight()
         self.queued = 0
+        self.filled = 0  # how often a worker was given its last slot's task
+        self.freed = 0  # how often one that was full, and is to go on, let go of one
+        self._walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self.log: list[Op] | None = None
 
     # ---- workers ------------------------------------------------------------------------------------------------
@@ -163,6 +175,7 @@ class Desk:
         if member.free > 0:
             self._queue(member)
         else:
+            self.filled += 1
             self._unqueue(member)
         if self.log is not None:
             self.log.append(["g", *task.key, member.key])
@@ -175,6 +188,8 @@ class Desk:
         self.queues[task.kind].held -= 1
         member = self.members[key]
         member.free += 1
+        if member.free == 1 and not member.draining:
+            self.freed += 1
         member.row = None
         self._queue(member)
         return task
@@ -213,6 +228,20 @@ class Desk:
         for member in self.members.values():
             member.away, member.row = True, None
             self._unqueue(member)
+        self._walked.clear()
+        self.filled = self.freed = 0
+
+    # ---- the map of ``explain`` -----------------------------------------------------------------------------------
+
+    def walk(self, member: Member | None, event: str) -> None:
+        """Count an edge, from where the worker stands."""
+        self._walked["unknown" if member is None else member.stands, event] += 1
+
+    def walked(self) -> Counter[tuple[str, str]]:
+        """How often each edge was walked since this desk is served from, those of tasks too."""
+        return self._walked + Counter(
+            {("ready", "a task, the last slot"): self.filled, ("busy", "WORKREPLY"): self.freed}
+        )
 
     def check(self) -> None:
         """Each worker and each task is where the rules above say."""

@@ -25,6 +25,7 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
+    walked,
 )
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import messages as wire
@@ -130,6 +131,8 @@ _FORCE = "004 FORCENEGOTIATE"
 _ERROR = "004 DISCONNECTERROR"
 _GOODBYE = "ours: a READY without services"
 
+_ASKED = "silence of the other, and a request"
+
 _HALFWAY = ("checking", "asking", "joining", "out")
 
 _BOTH = (
@@ -193,16 +196,26 @@ def state_maps() -> tuple[StateMap, ...]:
     """The worker's and the client's link, a worker as the broker sees it, and the pair."""
     link = ("new", "checking", "asking", "joining", "linked", "leaving", "out", "ended")
     return (
-        StateMap("worker", "Worker", link, _WORKER, _worker_stands),
-        StateMap("broker", "A worker at the broker", ("unknown", "ready", "busy", "draining"), _SEEN, _seen),
+        StateMap("worker", "Worker", link, _WORKER, _worker_stands, walked=_worker_walked),
+        StateMap(
+            "broker", "A worker at the broker", ("unknown", "ready", "busy", "draining"), _SEEN, _seen, walked=walked
+        ),
         StateMap(
             "client",
             "The client's link",
             tuple(state for state in link if state not in ("joining", "leaving")),
             _CLIENT,
             _client_stands,
+            walked=_client_walked,
         ),
-        StateMap("broker", "Which broker of a pair serves", get_args(standby.State), pair_edges(), _pair_stands),
+        StateMap(
+            "broker",
+            "Which broker of a pair serves",
+            get_args(standby.State),
+            pair_edges(),
+            _pair_stands,
+            walked=_pair_walked,
+        ),
     )
 
 
@@ -219,7 +232,7 @@ def pair_edges() -> tuple[Edge, ...]:
             for event, happen in (
                 *((f"the {who} hears {said}", _hears(said)) for said in states),
                 (f"the {who} hears nobody", lambda rank: rank.tick(standby.LONE)),
-                ("silence of the other, and a request", _asked),
+                (_ASKED, _asked),
             ):
                 rank = standby.Standby(role, 1.0, 0, 0.0)
                 rank.state = state
@@ -244,12 +257,32 @@ def _worker_stands(picture: WorkerView) -> Counter[str]:
     return Counter([picture.state])
 
 
+def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
+    """Work is taken in whatever state the link is, and counted as if it were linked."""
+    return walked(picture) + Counter({("linked", "WORKREQUEST"): picture.done})
+
+
+def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
+    replies = picture.run.ledger.succeeded if picture.run is not None else 0
+    return walked(picture) + Counter({("linked", "WORKREPLY"): replies})
+
+
 def _client_stands(picture: ClientView) -> Counter[str]:
     return Counter([dict(picture.terms).get("link", "new")])
 
 
 def _seen(picture: BrokerView) -> Counter[str]:
     return Counter("draining" if row.state == "drain" else "ready" if row.free else "busy" for row in picture.workers)
+
+
+def _pair_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
+    who = dict(picture.terms).get("role", "")
+    found = {
+        (state, f"the {who} {what}" if what.startswith("hears") else _ASKED): times
+        for (state, what), times in picture.walked
+        if what.startswith("hears") or what == "silence and a request"
+    }
+    return Counter(found)
 
 
 def _pair_stands(picture: BrokerView) -> Counter[str]:

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
@@ -59,6 +60,8 @@ class Link:
         self._identity, self._ready = identity, ready
         self._next = NEVER  # when something is due
         self._since = 0.0  # when the present state began
+        self.leaving = False  # a worker's, once it was told to
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self._tried: set[str] = set()  # brokers that did not answer since the last link
         self._redirects = 0
 
@@ -67,8 +70,13 @@ class Link:
         """Whether work may go over it."""
         return self.state == "linked"
 
+    def walk(self, event: str) -> None:
+        """Count an edge, from where it stands."""
+        self.walked["leaving" if self.leaving else self.state, event] += 1
+
     def start(self, now: float) -> list[Command]:
         """Begin."""
+        self.walk("start")
         return self._check(now)
 
     def wake_at(self) -> float:
@@ -84,14 +92,17 @@ class Link:
             case names.CONFIG, "checking":
                 return self._configured(header, body, now)
             case names.READYOK, "joining":
+                self.walk("READYOK")
                 self.interval = max(self.options.heartbeat, header["heartbeat_interval"])
                 return self._up(now)
             case names.PONG, "linked":
                 self.rtt = now + self.wall_offset - header["echo"]
                 self.skew = header["time"] - header["echo"] - self.rtt / 2
             case names.FORCENEGOTIATE, "linked":
+                self.walk("FORCENEGOTIATE")
                 return [Note("warn", "the broker wants to negotiate anew"), *self._check(now)]
             case names.CHANGEBROKER, "asking" | "checking":
+                self.walk("CHANGEBROKER")
                 return self._change(header["endpoint"], now)
             case names.DISCONNECTERROR, _:
                 return self._disconnected(header, now)
@@ -108,12 +119,15 @@ class Link:
                 return self._check(now)  # another broker's, under the same version
             return [Note("bad", "the broker's configuration is not what its header says")]
         self.config = config
+        self.walk("CONFIG")
         out: list[Command] = [] if kept else [Save(SAVED, configs.encode(config, "json"))]
         return out + (self._up(now) if self._ready is None else self._step("joining", now))
 
     def _disconnected(self, header: wire.Header, now: float) -> list[Command]:
         code = self.told = header["code"]
         words = f"the broker says {code}: {header['message']}"
+        if code in names.CODES:
+            self.walk(f"DISCONNECTERROR {code}")
         if code == names.MOVED and "endpoint" in header:
             return self._change(header["endpoint"], now)
         if code in (names.CONFIG_TYPE, names.NO_BROKER) or (code == names.REFUSED and not self.links):
@@ -135,12 +149,18 @@ class Link:
             return []
         patience = self.options.silence * self.interval
         if self.state == "out":
+            self.walk("some intervals")
             return self._check(now)
         if self.state == "linked":
-            return self._lost(now) if now >= self.heard + patience else [self._ping(now)]
-        if self.state in ("new", "ended"):
+            since, say = self.heard, self._ping
+        elif self.state in ("new", "ended"):
             return []
-        return self._lost(now) if now >= self._since + patience else [self._say(now)]
+        else:
+            since, say = self._since, self._say
+        if now >= since + patience:
+            return self._lost(now)
+        self.walk("an interval")
+        return [say(now)]
 
     def grace(self, seconds: float) -> None:
         """Silence of so many seconds was our own."""
@@ -153,7 +173,10 @@ class Link:
         group = self._group()
         others = [endpoint for endpoint in group if endpoint not in self._tried]
         out: list[Command] = [Note("bad", f"no answer from {self.endpoint}")]
-        if not others and not self.links:
+        end = not others and not self.links
+        why = "silence" if self.state == "linked" else "no answer"
+        self.walk(f"{why}, {'no broker is left' if end else 'another broker is known'}")
+        if end:
             return self._end(self._failure(), failed=True)
         if not others:
             self._tried.clear()

@@ -30,6 +30,7 @@ CONFIG_VERSION = 426
 TOO_MANY = 429
 UNKNOWN_COMMAND = 501
 NO_BROKER = 503
+CODES = frozenset({MOVED, MALFORMED, REFUSED, CLOCK, CONFIG_TYPE, CONFIG_VERSION, TOO_MANY, UNKNOWN_COMMAND, NO_BROKER})
 
 MISSPELT = {"config_version": "configversion", "work_request_identifier": "work_request_indentifier"}
 """A key's right spelling → the seed's other one."""

@@ -29,6 +29,10 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         legs=service.legs.view(),
         terms=_terms(service, pair, now),
         serving=serving,
+        walked=(
+            *(desk.walked().items() if serving else ()),
+            *(pair.standby.walked.items() if pair is not None else ()),
+        ),
     )
 
 

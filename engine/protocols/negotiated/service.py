@@ -69,12 +69,15 @@ class Service:
             self._reply(member, peer, header[names.IDENTIFIER], body, now)
         elif command == names.PING:
             if member is None or member.away:
+                self.desk.walk(member, "PING")
                 self.negotiate(MAIN, peer)
             elif self._clock(MAIN, peer, member, header["time"], now):
+                self.desk.walk(member, "PING")
                 self._pong(MAIN, peer, header, now)
         elif command == names.READY:
             self._ready(member, peer, header, now)
         elif command == names.CHECKCONFIG:
+            self.desk.walk(member, "CHECKCONFIG")
             self._configure(MAIN, peer, header, now)
         else:
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
@@ -92,8 +95,12 @@ class Service:
             return
         holding = header.get("holding", ())
         lost = [task for task in self.desk.in_flight.of(peer) if wire.task_identifier(task.key) not in holding]
+        event = "READY without services" if not offered else "READY that holds nothing" if lost else "READY"
+        self.desk.walk(member, event)
+        freed = self.desk.freed
         for task in lost:
             self.desk.take(peer, task.key)
+        self.desk.freed = freed  # by READY, not by a reply
         again = self._put_back(lost)
         if offered or self.desk.in_flight.held(peer):
             self._join(peer, offered, header, now)
@@ -141,7 +148,7 @@ class Service:
         if sampled(task_id):
             self.legs.note(client, task_id, task.accepted, task.given, now)
         if member.draining:
-            self._dismiss(member, now)
+            self._dismiss(member, "WORKREPLY", now)
         else:
             self._pump_all(member.services, now)
 
@@ -224,8 +231,10 @@ class Service:
         self.workers.forget(member.key)
         self._pump_all(self._put_back(self.desk.leave(member.key)), now)
 
-    def _dismiss(self, member: Member, now: float) -> None:
+    def _dismiss(self, member: Member, event: str, now: float) -> None:
         if not self.desk.in_flight.held(member.key):
+            if event:
+                self.desk.walk(member, event)
             self._disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker", now)
             self._forget(member, now)
 
@@ -238,6 +247,7 @@ class Service:
         for key in self.workers.expired(now):
             member = self.desk.members[key]
             held = self.desk.in_flight.held(key)
+            self.desk.walk(member, "silence")
             self.count("workers expired")
             self.out.append(Note("bad", f"{member.name} is silent: expired, {held} tasks go back", key))
             self._forget(member, now)
@@ -268,8 +278,9 @@ class Service:
         if member is None:
             self.out.append(Note("warn", "there is no such worker to drain", key))
             return
+        self.desk.walk(member, "told to drain")
         self.desk.drain(key)
-        self._dismiss(member, now)
+        self._dismiss(member, "", now)
 
     def grace(self, seconds: float) -> None:
         """Silence of so many seconds was our own."""
@@ -335,6 +346,7 @@ class Service:
             return True
         self._violate(socket, peer, names.CLOCK, "wall clock is wrong", now)
         if member is not None:
+            self.desk.walk(member, "PING with a wrong clock")
             self._forget(member, now)
         elif socket == FRONTEND:
             self.clients.forget(peer)

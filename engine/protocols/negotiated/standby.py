@@ -21,7 +21,7 @@ that from the other's death. When they meet again the primary yields.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Literal
 
 from engine.core import NEVER
@@ -48,6 +48,7 @@ class Standby:
         self.peer_state: State | None = None  # as far as it is news
         self.beat_at = now
         self.yielded = False  # we stand by because the other one serves, or is told to
+        self.walked: Counter[tuple[str, str]] = Counter()  # (state, what made it another one)
         self._interval = interval
         self._said: deque[tuple[int, float]] = deque(maxlen=KEPT)
         self.peer_at = self._anyone_at = now  # when the peer, and when anybody, was heard
@@ -74,18 +75,18 @@ class Standby:
         self.peer_state = state
         match self.state, state:
             case "primary", "backup" | "passive":
-                self._become("active", now)
+                self._become("active", f"hears {state}", now)
             case "primary", "active":
-                self._become("passive", now)
+                self._become("passive", f"hears {state}", now)
             case "backup", "active":
-                self._become("passive", now)
+                self._become("passive", f"hears {state}", now)
             case "active", "active" if self.role == "primary":
-                self._become("passive", now)
+                self._become("passive", f"hears {state}", now)
                 self.yielded = True
             case "passive", "backup":
-                self._become("active", now)
+                self._become("active", f"hears {state}", now)
             case "passive", "passive" if self.role == "primary":
-                self._become("active", now)
+                self._become("active", f"hears {state}", now)
         return True
 
     def request(self, now: float) -> None:
@@ -99,16 +100,16 @@ class Standby:
         """Time has passed."""
         match self.state:
             case "active" if now >= self._anyone_at + LONE * self._interval:
-                self._become("primary" if self.role == "primary" else "passive", now)
+                self._become("primary" if self.role == "primary" else "passive", "hears nobody", now)
                 self._said.clear()  # what we said before is no question
             case "primary" | "passive" if now >= self._takeover():
-                self._become("active", now)
+                self._become("active", "silence and a request", now)
 
     def hand_back(self, now: float) -> bool:
         """An operator ends the fallback's service; False unless the primary is there and waits."""
         if self.role == "primary" or self.state != "active" or self.peer_state != "passive" or self.doubtful(now):
             return False
-        self._become("passive", now)
+        self._become("passive", "handed back", now)
         self.peer_at = now
         self.yielded = True
         return True
@@ -141,7 +142,8 @@ class Standby:
         ask = ASK_UNSURE if self.state == "primary" else ASK
         return max(self.peer_at + SILENCE * self._interval, self._asked_at + ask * self._interval)
 
-    def _become(self, state: State, now: float) -> None:
+    def _become(self, state: State, why: str, now: float) -> None:
+        self.walked[self.state, why] += 1
         self.state = state
         self.yielded = False
         self._anyone_at, self._asked_at = now, NEVER

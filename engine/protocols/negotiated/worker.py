@@ -113,6 +113,7 @@ class Worker:
                 self.refused += 1
         self._answer_slow(out, now)
         if now >= self._gone_at:
+            self.link.walk("no READYOK for an interval")
             out.append(Exit("left; the broker did not say READYOK"))
             self._gone_at = NEVER
         elif self.link.state != "ended":
@@ -140,7 +141,8 @@ class Worker:
             terms.append(("told", str(link.told)))
         state = "leaving" if self._leaving else link.state
         held = len(self.holding)
-        return WorkerView(now, state, self.slots, held, self.done, link.heard, tuple(terms), link.linked)
+        walked = tuple(link.walked.items())
+        return WorkerView(now, state, self.slots, held, self.done, link.heard, tuple(terms), link.linked, walked)
 
     # ---- work -----------------------------------------------------------------------------------------------------
 
@@ -153,6 +155,7 @@ class Worker:
         if command == names.WORKREQUEST:
             self._work(header[names.IDENTIFIER], header["service"], body, out, now)
         elif command == names.READYOK and self._leaving and not self.holding:
+            self.link.walk("READYOK")
             self.link.state = "ended"
             self._gone_at = NEVER
             out.append(Exit("left"))
@@ -193,8 +196,10 @@ class Worker:
     def _leave(self, out: list[Command], now: float) -> None:
         if self._leaving:
             return
-        self._leaving = True
-        if self.link.links == 0 and not self.holding:
+        joined = self.link.links > 0 or bool(self.holding)
+        self.link.walk("told to leave" if joined else "told to leave, never joined")
+        self._leaving = self.link.leaving = True
+        if not joined:
             self.link.state = "ended"
             out.append(Exit("left before it had joined"))
             return

@@ -75,7 +75,7 @@ class Broker:
             case Ordered(order=Inspect(worker=key)):
                 self._inspected = key
             case Ordered(order=Drain(worker=key)):
-                self._drain(key, out)
+                self._drain(key, now, out)
             case Paused(seconds=seconds):
                 self._resumed = now
                 self._grace(seconds, out)
@@ -127,6 +127,7 @@ class Broker:
                 ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
                 ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
             ),
+            walked=tuple(self._table.walked.items()),
         )
 
     # ---- workers ------------------------------------------------------------------------------------------------
@@ -145,6 +146,7 @@ class Broker:
             self._result(worker, worker.task, body, now, out)
         elif worker is not None and worker.owes:
             self.late += 1
+            self._table.walk(worker, "result", now)
             worker.owes = False
             self._hear(worker, now, out)
             self._free(worker, now, out)
@@ -154,14 +156,17 @@ class Broker:
     def _ready(self, worker: Worker | None, key: bytes, now: float, out: list[Command]) -> None:
         # 002 "Worker is ready": READY registers the worker and is answered with PONG
         if worker is None or worker.lost is not None or worker.told:
-            worker = self._join(key, now, out)
+            worker = self._join(worker, "READY after EXIT" if worker and worker.told else "READY", key, now, out)
             if worker is None:
                 return
             worker.leaving = worker.told = False
         elif worker.task is not None:  # ruling 6
             self.restarts += 1
+            self._table.walk(worker, "READY", now)
             out.append(Note("warn", "started over while it was busy", key))
             self._take_back(worker, out)
+        elif worker.owes:
+            self._table.walk(worker, "READY", now)
         self._hear(worker, now, out)
         worker.owes = False
         out.append(Send([key, b"", PONG], BACKEND))
@@ -170,9 +175,11 @@ class Broker:
     def _ping(self, worker: Worker | None, key: bytes, now: float, out: list[Command]) -> None:
         # 002 "Worker sends PING": answered with PONG; a worker that is not busy is in the ready queue afterwards
         if worker is None or worker.lost is not None:
-            worker = self._join(key, now, out)
+            worker = self._join(worker, "PING", key, now, out)
             if worker is None:
                 return
+        else:
+            self._table.walk(worker, "PING after EXIT" if worker.told else "PING", now)
         self._hear(worker, now, out)
         if worker.told:
             out.append(Send([key, b"", EXIT], BACKEND))
@@ -184,6 +191,8 @@ class Broker:
     def _result(self, worker: Worker, task: Task, result: bytes, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: the result goes to the client on record and frees the worker (ruling 4)
         self._hear(worker, now, out)
+        if worker.leaving:
+            self._table.walk(worker, "result", now)
         self._tasks.done(task, now)
         worker.task = None
         worker.done += 1
@@ -191,12 +200,12 @@ class Broker:
         out.append(Send([client, b"", task_id, DONE, result], FRONTEND))
         self._free(worker, now, out)
 
-    def _join(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
+    def _join(self, known: Worker | None, event: str, key: bytes, now: float, out: list[Command]) -> Worker | None:
         if len(self._table) >= MAX_WORKERS:
             out.extend(self._violations.add(key, "too many workers", now))
             return None
-        again = self._table.get(key) is not None
-        out.append(Note("good", "is back" if again else "joined", key))
+        self._table.walk(known, event, now)
+        out.append(Note("good", "is back" if known else "joined", key))
         return self._table.join(key, now)
 
     def _hear(self, worker: Worker, now: float, out: list[Command]) -> None:
@@ -279,6 +288,7 @@ class Broker:
             worker = self._table.workers[key]
             out.append(Note("warn", "its job's deadline has passed", key))
             quiet = worker.silent
+            self._table.walk(worker, "deadline in silence" if quiet else "deadline", now)
             self._take_back(worker, out)
             worker.owes = True
             if quiet:
@@ -295,6 +305,7 @@ class Broker:
 
     def _silent(self, worker: Worker, now: float, out: list[Command]) -> None:
         # 002 "Timeout worker": WORKER_EXPIRE_SECONDS without a message
+        self._table.walk(worker, "silence after EXIT" if worker.told else "silence", now)
         if worker.task is not None:
             if not worker.silent:
                 out.append(Note("info", "is silent while it works", worker.key))
@@ -347,7 +358,7 @@ class Broker:
             self._lose(worker, reason, now, out)
         self._pump(now, out)
 
-    def _drain(self, key: bytes, out: list[Command]) -> None:
+    def _drain(self, key: bytes, now: float, out: list[Command]) -> None:
         # ruling 5: EXIT, when an operator asks
         worker = self._table.get(key)
         if worker is None or worker.lost is not None:
@@ -355,6 +366,7 @@ class Broker:
             return
         if worker.leaving:
             return
+        self._table.walk(worker, "told to drain", now)
         worker.leaving, worker.row = True, None
         self._table.ready.drop(key)
         if worker.task is None:

@@ -11,6 +11,8 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import Counter
+
 from engine.core import (
     NEVER,
     Command,
@@ -57,6 +59,7 @@ class Client:
         self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
         self._legs = ClientLegs()
         self._violations = Violations()
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
         self.late = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -112,6 +115,7 @@ class Client:
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
             ),
+            walked=tuple(self.walked.items()),
         )
 
     # ---- the link -----------------------------------------------------------------------------------------------
@@ -123,6 +127,7 @@ class Client:
             return
         self._heard = now
         if not self._linked:
+            self.walked["silent", "PONG or reply"] += 1
             self._linked, self._ping_at = True, now + self.options.ping_every
             out.append(Note("good", "the broker answers"))
         task_id, status, result = reply
@@ -135,6 +140,7 @@ class Client:
             for task in bulk.expire(now):
                 self._sampled.pop(self._id(task), None)
         if now >= self._heard + self._silence:
+            self.walked["linked" if self._linked else "silent", "silence"] += 1
             if self._linked:
                 out.append(Note("warn", f"the broker is silent for {self._silence:g} s"))
             if bulk is None or bulk.ended is not None:
@@ -142,6 +148,7 @@ class Client:
             self._linked, self._ping_at, self._heard = False, NEVER, now
             out.append(Send([b"", PING]))
         elif now >= self._ping_at:
+            self.walked["linked", "a second"] += 1
             self._ping_at = now + self.options.ping_every
             out.append(Send([b"", PING]))
 

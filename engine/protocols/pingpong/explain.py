@@ -18,6 +18,7 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
+    walked,
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerRow, WorkerView
@@ -178,14 +179,28 @@ def state_maps() -> tuple[StateMap, ...]:
     """The worker, a worker as the broker sees it, and the client's link."""
     seen = ("unknown", "idle", "busy", "owing", "leaving", "lost")
     return (
-        StateMap("worker", "Worker", ("joining", "ready", "working", "left"), _WORKER, _worker_stands),
-        StateMap("broker", "A worker at the broker", seen, _SEEN, _seen),
-        StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands),
+        StateMap(
+            "worker",
+            "Worker",
+            ("joining", "ready", "working", "left"),
+            _WORKER,
+            _worker_stands,
+            walked=_worker_walked,
+        ),
+        StateMap("broker", "A worker at the broker", seen, _SEEN, _seen, walked=_seen_walked),
+        StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands, walked=walked),
     )
 
 
 def _worker_stands(picture: WorkerView) -> Counter[str]:
     return Counter([picture.state])
+
+
+def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
+    """What was done and did not take its time was done at once."""
+    found = walked(picture)
+    late = found["working", "the job is done"] + found["working", "the job is done after EXIT"]
+    return found + Counter({("ready", "job"): picture.done - late})
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:
@@ -194,6 +209,22 @@ def _client_stands(picture: ClientView) -> Counter[str]:
 
 def _seen(picture: BrokerView) -> Counter[str]:
     return Counter(map(_standing, picture.workers))
+
+
+def _seen_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
+    """A delivery is out, was answered, or came to nothing; whoever was lost is shown, is back, or is forgotten."""
+    found, books, counted = walked(picture), picture.ledger, dict(picture.counters)
+    nothing = counted["re-deliveries"] + dict(books.failed).get("undeliverable", 0)
+    given = books.succeeded + picture.in_flight + nothing
+    shown = sum(row.state == "lost" for row in picture.workers)
+    back = sum(times for (state, _), times in found.items() if state == "lost")
+    return found + Counter(
+        {
+            ("idle", "a task"): given,
+            ("busy", "result"): books.succeeded - found["leaving", "result"],
+            ("lost", "half a minute"): counted["lost workers"] - back - shown,
+        }
+    )
 
 
 def _standing(row: WorkerRow) -> str:

@@ -12,6 +12,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from engine.core import NEVER
@@ -62,6 +63,16 @@ class Worker:
         """Whether it belongs into the ready queue."""
         return self.task is None and not self.owes and not self.leaving and self.lost is None
 
+    def stands(self, now: float) -> str:
+        """Its state in the map of ``explain``."""
+        if self.lost is not None:
+            return "lost" if now - self.lost < LOST_SHOWN else "unknown"
+        if self.leaving:
+            return "leaving"
+        if self.task is not None:
+            return "busy"
+        return "owing" if self.owes else "idle"
+
     @property
     def state(self) -> State:
         """The state in an operator's words."""
@@ -84,6 +95,7 @@ class Table:
         self.ready: Ready[bytes] = Ready()
         self._lost: dict[bytes, None] = {}  # longest lost first
         self._joins = 0
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
 
     def __len__(self) -> int:
         return len(self.workers) - len(self._lost)
@@ -104,6 +116,10 @@ class Table:
         self._lost.pop(key, None)
         worker.lost, worker.joined, worker.row = None, now, None
         return worker
+
+    def walk(self, worker: Worker | None, event: str, now: float) -> None:
+        """Count an edge, from where the worker stands."""
+        self.walked["unknown" if worker is None else worker.stands(now), event] += 1
 
     def lose(self, worker: Worker, now: float) -> None:
         """Mark a worker that holds no task as lost."""

@@ -14,6 +14,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 from engine.core import (
@@ -60,6 +61,7 @@ class Worker:
         self._given = NEVER  # when the job in hand came
         self._leaving = ""  # the reason, once it is to leave
         self._violations = Violations()
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for a job that is done at once
         self.done = self.reopened = self.dropped = self.abandoned = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -80,10 +82,11 @@ class Worker:
             case Unsent():
                 self.unsent += 1
             case Ordered(order=Leave()):
+                self.walked[self.state, "told to leave"] += 1
                 self._leave("asked to leave", out)
             case Ordered(order=Slow(seconds=seconds)):
                 self._delay = max(0.0, seconds)
-                self._finish(now, out)
+                self._finish(now, out, "the job is done")
             case Paused(seconds=seconds):
                 self._heard = min(now, self._heard + seconds)
             case Ordered() | Finished():
@@ -124,6 +127,7 @@ class Worker:
                 ("unsent", str(self.unsent)),
             ),
             joined=self.state in ("ready", "working"),
+            walked=tuple(self.walked.items()),
         )
 
     # ---- what arrives -------------------------------------------------------------------------------------------
@@ -139,9 +143,11 @@ class Worker:
         if body == PONG:
             self._pong(now, out)
         elif body == EXIT:
+            self.walked[self.state, "EXIT"] += 1
             self._leave("the broker said EXIT", out)
         elif self.state == "joining":
             self.dropped += 1
+            self.walked["joining", "job"] += 1
         else:
             self._work(body, now, out)
 
@@ -150,28 +156,37 @@ class Worker:
         if self._pinged is not None:
             self._rtt, self._pinged = now - self._pinged, None
         if self.state == "joining":
+            self.walked["joining", "PONG"] += 1
             self.state = "ready"
             self._ping_at = now + self.options.ping_every
             out.append(Note("good", "joined"))
 
     def _work(self, job: bytes, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 2: whatever is not PONG or EXIT is a job
-        if self.state == "working":
+        another = self.state == "working"
+        if another:
+            self.walked["working", "another job"] += 1
             self._abandon(out)
         self.state, self._job, self._given = "working", job, now
         self._finish(now, out)
+        if self.state == "working" and not another:
+            self.walked["ready", "job, slow"] += 1
 
-    def _finish(self, now: float, out: list[Command]) -> None:
+    def _finish(self, now: float, out: list[Command], event: str = "") -> None:
+        """``event``: of the map, where the job did not come just now."""
         # 002 "Broker assign job", 3: send the result
         if now < self._given + self._delay:
             return
         result = messages.result_of(self._job)
         self.state, self._job, self._given = "ready", b"", NEVER
         if result in NOT_A_RESULT:  # ruling 3
+            self.walked["ready", "job whose result is a command"] += 1
             out.extend(self._violations.add(BROKER, "a job whose result would be a command", now))
             self._ready(now, out)
         else:
             self.done += 1
+            if event:
+                self.walked["working", f"{event} after EXIT" if self._leaving else event] += 1
             out.append(Send([b"", result]))
         if self._leaving:
             self._leave(self._leaving, out)
@@ -188,13 +203,14 @@ class Worker:
         out.append(Send([b"", READY]))
 
     def _wake(self, now: float, out: list[Command]) -> None:
-        self._finish(now, out)
+        self._finish(now, out, "the job is done")
         if self.state == "left":
             return
         if now >= self._heard + self._silence:
             self._reopen(now, out)
         elif now >= self._ping_at:
             # 002 "Worker sends PING", 1
+            self.walked[self.state, "a second"] += 1
             self._ping_at = now + self.options.ping_every
             if self._pinged is None:
                 self._pinged = now
@@ -203,11 +219,13 @@ class Worker:
     def _reopen(self, now: float, out: list[Command]) -> None:
         # 002 "Broker timeout": close, initialise the socket anew, READY
         self.reopened += 1
+        before = self.state
         if self.state == "working":
             self._abandon(out)
         if self._leaving:
             self._leave(self._leaving, out)
             return
+        self.walked[before, "silence"] += 1
         if self.state != "joining":
             out.append(Note("warn", f"the broker is silent for {self._silence:g} s: the socket is opened anew"))
         out.append(Reopen())

@@ -12,7 +12,23 @@ The rules of this file:
 
 from __future__ import annotations
 
-from engine.core import Command, Event, Frames, Note, Ordered, Paused, Received, Send, Started, StopRun, Unsent, Woken
+from collections import Counter
+
+from engine.core import (
+    Command,
+    Event,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.view import ClientView
@@ -37,6 +53,7 @@ class Client:
         self.legs = ClientLegs()
         self.bulk: Bulk | None = None
         self.late = self.unsent = 0
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; replies of the runs before this one
         self._size = STREAM_BYTES
         self._base = 0  # the id of the run's task 0
         self._noted: dict[bytes, float] = {}  # sampled ids that are out, and when they were sent
@@ -53,7 +70,11 @@ class Client:
             case Woken():
                 if self.bulk is not None:
                     self.bulk.expire(now)
-                out += self.link.tick(now)
+                was_up = self.link.up
+                commands = self.link.tick(now)
+                if Reopen() in commands:
+                    self.walked["linked" if was_up else "linking", "no PONG for expiry"] += 1
+                out += commands
             case Started():
                 out += self.link.open(now)
             case Ordered(BulkSpec() as spec):
@@ -94,6 +115,7 @@ class Client:
                 ("violations", str(self.violations.total)),
                 ("unsent", str(self.unsent)),
             ),
+            walked=tuple(self.walked.items()),
         )
 
     # ---- runs ----------------------------------------------------------------------------------------------------
@@ -104,6 +126,7 @@ class Client:
             return
         if self.bulk is not None:
             self._base += self.bulk.spec.n
+            self.walked["linked", "RESPONSE"] += self.bulk.ledger.succeeded
         self.bulk = Bulk(spec, now)
         self._size = spec.size or STREAM_BYTES
         self._noted.clear()
@@ -155,7 +178,10 @@ class Client:
             case wire.LINK_PING:
                 out.append(Send(wire.link_pong(frames[3])))
             case wire.LINK_PONG:
+                was_up = self.link.up
                 self.link.ponged(frames[3], now)
+                if self.link.up and not was_up:
+                    self.walked["linking", "PONG"] += 1
             case wire.TASK | wire.JOINED as odd:
                 out += self.violations.add(BROKER, f"a client got a {odd.value}", now)
             case wrong:

@@ -22,6 +22,7 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
+    walked,
 )
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.roundrobin import messages as wire
@@ -222,14 +223,25 @@ def state_maps() -> tuple[StateMap, ...]:
     """The worker, a worker as the broker sees it, and the client's link."""
     states = (_LINKING, _REGISTERING, _WORKING, _LEAVING, _LEFT)
     return (
-        StateMap("worker", "Worker", states, _WORKER, _worker_stands),
+        StateMap("worker", "Worker", states, _WORKER, _worker_stands, walked=_worker_walked),
         StateMap("broker", "A worker at the broker", ("unknown", "ready", "busy", "draining", "lost"), _SEEN, _seen),
-        StateMap("client", "The client's link", ("linking", "linked"), _CLIENT, _client_stands),
+        StateMap("client", "The client's link", ("linking", "linked"), _CLIENT, _client_stands, walked=_client_walked),
     )
 
 
 def _worker_stands(picture: WorkerView) -> Counter[str]:
     return Counter([picture.state])
+
+
+def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
+    """Tasks from before it linked anew are answered all the same, and counted as if it were working."""
+    tasks = picture.done + int(dict(picture.terms)["unknown tasks"])
+    return walked(picture) + Counter({(_WORKING, "task"): tasks})
+
+
+def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
+    replies = picture.run.ledger.succeeded if picture.run is not None else 0
+    return walked(picture) + Counter({("linked", "RESPONSE"): replies})
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:

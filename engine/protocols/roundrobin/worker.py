@@ -15,7 +15,7 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from enum import Enum
 
 from engine.core import (
@@ -65,6 +65,7 @@ class Worker:
         self.link = Link(options.heartbeat, options.expiry, options.packed)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for that of each task
         self.delay = 0.0  # seconds from a task's arrival to its answer
         self._held: deque[tuple[float, int, bytes, Frames]] = (
             deque()
@@ -76,6 +77,7 @@ class Worker:
         self._increments = 0
         self._register_at = NEVER  # when REGISTER is repeated
         self._leave_by = NEVER  # when the goodbye is over whatever came
+        self._parting = False  # a goodbye was said, and its PONG may come
 
     # ---- the contract --------------------------------------------------------------------------------------------
 
@@ -97,6 +99,7 @@ class Worker:
                 self._serve(now, out)
             case Paused(seconds):
                 if seconds >= self.options.expiry and self.state is not State.LEAVING:
+                    self._walk("paused for expiry")
                     out.append(Note("warn", f"this worker did not run for {seconds:.1f} s: linking anew"))
                     self._relink([Reopen(), *self.link.open(now)], out)
             case Unsent():
@@ -105,6 +108,8 @@ class Worker:
                 raise TypeError(f"a round robin worker takes no {event!r}")
         self._flush(out)
         if self.state is State.LEAVING and self._is_done(now):
+            if self._parting:
+                self._walk("no PONG for expiry" if self.link.waits else "PONG, nothing held")
             out.append(Exit("left the broker"))
         return out
 
@@ -133,6 +138,7 @@ class Worker:
             done=self.done,
             broker_heard=self.link.heard,
             joined=self.state is State.WORKING,
+            walked=tuple(self.walked.items()),
             terms=(
                 ("links", str(self.link.number)),
                 ("lane", "packed" if self.link.packs else "seed"),
@@ -161,6 +167,7 @@ class Worker:
                     self._ponged(now, out)
             case wire.JOINED:
                 if self.state is State.REGISTERING and frames[3] == self._register_id():
+                    self._walk("RESPONSE to REGISTER")
                     self.state, self._register_at, self.link.claims = State.WORKING, NEVER, True
                     out.append(Note("good", f"registered with {self.slots} slots"))
             case wire.REPLY:
@@ -222,8 +229,11 @@ class Worker:
 
     def _ponged(self, now: float, out: list[Command]) -> None:
         if self.state is State.WORKING and self.link.denied:
+            self._walk("PONG that denies")
             out.append(Note("warn", "the broker does not know this worker: registering again"))
-        elif self.state is not State.LINKING:
+        elif self.state is State.LINKING:
+            self._walk("PONG")
+        else:
             return
         self.state, self.link.claims = State.REGISTERING, False
         self._registrations += 1
@@ -244,7 +254,8 @@ class Worker:
     def _leave(self, now: float, out: list[Command]) -> None:
         if self.state is State.LEAVING:
             return
-        registered = self.state is not State.LINKING
+        self._walk("told to leave")
+        registered = self._parting = self.state is not State.LINKING
         self.state, self._register_at, self.link.claims = State.LEAVING, NEVER, False
         self._leave_by = now
         if registered:
@@ -260,9 +271,16 @@ class Worker:
         self._serve(now, out)
         self._flush(out)  # the link may open anew
         commands = self.link.tick(now)
+        if Reopen() in commands and self.state is not State.LEAVING:
+            self._walk("no PONG for expiry")
         if self.link.up or self.state is State.LINKING or self.state is State.LEAVING:
             out += commands
         else:
             self._relink(commands, out)
         if now >= self._register_at:
+            self._walk("no RESPONSE for a heartbeat")
             self._register(now, out)
+
+    def _walk(self, event: str) -> None:
+        """Count an edge, from the present state."""
+        self.walked[self.state.value, event] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from console.history import History
 from console.screens.machines import conformance_lines, map_lines
 from console.stagedesk import StageDesk
 from engine.catalogue import SYSTEMS
+from engine.parts.bulk import BulkSpec
 from engine.tracing.trace import explain_of
 from tests.helpers.protocols import Hands, on, stage_of
+
+EDGE = re.compile(r"(?=.{5} \S) *(·|[0-9.]+[kM]?|) ")  # how often it was walked, in five cells; then its event
 
 
 def words(lines: list[list[tuple[str, str]]]) -> list[str]:
@@ -33,14 +37,14 @@ def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: 
     lines = words(map_lines(explain, picture, width))
     text = "\n".join(lines)
     for states in explain.state_maps():
-        assert states.title in lines
+        assert any(line == states.title or line.startswith(f"{states.title}  · ") for line in lines)
         for edge in states.edges:
             assert edge.rule in text, edge
         assert any(f"▐ {state} " in text for state in states.states), "somebody stands somewhere"
     boxes = [line for line in lines if "│ " in line or "▐ " in line]
     assert boxes and all(len(line) <= width for line in boxes)
     edges = sum(len(states.edges) for states in explain.state_maps())
-    assert sum(line.startswith("      ") and line[6] != " " for line in lines) == edges
+    assert sum(EDGE.match(line) is not None for line in lines) == edges
 
 
 def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> None:
@@ -51,6 +55,22 @@ def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> N
     lines = map_lines(explain, desk.look(1.0), 116)
     assert "▐ ready 3 ▌" in "\n".join(words(lines)) and "  ● ready  3 here" in words(lines)
     assert "  ○ joining" in words(lines)
+
+
+@pytest.mark.parametrize("width", [76, 116])
+def test_how_often_each_edge_was_walked_stands_before_it(tmp_path: Path, width: int) -> None:
+    explain = explain_of(SYSTEMS["pingpong"])
+    desk, _ = desk_of("pingpong", tmp_path, 0.0)
+    desk.stage.advance(0.5)
+    lines = words(map_lines(explain, desk.look(1.0), width))
+    assert any(re.match(r" {4}3 PONG +▶ ready ", line) for line in lines)  # of three workers together
+    assert any(re.match(r" {4}3 READY +▶ idle ", line) for line in lines)
+    assert any(re.match(r" {4}· silence +▶ lost ", line) for line in lines)
+    assert sum(line.endswith("  · on the left: how often each was walked") for line in lines) == 3
+    desk.lab.run(BulkSpec("ping", 1200, 0, 100))
+    desk.stage.advance(60.0)
+    lines = words(map_lines(explain, desk.look(2.0), width))
+    assert any(re.match(r"1\.20k result +▶ idle ", line) for line in lines)
 
 
 def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.explain import EXPLAIN, decode, pair_edges, state_maps
 from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.pair import ROLES
 from tests.helpers.explain import Scripts, Table, walk
 
 ID = (7).to_bytes(8, "little")
@@ -303,6 +304,31 @@ def test_the_pairs_map_is_the_table_that_the_rules_of_the_standby_show() -> None
         last = edge.event.split()[-1]
         found.add((edge.state, {"nobody": "alone", "request": "silence + request"}.get(last) or heard[last]))
     assert found == said
+
+
+def test_every_turn_of_a_pair_is_counted_on_its_edge() -> None:
+    pair = state_maps()[3]
+    assert pair.walked is not None
+    for edge in pair.edges:
+        role: Literal["primary", "backup"] = "backup" if "the fallback hears" in edge.event else "primary"
+        if edge.state == "backup":
+            role = "backup"
+        rank = standby.Standby(role, 1.0, 0, 0.0)
+        rank.state = get_args(standby.State)[pair.states.index(edge.state)]
+        match edge.event.split()[-1]:
+            case "nobody":
+                rank.tick(standby.LONE)
+            case "request":
+                rank.request(standby.SILENCE)
+                rank.tick(2 * standby.SILENCE)
+            case said:
+                rank.heard(get_args(standby.State)[pair.states.index(said)], 1, rank.beat(0.0), 0.0)
+        view = (
+            broker()
+            .core.snapshot(100.0)
+            ._replace(terms=(("role", ROLES[role]),), walked=(*rank.walked.items(), (("ready", "silence"), 5)))
+        )
+        assert pair.walked(view) == {(edge.state, edge.event): 1}, edge
 
 
 def test_standings_are_those_of_the_service() -> None:

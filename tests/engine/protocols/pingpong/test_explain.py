@@ -230,6 +230,12 @@ CLIENT: Scripts = {
 }
 
 
+ALSO = {
+    ("busy", "READY"): {("idle", "a task")},  # the next job goes to it at once
+    ("silent", "PONG or reply"): {("linked", "a second")},
+}
+
+
 @pytest.mark.parametrize(("at", "scripts"), [(0, WORKER), (1, SEEN), (2, CLIENT)])
 def test_the_core_walks_every_edge_of_its_map(at: int, scripts: Scripts) -> None:
-    walk(state_maps()[at], scripts)
+    walk(state_maps()[at], scripts, ALSO)
