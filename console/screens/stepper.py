@@ -27,7 +27,8 @@ from console.widgets.messages import LadderTable
 from console.widgets.pager import Pager
 from console.widgets.table import Column
 from engine.lab.pool import Refused
-from engine.rehearsal.faults import Fault, faults_for, targets
+from engine.rehearsal.fault import Fault
+from engine.rehearsal.faults import faults_for, targets
 from engine.rehearsal.watch import Plan, Verdict, Watch
 from engine.tracing.links import Entry
 

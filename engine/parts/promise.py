@@ -12,7 +12,7 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.parts.view import BrokerView, ClientView, WorkerRow
 
@@ -40,8 +40,9 @@ class Sight(NamedTuple):
         return sum(incident.times for incident in incidents if incident.peer == peer)
 
 
-Check = Callable[[Sight, Sight], bool]
-"""Given what was seen just before the fault and what is seen now: whether it is as was promised."""
+Check = Callable[[Any, Any], bool]
+"""Given what was seen just before the fault and what is seen now (``Sight``, or a system's own): whether it is as was
+promised."""
 
 
 class Promise(NamedTuple):

@@ -23,14 +23,16 @@ from engine.parts.explain import Role
 from engine.parts.promise import Sight
 from engine.parts.view import BrokerView, ClientView
 from engine.recording.journal import Journal
+from engine.rehearsal.standing import Standing
 from engine.sim.world import World
 from engine.tracing.trace import Trace
 
 
-class Cast:
+class Cast(Standing):
     """``began``: wall clock at virtual time 0."""
 
     def __init__(self, system: System, options: Any, seed: int, began: float) -> None:
+        super().__init__()
         self.system = system
         self.options = system.options() if options is None else options
         self.endpoints: tuple[str, ...] = (system.endpoint,)
@@ -49,11 +51,6 @@ class Cast:
         self.world.watchers.append(self._watch)
 
     # ---- watching ---------------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> float:
-        """Virtual seconds since the world began."""
-        return self.world.now
 
     def attach(self, trace: Trace) -> None:
         """Show a trace everything from now on, and tell it who is here."""
@@ -171,9 +168,6 @@ class Cast:
             self._journal = Journal(path, self.system, self.options, self._say, clock=lambda: self.now)
         except OSError as error:
             raise Refused(f"no journal can be written there: {error}") from None
-
-    def _say(self, note: Note, source: str = "stage") -> None:
-        self.feed.fact(note, source, self.began + self.now)
 
     def _watch(self, _at: float, name: str, event: Event, commands: list[Command]) -> None:
         """One event of one core, as the world tells it."""

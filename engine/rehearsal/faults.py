@@ -13,53 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from engine.core import ClockSet, Slow
 from engine.lab.pool import Refused
 from engine.parts.promise import Promise
 from engine.protocols.negotiated import promises as negotiated
 from engine.rehearsal import promises
-from engine.rehearsal.promises import SLACK, Aim, Target
+from engine.rehearsal.fault import SECONDS, SHARE, Amount, Fault, Made, line_of, read_line
+from engine.rehearsal.promises import SLACK, Aim
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.watch import Plan
 from engine.schema import nearest
 from engine.sim import rogue
 from engine.sim.wire import Link
-
-
-class Amount(NamedTuple):
-    """A number behind a fault's target; ``usual`` where it is left out."""
-
-    name: str
-    usual: float
-    least: float
-    most: float
-
-
-class Made(NamedTuple):
-    """What will be done, in words; what is promised; the deed."""
-
-    does: str
-    promises: list[Promise]
-    deed: Callable[[], object]
-
-
-class Fault(NamedTuple):
-    """One kind of fault."""
-
-    name: str
-    does: str
-    targets: tuple[Target, ...]  # none: the fault brings its own
-    amounts: tuple[Amount, ...]
-    make: Callable[[Aim], Made]
-
-    @property
-    def usage(self) -> str:
-        """What is typed, optional amounts in brackets."""
-        target = ["|".join(kind.upper() for kind in self.targets)] if self.targets else []
-        return " ".join([self.name, *target, *(f"[{amount.name.upper()}]" for amount in self.amounts)])
-
 
 # ---- processes ------------------------------------------------------------------------------------------------------
 
@@ -241,9 +208,6 @@ def _takeover(aim: Aim) -> Made:
 
 # ---- the catalogue --------------------------------------------------------------------------------------------------
 
-SECONDS = Amount("seconds", 10.0, 0.1, 600.0)
-SHARE = Amount("share", 0.3, 0.01, 0.9)
-
 COMMON: tuple[Fault, ...] = (
     Fault("kill", "end a worker without a word", ("worker",), (), _kill),
     Fault("freeze", "stop a process for a while", ("worker", "broker"), (SECONDS,), _freeze),
@@ -298,20 +262,7 @@ def read(system: str, line: str) -> tuple[Fault, str, tuple[float, ...]]:
 
     Raises Refused for what no stage of the system could do; whether the target is there is not looked at.
     """
-    known = {fault.name: fault for fault in faults_for(system)}
-    name, *words = line.split() or [""]
-    fault = known.get(name)
-    if fault is None:
-        raise Refused(f"no fault {name!r}{nearest(name, known)}; there are {', '.join(known)}")
-    target = ""
-    if fault.targets:
-        if not words and fault.targets != ("broker",):
-            raise Refused(f"{name} needs a target: {fault.usage}")
-        target = words.pop(0) if words else "broker"
-    if len(words) > len(fault.amounts):
-        raise Refused(f"{name} takes no {words[len(fault.amounts)]!r}: {fault.usage}")
-    given = [_number(fault, amount, word) for amount, word in zip(fault.amounts, words, strict=False)]
-    return fault, target, (*given, *(amount.usual for amount in fault.amounts[len(given) :]))
+    return read_line(faults_for(system), line)
 
 
 def plan(stage: Stage, line: str) -> Plan:
@@ -320,8 +271,7 @@ def plan(stage: Stage, line: str) -> Plan:
     seat, key = _target(stage, fault, target) if target else ("", b"")
     label = f"the {target}" if target in ("broker", "client") else target
     made = fault.make(Aim(stage, seat, label, key, amounts))
-    text = " ".join([fault.name, *([target] if target else []), *(f"{amount:g}" for amount in amounts)])
-    return Plan(text, made.does, tuple(made.promises), made.deed)
+    return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
 
 def targets(stage: Stage, fault: Fault) -> tuple[str, ...]:
@@ -338,17 +288,6 @@ def targets(stage: Stage, fault: Fault) -> tuple[str, ...]:
         shown = {row.key for row in broker.workers} if broker else set()
         found += [seat for seat, key in workers.items() if key not in shown]
     return tuple(found)
-
-
-def _number(fault: Fault, amount: Amount, word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = float("nan")
-    if not amount.least <= value <= amount.most:
-        bounds = f"from {amount.least:g} to {amount.most:g}"
-        raise Refused(f"{fault.name}: {amount.name} is a number {bounds}, got {word!r}; {fault.usage}")
-    return value
 
 
 def _target(stage: Stage, fault: Fault, name: str) -> tuple[str, bytes]:

@@ -6,40 +6,25 @@ The rules of this file:
   ``advance``, ``step`` or ``step_message`` is called.
 - One seed and the same calls give the same history to the last byte, wall times included: those are ``began`` and the
   virtual seconds since.
-- A core's own mistake stops the world for good, visibly, as it ends a node's thread.
 - Of two brokers the picture ``broker`` is of the one that serves. Who sits where is ``engine.rehearsal.cast``'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun, System
-from engine.lab.lab import CLOSE, Health
+from engine.lab.lab import CLOSE
 from engine.lab.orders import WorkerOrders
 from engine.lab.pool import BULK, Pool, Refused
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.rehearsal.cast import Cast
+from engine.rehearsal.standing import BEGAN, Happened
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
-
-BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
-MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
-QUIET = 60.0  # virtual seconds after which a step gives up waiting for something to happen
-
-
-class Happened(NamedTuple):
-    """One event that one core took, and what it answered."""
-
-    at: float  # virtual seconds
-    node: str
-    name: str
-    event: Event
-    commands: list[Command]
 
 
 class Stage(Cast, WorkerOrders):
@@ -60,15 +45,10 @@ class Stage(Cast, WorkerOrders):
     ) -> None:
         super().__init__(system, options, seed, began)
         self.readonly = readonly
-        self.started = 0.0  # on the stage's own clock, ``now``
-        self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
         self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
         self._pool = Pool(_PoolSeats(self), self._worker)
         self._run: RunReport | None = None
         self._unsaved: History | None = None  # where the run that is going will be kept
-        self._dead: tuple[str, ...] = ()
-        self._lag = 0.0
-        self._happened: list[Happened] | None = None  # by the step that is being made
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -97,48 +77,15 @@ class Stage(Cast, WorkerOrders):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def health(self) -> Health:
-        """The core that stopped the world, if one did; ``loop_lag``: virtual seconds that the last advance left out."""
-        return Health(self._dead, self._lag)
-
     # ---- time -------------------------------------------------------------------------------------------------------
-
-    def advance(self, real_seconds: float) -> None:
-        """Let ``speed`` × so many seconds pass, or as much of it as ``MOST`` things take."""
-        until = self.now + real_seconds * self.speed
-        for _ in range(MOST):
-            if not self._act(until):
-                break
-        self._lag = max(0.0, until - self.now)
-        self._look()
 
     def step(self) -> tuple[Happened, ...]:
         """Let the next thing happen that some core is told of; empty where nothing does for ``QUIET`` seconds."""
-        return self._step(lambda event: True)
+        return self._step(lambda one: True)
 
     def step_message(self) -> tuple[Happened, ...]:
         """Go on until somebody has received a message, or several that arrived together."""
-        return self._step(lambda event: type(event) is Received)
-
-    def _step(self, wanted: Callable[[Event], bool]) -> tuple[Happened, ...]:
-        happened = self._happened = []
-        until = self.now + QUIET
-        while not any(wanted(one.event) for one in happened) and self._act(until):
-            pass
-        self._happened = None
-        self._look()
-        return tuple(happened)
-
-    def _act(self, until: float) -> bool:
-        if self._dead:
-            return False
-        try:
-            return self.world.step(until)
-        except Exception as error:  # a core's own mistake, or an invariant that it broke: nothing more may happen
-            text = f"{self.world.acting}: {type(error).__name__}: {error}"
-            self._dead = (text,)
-            self._say(Note("bad", f"the world stands still: {text}"))
-            return False
+        return self._step(lambda one: type(one.event) is Received)
 
     # ---- runs -------------------------------------------------------------------------------------------------------
 

@@ -10,13 +10,25 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from engine.lab.lab import Health
 from engine.parts.promise import Promise
-from engine.rehearsal.stage import Stage
+from engine.rehearsal.standing import World
 
 LOOK = 0.05  # virtual seconds between two looks
 EXACT = 1e-9  # by which sums of such seconds may be off
+
+
+class Stage(Protocol):
+    """What is watched: a stage of any kind."""
+
+    world: World
+
+    @property
+    def now(self) -> float: ...
+    def health(self) -> Health: ...
+    def sight(self) -> Any: ...
 
 
 class Plan(NamedTuple):

@@ -162,18 +162,30 @@ Fate = Literal["done", "failed", "crash", "silent"]
 class SimDriver:
     """A driver's core on a simulated disk; ``step`` does one thing."""
 
-    def __init__(self, disk: SimDisk, config: DriverConfig, fate: Callable[[str, int], Fate], now: float = 0.0) -> None:
-        """Raises ValueError where another driver holds the number."""
+    def __init__(
+        self,
+        disk: SimDisk,
+        config: DriverConfig,
+        fate: Callable[[str, int], Fate],
+        now: float = 0.0,
+        epoch: float = EPOCH,
+        told: Callable[[float, Event, list[Command]], None] = lambda now, event, commands: None,
+    ) -> None:
+        """``told``: of every event of its core, and of what came of it.
+
+        Raises ValueError where another driver holds the number.
+        """
         if not disk.lock(config.src, config.dst, config.number):
             raise ValueError(f"another driver works under number {config.number}")
         self.disk = disk
         self.config = config
-        self.core = Driver(config, EPOCH)
+        self.core = Driver(config, epoch)
         self.alive = True
-        self.ended = ""  # the reason of its exit
+        self.ended = ""  # the reason of its exit,
+        self.failed = False  # and whether that is an error
         self.said: list[str] = []  # every operation and note, as text
         self.attempts: list[tuple[str, int]] = []  # that it began and that counted: not blocked, not given back
-        self._fate = fate
+        self._fate, self._told = fate, told
         self._todo: deque[Command] = deque()
         self._writing: Process | None = None  # half of its output is on the disk
         self._cancelled = False
@@ -183,6 +195,16 @@ class SimDriver:
     def busy(self) -> bool:
         """Whether it can do something without waiting for time to pass."""
         return self.alive and bool(self._todo or self._writing)
+
+    @property
+    def pending(self) -> Command | None:
+        """What it does next, where that is a command of its core."""
+        return self._todo[0] if self.alive and self._todo else None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is at work on a document."""
+        return self.alive and self._writing is not None
 
     def wake_at(self) -> float:
         """When it wants to go on; ``NEVER`` while it is busy or dead."""
@@ -213,16 +235,18 @@ class SimDriver:
             self.disk.unlock(self.config.src, self.config.dst, self.config.number)
 
     def _give(self, event: Event, now: float) -> None:
-        self._todo.extend(self.core.handle(event, now))
+        commands = self.core.handle(event, now)
+        self._told(now, event, commands)
+        self._todo.extend(commands)
         self.core.check()
 
     def _do(self, command: Command, now: float) -> None:
         match command:
             case Note(level, text, subject):
                 self.said.append(f"note {level} {subject.decode()}: {text}" if subject else f"note {level} {text}")
-            case Exit(reason):
+            case Exit(reason, failed):
                 self.said.append(f"exit {reason}")
-                self.ended = reason
+                self.ended, self.failed = reason, failed
                 self.alive = False
                 self.disk.unlock(self.config.src, self.config.dst, self.config.number)
             case Start(_, body):
@@ -274,8 +298,18 @@ class SimDriver:
 class SimRecovery:
     """Somebody who settles what a dead driver left; ``step`` does one operation. It may be dropped at any time."""
 
-    def __init__(self, disk: SimDisk, config: DriverConfig, now: float = 0.0) -> None:
-        """Raises ValueError where the driver still lives."""
+    def __init__(
+        self,
+        disk: SimDisk,
+        config: DriverConfig,
+        now: float = 0.0,
+        epoch: float = EPOCH,
+        told: Callable[[Started | Done, list[Operation]], None] = lambda event, commands: None,
+    ) -> None:
+        """``told``: of every answer, and of what is asked next.
+
+        Raises ValueError where the driver still lives.
+        """
         if not disk.lock(config.src, config.dst, config.number):
             raise ValueError(f"driver {config.number} lives")
         self.disk = disk
@@ -283,26 +317,33 @@ class SimRecovery:
         self.said: list[str] = []
         self.settled: list[tuple[str, Settled]] | None = None
         self._steps: Steps[list[tuple[str, Settled]]] = recover(
-            config.src, config.dst, config.number, config.keep_input, EPOCH + now
+            config.src, config.dst, config.number, config.keep_input, epoch + now
         )
+        self._told = told
         self._next: Operation = next(self._steps)
+        told(Started(), [self._next])
 
     @property
     def busy(self) -> bool:
         """Whether something is left to do."""
         return self.settled is None
 
-    def step(self) -> None:
+    def step(self) -> Done:
         """Do one operation; one that the disk refuses is tried again with the next step."""
         answer = self.disk.perform(self._next, self.config.number)
         self.said.append(f"{describe(self._next)}{f' = {answer.error}' if answer.error else ''}")
+        asked: list[Operation] = []
         if answer.error in TROUBLE:
-            return
-        try:
-            self._next = self._steps.send(answer)
-        except StopIteration as end:
-            self.settled = end.value
-            self.crash()
+            asked = [self._next]
+        else:
+            try:
+                self._next = self._steps.send(answer)
+                asked = [self._next]
+            except StopIteration as end:
+                self.settled = end.value
+                self.crash()
+        self._told(answer, asked)
+        return answer
 
     def crash(self) -> None:
         """Stop here; the locks go."""

@@ -18,7 +18,8 @@ from engine.protocols.conversation.broker import Broker as ConversationBroker
 from engine.protocols.negotiated.service import Service
 from engine.protocols.pingpong.tasks import Tasks
 from engine.protocols.roundrobin.pool import Pool
-from engine.rehearsal.faults import Fault, faults_for, plan, read, targets
+from engine.rehearsal.fault import Fault
+from engine.rehearsal.faults import faults_for, plan, read, targets
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.watch import Watch
 

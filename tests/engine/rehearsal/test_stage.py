@@ -16,7 +16,8 @@ from engine.parts.view import BrokerView
 from engine.protocols.negotiated import Options
 from engine.protocols.roundrobin.pool import Pool
 from engine.recording.replay import Replay
-from engine.rehearsal.stage import BEGAN, MOST, Stage
+from engine.rehearsal.stage import Stage
+from engine.rehearsal.standing import BEGAN, MOST
 from engine.runs.history import History
 from engine.sim.rogue import rogue
 
@@ -95,7 +96,7 @@ def test_time_passes_at_the_speed_that_is_set_and_not_at_all_at_none() -> None:
 
 
 def test_an_advance_that_is_too_much_stops_and_says_by_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.rehearsal.stage.MOST", 50)
+    monkeypatch.setattr("engine.rehearsal.standing.MOST", 50)
     stage = opened()
     before = stage.now
     stage.advance(60.0)
