@@ -61,7 +61,7 @@ class Broker:
         self.liveness = Liveness(options.expiry)
         self.violations = Violations()
         self.desk = Desk(options.backlog, self.violations)
-        self.counts = dict.fromkeys(("joins", "redelivered", "late", "refused jobs", "unsent answers"), 0)
+        self.counts = dict.fromkeys(picture.COUNTS, 0)
         self.inspected: bytes | None = None
         self._ready: Ready[Link] = Ready()
         self._opened = 0
@@ -290,6 +290,7 @@ class Broker:
         if nproc != STOP_NOW:
             nproc = min(nproc, link.max_nproc)
         # 001 SV_LOOP2 on STOP_REQ(n), on STOP_IMMED: send STOP
+        self.counts["kills" if nproc == STOP_NOW else "stops"] += 1
         self._send(link, header.pack(STOP, nproc), out)
         link.max_nproc = max(0, link.max_nproc - nproc)
         self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)

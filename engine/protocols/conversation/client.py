@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import assert_never
 
 from engine.core import (
@@ -76,6 +76,7 @@ class Client:
         self._heard = -NEVER
         self._beat = NEVER
         self._late = 0
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; tasks of the runs before this one
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take one event (``engine.core``). Orders: BulkSpec, StopRun, and every request of ``frontend``."""
@@ -84,6 +85,8 @@ class Client:
             case Started():
                 self._beat = now
             case Received(found):
+                if now >= self._heard + self.options.expiry:
+                    self.walked["silent", "anything"] += 1
                 self._heard = now
                 for frames in found:
                     self._arrived(frames, now, out)
@@ -121,6 +124,7 @@ class Client:
             late=self._late + (self._bulk.late if self._bulk is not None else 0),
             legs=self._legs.view(),
             answers=tuple(self._answers),
+            walked=tuple(self.walked.items()),
         )
 
     # ---- bulk runs ----------------------------------------------------------------------------------------------
@@ -134,6 +138,7 @@ class Client:
             return
         if self._bulk is not None:
             self._late += self._bulk.late
+            self.walked["linked", "TaskEnded"] += self._bulk.ledger.succeeded
         command = ":ping" if spec.kind == "ping" else f":data {spec.size}"
         self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
         self._expected = messages.answer(command) or b""

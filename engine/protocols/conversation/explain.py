@@ -25,6 +25,7 @@ from engine.parts.explain import (
     plain,
     to_broker,
     unknown,
+    walked,
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
@@ -33,7 +34,7 @@ from engine.protocols.conversation.broker import _TCP, STREAM, Broker
 from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
 from engine.protocols.conversation.links import BEAT, Sv
-from engine.protocols.conversation.worker import Cl
+from engine.protocols.conversation.worker import BROKEN, Cl
 
 PART = "part"
 """The command of a piece that begins or goes on inside a message."""
@@ -271,9 +272,19 @@ _CLIENT = (
 def state_maps() -> tuple[StateMap, ...]:
     """The seed's two state machines under its own names, and the client's link."""
     return (
-        StateMap("worker", "Worker (the seed's client)", Cl.NAMES, _worker_edges(), _worker_stands, _visits),
-        StateMap("broker", "A worker at the broker (the seed's server)", Sv.NAMES, _link_edges(), _links, _visits),
-        StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands),
+        StateMap(
+            "worker", "Worker (the seed's client)", Cl.NAMES, _worker_edges(), _worker_stands, _visits, _worker_walked
+        ),
+        StateMap(
+            "broker",
+            "A worker at the broker (the seed's server)",
+            Sv.NAMES,
+            _link_edges(),
+            _links,
+            _visits,
+            _links_walked,
+        ),
+        StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands, walked=_client_walked),
     )
 
 
@@ -290,6 +301,57 @@ def _links(picture: BrokerView) -> Counter[str]:
 
 def _client_stands(picture: ClientView) -> Counter[str]:
     return Counter(["linked" if picture.linked else "silent"])
+
+
+def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
+    """What was counted; the rest follows from how often each state was entered, and by what else."""
+    found, entered = walked(picture), Counter(_visits(picture))
+    loop, update, waiting = Cl.NAMES[Cl.LOOP0], Cl.NAMES[Cl.UPDATE0], Cl.NAMES[Cl.UPDATE1]
+    waits = int(picture.state == waiting) + found[waiting, BROKEN] + found[waiting, "STOP(immed)"]
+    answered = entered[update] - waits
+    begun = {
+        loop: entered[loop] - found[Cl.NAMES[Cl.INIT1], "OK(nproc)"] - answered,
+        waiting: entered[waiting] - entered[update],
+    }
+    return found + Counter(
+        {
+            (loop, "job done"): entered[update],
+            (update, ""): entered[update],
+            (waiting, "OK(nproc)"): answered,
+            **{(at, "JOB that fits"): n - found[at, "JOB too large"] - found[at, "STOP(n)"] for at, n in begun.items()},
+        }
+    )
+
+
+def _links_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
+    """All of it follows from how often each state was entered, by any link, and from how many STOPs were sent."""
+    init0, init1, init2, loop0, loop1, loop2, loop3, ended = Sv.NAMES
+    entered, counted = Counter(_visits(picture)), dict(picture.counters)
+    stops, kills = counted["stops"], counted["kills"]
+    ungreeted = entered[init1] - entered[init2] - int(dict(picture.terms)["greeting"])
+    return Counter(
+        {
+            (init0, ""): entered[init1],
+            (init1, "OK(n)"): entered[init2],
+            (init1, "DISCONNECT"): ungreeted,
+            (init2, ""): entered[init2],
+            (loop0, ""): entered[loop1],
+            (loop1, ""): entered[loop2],
+            (loop2, "JOB_QUEUED"): entered[loop0] - entered[init2] - entered[loop3] - stops - kills,
+            (loop2, "UPDATE(n)"): entered[loop3],
+            (loop2, "STOP_REQ(n)"): stops,
+            (loop2, "STOP_IMMED"): kills,
+            (loop2, "DISCONNECT"): entered[ended] - ungreeted,
+            (loop3, ""): entered[loop3],
+        }
+    )
+
+
+def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
+    found = walked(picture)
+    ended = picture.run.ledger.succeeded if picture.run is not None else 0
+    silences = found["silent", "anything"] - picture.linked
+    return found + Counter({("linked", "TaskEnded"): ended, ("linked", "no answer for expiry"): silences})
 
 
 def _visits(picture: WorkerView | BrokerView) -> Mapping[str, int]:

@@ -11,6 +11,9 @@ from engine.protocols.conversation.links import Link, Sv
 if TYPE_CHECKING:
     from engine.protocols.conversation.broker import Broker
 
+COUNTS = ("joins", "redelivered", "late", "refused jobs", "unsent answers", "stops", "kills")
+"""What a broker counts; a kill is a STOP(immed)."""
+
 
 def broker(core: Broker, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from heapq import heappop, heappush
 from typing import NamedTuple, assert_never
 
@@ -46,6 +46,8 @@ from engine.protocols.conversation.links import BEAT, WRAP
 from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, Process, TaskBody
 from engine.protocols.conversation.options import Options
 
+BROKEN = "the conversation is broken"  # counted like an edge, whatever broke it
+
 
 class Cl:
     """The seed's client states. UPDATE0 is passed through; a worker in EXIT0 or EXIT1 does nothing any more."""
@@ -72,6 +74,7 @@ class Worker:
         self.state = Cl.INIT0
         self.entered = [0] * len(Cl.NAMES)
         self.entered[Cl.INIT0] = 1
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self.max_nproc = slots
         self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
@@ -147,6 +150,7 @@ class Worker:
                 *((name, str(times)) for name, times in zip(Cl.NAMES, self.entered, strict=True)),
             ),
             joined=self.state in (Cl.LOOP0, Cl.UPDATE0, Cl.UPDATE1),
+            walked=tuple(self.walked.items()),
         )
 
     @property
@@ -160,11 +164,13 @@ class Worker:
         match self.state, kind:
             case Cl.INIT0, header.OK if arg0 == 0:
                 # 001 CL_INIT0 on OK(0): send OK(nproc)
+                self._walk("OK(0)")
                 self.received = 1
                 self._send(header.pack(OK, self.max_nproc), out)
                 self._enter(Cl.INIT1)
             case Cl.INIT1, header.OK if arg0 == self.max_nproc:
                 # 001 CL_INIT1 on OK(nproc)
+                self._walk("OK(nproc)")
                 self._enter(Cl.LOOP0)
                 out.append(Note("good", f"joined with {self.max_nproc} processors"))
             case Cl.INIT1, header.OK if arg0 == 0:
@@ -177,6 +183,7 @@ class Worker:
                 self._stop_now(out)
             case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP):
                 # 001 CL_LOOP0 on STOP(n), else; ruling 6: 0 is all
+                self._walk("STOP(n)")
                 self.max_nproc = 0 if arg0 == STOP_ALL else max(0, self.max_nproc - arg0)
                 self._enter(self.state)
                 out.append(Note("info", f"told to stop: {self.max_nproc} processors are left"))
@@ -185,6 +192,7 @@ class Worker:
                 self._enter(Cl.LOOP0)
                 self._update(out)
             case _, header.ERROR if arg0 == header.BROKEN and self.state != Cl.INIT0:
+                self._walk("ERROR(broken)")
                 self._begin_anew("the broker ended the conversation", now, out)
             case Cl.INIT0, _:
                 pass  # not to us: the broker has not heard our opening yet
@@ -201,6 +209,7 @@ class Worker:
         usable = all(_usable(task) for task in tasks)
         # ruling 1: a job that exactly fits is taken
         if not usable or sum(task.slots for task in tasks) > self.free:
+            self._walk("JOB too large")
             self._send(header.pack(ERROR, header.CANNOT_RUN_JOB, counter), out)
             self._enter(self.state)
             return
@@ -242,6 +251,7 @@ class Worker:
 
     def _stop_now(self, out: list[Command]) -> None:
         # 001 CL_EXIT1: immediate exit; ruling 12: children are killed, no UPDATE is sent
+        self._walk("STOP(immed)")
         self._kill(out)
         self._send(header.pack(ERROR, header.LEAVING), out)
         self._enter(Cl.EXIT1)
@@ -251,6 +261,7 @@ class Worker:
         """Ruling 6: the exit rule, after every event."""
         if self.max_nproc or self.running or self._owed or self.state not in (Cl.INIT0, Cl.INIT1, Cl.LOOP0):
             return
+        self._walk("nothing left to stop" if self.state == Cl.LOOP0 else "told to leave")
         # 001 CL_EXIT0: normal exit; its DISCONNECT is said, for a ROUTER sees none
         if self.state != Cl.INIT0:
             self._send(header.pack(ERROR, header.LEAVING), out)
@@ -311,6 +322,7 @@ class Worker:
         """The conversation is broken. Open another one heartbeat from now, so that two peers at odds do not spin."""
         if self.state == Cl.INIT0:
             return
+        self._walk(BROKEN)
         killed = f", {len(self.running)} tasks are killed" if self.running else ""
         out.append(Note("warn", f"{why}: the conversation begins anew{killed}"))
         self._kill(out)
@@ -325,6 +337,10 @@ class Worker:
         self._used = 0
         self._owed.clear()
         self._due.clear()
+
+    def _walk(self, event: str) -> None:
+        """Count an edge, from the present state."""
+        self.walked[Cl.NAMES[self.state], event] += 1
 
     def _enter(self, state: int) -> None:
         self.state = state

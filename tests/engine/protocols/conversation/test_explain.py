@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Event, Finished, Frames, Leave, Ordered, Received, Send, Started, Woken
-from engine.parts.explain import Decoded, Direction, Edge, Role
+from engine.core import Core, Event, Finished, Frames, Leave, Ordered, Received, Send, Started, Woken
+from engine.parts.bulk import BulkSpec
+from engine.parts.explain import Decoded, Direction, Edge, Role, StateMap
 from engine.protocols.conversation import explain as module
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.broker import STREAM
@@ -36,7 +38,7 @@ from engine.protocols.conversation.links import Sv
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Cl, Worker
 from tests.helpers.conversation import Bench, array, message
-from tests.helpers.explain import Table, stands
+from tests.helpers.explain import Table, counts, stands
 
 W, C = b"w", b"c"
 REF = (7).to_bytes(8, "little")
@@ -229,18 +231,28 @@ def test_the_worker_walks_every_edge_of_its_map() -> None:
             hear(worker, text)
         assert worker.state == at
         worker.path[:] = [at]
+        before = edges_walked(states, worker, 10.0)
         if happens is None:
             assert edge.event == "nothing left to stop"
             hear(worker, "STOP(all)")
+            before["CL_LOOP0", "STOP(n)"] += 1
             worker.path.remove(at)  # STOP(n) itself
         else:
             hear(worker, happens)
         pairs = [(Cl.NAMES[one], Cl.NAMES[two]) for one, two in pairwise(worker.path)]
         assert pairs[0] == (edge.state, edge.next), edge
         walked |= set(pairs)
+        counted = edges_walked(states, worker, 10.0) - before
+        assert counted[edge.state, edge.event] == 1 and counted.total() == len(pairs), edge
         assert states.current(worker.snapshot(10.0)) == {Cl.NAMES[worker.state]: 1}
         assert states.visits(worker.snapshot(10.0))[edge.next] >= 1
     assert walked == {(edge.state, edge.next) for edge in states.edges}
+
+
+def edges_walked(states: StateMap, core: Core, now: float) -> Counter[tuple[str, str]]:
+    assert states.walked is not None
+    found = states.walked(core.snapshot(now))
+    return Counter({(edge.state, edge.event): found.get((edge.state, edge.event), 0) for edge in states.edges})
 
 
 SV_HAPPENS = {
@@ -267,10 +279,14 @@ def test_a_link_walks_every_edge_of_its_map() -> None:
             bench.do("say t1 OK(2)")
         else:
             assert states.current(bench.broker.snapshot(bench.now)) == {"SV_INIT1": 1}
+        before = edges_walked(states, bench.broker, bench.now)
+        assert before["SV_INIT0", ""] == 1
         bench.broker.path[:] = [Sv.NAMES.index(edge.state)]
         bench.do(SV_HAPPENS[edge.event])
         pairs = list(pairwise(bench.broker.path))
         assert (Sv.NAMES[pairs[0][0]], Sv.NAMES[pairs[0][1]]) == (edge.state, edge.next), edge
+        counted = edges_walked(states, bench.broker, bench.now) - before
+        assert counted[edge.state, edge.event] == 1 and counted.total() == len(pairs), edge
         walked |= set(pairs)
     assert {(Sv.NAMES[one], Sv.NAMES[two]) for one, two in walked} == {(edge.state, edge.next) for edge in states.edges}
 
@@ -285,16 +301,19 @@ def test_links_are_counted_by_state() -> None:
 
 def test_the_clients_link() -> None:
     states = state_maps()[2]
-    table = Table(Client(Options()), EXPLAIN, "client").start()
+    table = Table(Client(Options()), EXPLAIN, "client").start().order(BulkSpec("ping", 1))
+    done = TaskEnded(1, 1, 1, True, "done", messages.answer(":ping") or None)
     happens: dict[tuple[str, str], Callable[[], object]] = {
         ("silent", "anything"): lambda: table.hear([b""]),
-        ("linked", "TaskEnded"): lambda: table.hear([frontend.pack_answer(TaskEnded(1, 1, 1, True, "done", None))]),
+        ("linked", "TaskEnded"): lambda: table.hear([frontend.pack_answer(done)]),
         ("linked", "no answer for expiry"): lambda: table.wait(Options().expiry),
     }
     assert [(edge.state, edge.event) for edge in states.edges] == list(happens)
     for edge in states.edges:
         assert stands(table, states) == edge.state
+        before = counts(table, states)
         happens[(edge.state, edge.event)]()
+        assert counts(table, states) - before == {(edge.state, edge.event): 1}
         assert stands(table, states) == edge.next
 
 
