@@ -29,13 +29,14 @@ class Misfit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A number from ``low`` to ``high``, both allowed."""
+    """A number from ``low`` to ``high``, both allowed; ``unit`` is what it counts, where its name does not say."""
 
     low: float
     high: float
+    unit: str = ""
 
     def __str__(self) -> str:
-        return f"from {_number(self.low)} to {_number(self.high)}"
+        return f"from {_number(self.low)} to {_number(self.high)} {self.unit}".rstrip()
 
     def admits(self, value: Any) -> bool:
         """Whether a number lies within."""
@@ -101,7 +102,7 @@ def describe(wanted: Any) -> str:
     """A type in an operator's words."""
     origin, args = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        words = [str(bound) for bound in args[1:] if isinstance(bound, OneOf)]
+        words = [str(bound) for bound in args[1:] if not isinstance(bound, Range)]
         return words[0] if words else " ".join([describe(args[0]), *map(str, args[1:])])
     if origin in (Union, UnionType):
         return f"{describe(_present(args))}, or nothing"
@@ -157,6 +158,8 @@ def _misfit(value: object, wanted: Any) -> Misfit:
         shown = reprlib.repr(value)
     except ValueError:  # Python does not write out integers of thousands of digits
         shown = "a number of thousands of digits"
+    if float in (wanted, *args):
+        shown = shown.removesuffix(".0")  # 0 may have become 0.0 on the way here
     return Misfit(f"expected {describe(wanted)}, got {shown}{hint}")
 
 

@@ -28,7 +28,7 @@ from engine.schema import Misfit, OneOf, Range, fit, nearest, parse
 
 PREFIX = "ROUNDHOUSE_"
 DEFAULT_THEME = "midnight"
-MAX_FILE = 256 * 1024  # bytes of the configuration file
+MAX_FILE = 256 * 1024  # bytes of a file that an operator writes
 LONGEST = 100  # lines of one statement in it whose place can be told
 
 TCP = re.compile(r"tcp://[^\s/]+:(\d{1,5})")
@@ -42,7 +42,7 @@ class _Endpoint:
     """The bound of an address at which another process can be reached."""
 
     def __str__(self) -> str:
-        return "like tcp://127.0.0.1:6714 or ipc:///path"
+        return "an endpoint like tcp://127.0.0.1:6714 or ipc:///path"
 
     def admits(self, value: str) -> bool:
         tcp = TCP.fullmatch(value)
@@ -95,8 +95,8 @@ class Run:
 
     count: Annotated[int, Range(1, 100_000_000)] = 100
     in_flight: Annotated[int, Range(1, 1_000_000)] = 10
-    timeout: Annotated[float, Range(0.001, 3600)] = 5.0  # seconds, of each task
-    bytes: Annotated[int, Range(1, MAX_FRAME // 2)] = 1024  # of each bulkdata task
+    timeout: Annotated[float, Range(0.001, 3600, "seconds")] = 5.0  # of each task
+    bytes: Annotated[int, Range(1, MAX_FRAME // 2, "bytes")] = 1024  # of each data task
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,11 @@ class _Reading:
         )
 
     def _file(self) -> None:
-        content = self._content()
+        content: dict[str, Any] = {}
+        try:
+            content, self.lines = parse_toml(read_text(self.paths.config, optional=True), self.paths.config)
+        except Wrong as wrong:
+            self.problems.extend(wrong.problems)
         tables = {place[0] for place in self.types if len(place) == 2} | {"keymap"}
         for name, value in content.items():
             if name in tables:
@@ -220,7 +224,7 @@ class _Reading:
             elif isinstance(value, dict) and (name,) not in self.types:
                 self._wrong(self._line(name), f"[{name}]: no such table{nearest(name, tables)}")
             else:
-                self._take((name,), value, self._line(name))
+                self._take((name,), value, self._line(name), f"{name}: ")
 
     def _file_table(self, name: str, value: object) -> None:
         try:
@@ -229,34 +233,7 @@ class _Reading:
             self._wrong(self._line(name), f"[{name}]: {misfit}")
             return
         for key, item in table.items():
-            self._take((name, key), item, self._line(name, key))
-
-    def _content(self) -> dict[str, Any]:
-        """The file as TOML gives it, empty where there is none or it can not be read at all."""
-        path = self.paths.config
-        try:
-            with path.open("rb") as file:
-                raw = file.read(MAX_FILE + 1)
-            if len(raw) > MAX_FILE:
-                self._wrong(str(path), f"larger than {MAX_FILE} bytes")
-                return {}
-            text = raw.decode()
-            content = tomllib.loads(text)
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            self._wrong(str(path), error.strerror or str(error))
-        except UnicodeDecodeError as error:
-            self._wrong(f"{path}:{raw[: error.start].count(10) + 1}", "not UTF-8 text")
-        except RecursionError:
-            self._wrong(str(path), "nested too deeply")
-        except ValueError as error:  # not TOML, or an integer of thousands of digits
-            line = re.search(r"at line (\d+)", str(error))
-            self._wrong(f"{path}:{line[1]}" if line else str(path), str(error))
-        else:
-            self.lines = key_lines(text)
-            return content
-        return {}
+            self._take((name, key), item, self._line(name, key), f"[{name}] {key}: ")
 
     def _environ(self, environ: Mapping[str, str]) -> None:
         places = {PREFIX + "_".join(place).upper(): place for place in self.types}
@@ -266,21 +243,21 @@ class _Reading:
             else:
                 self._wrong(name, f"no such setting{nearest(name, places)}")
 
-    def _take(self, place: Place, value: object, where: str) -> None:
+    def _take(self, place: Place, value: object, where: str, shown: str = "") -> None:
+        """Check a setting and keep it. ``shown`` names it where ``where``, a variable or a flag, does not."""
         *table, key = place
-        shown = f"[{table[0]}] {key}" if table else key
         others = [other[-1] for other in self.types if list(other[:-1]) == table]
         wanted = self.types.get(place)
         if table == ["keymap"]:
             others = list(self.known.keys or [key])
             wanted = str if key in others else None
         if wanted is None:
-            self._wrong(where, f"{shown}: no such key{nearest(key, others)}")
+            self._wrong(where, f"{shown}no such key{nearest(key, others)}")
             return
         try:
             self.found[place] = fit(value, wanted)
         except Misfit as misfit:
-            self._wrong(where, f"{shown}: {misfit}")
+            self._wrong(where, f"{shown}{misfit}")
 
     def _table(self, name: str, cls: type[Any]) -> Any:
         """A table's dataclass; what only its own check can see (two values that contradict) is a problem too."""
@@ -297,6 +274,35 @@ class _Reading:
 
     def _wrong(self, where: str, text: str) -> None:
         self.problems.append(Problem(where, text))
+
+
+def read_text(path: Path, *, optional: bool = False) -> str:
+    """A file that an operator wrote; empty where it is ``optional`` and there is none. Raises ``Wrong``."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE + 1)
+    except (OSError, ValueError) as error:  # ValueError: of a name with a NUL, that no file can have
+        if optional and isinstance(error, FileNotFoundError):
+            return ""
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise Wrong([Problem(str(path), f"can not be read: {reason or error}")]) from None
+    if len(raw) > MAX_FILE:
+        raise Wrong([Problem(str(path), f"larger than {MAX_FILE} bytes")])
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise Wrong([Problem(f"{path}:{raw[: error.start].count(10) + 1}", "not UTF-8 text")]) from None
+
+
+def parse_toml(text: str, path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    """What such a file holds, and its ``key_lines``. Raises ``Wrong``, in which it is called ``path``."""
+    try:
+        return tomllib.loads(text), key_lines(text)
+    except RecursionError:
+        raise Wrong([Problem(str(path), "nested too deeply")]) from None
+    except ValueError as error:  # not TOML, or an integer of thousands of digits
+        line = re.search(r"at line (\d+)", str(error))
+        raise Wrong([Problem(f"{path}:{line[1]}" if line else str(path), str(error))]) from None
 
 
 def key_lines(text: str) -> dict[Place, int]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import tomllib
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from console.cli.arguments import PROCESSORS, TASKS
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest
-from engine.settings import MAX_FILE, Problem, Wrong, key_lines
+from engine.settings import Problem, Wrong, parse_toml, read_text
 
 KEYS: dict[str, Any] = {
     "command": tuple[str, ...],  # or one text: a program without arguments of its own
@@ -65,20 +64,13 @@ def submit_of(options: Namespace) -> Submit:
 
 def _read(path: Path) -> dict[str, Any]:
     """The keys of a file."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE + 1)
-        if len(raw) > MAX_FILE:
-            raise Wrong([Problem(str(path), f"larger than {MAX_FILE} bytes")])
-        text = raw.decode()
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise Wrong([Problem(str(path), error.strerror or str(error))]) from None
-    except (ValueError, RecursionError) as error:
-        raise Wrong([Problem(str(path), str(error))]) from None
+    lines: Mapping[tuple[str, ...], int] = {}
+    if path.suffix == ".json":
+        content = _json(path)
+    else:
+        content, lines = parse_toml(read_text(path), path)
     if type(content) is not dict:
         raise Wrong([Problem(str(path), "expected a table of " + ", ".join(KEYS))])
-    lines = {} if path.suffix == ".json" else key_lines(text)
     found: dict[str, Any] = {}
     problems = []
     for key, value in content.items():
@@ -94,6 +86,15 @@ def _read(path: Path) -> dict[str, Any]:
     if problems:
         raise Wrong(problems)
     return found
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise Wrong([Problem(f"{path}:{error.lineno}", f"not JSON: {error}")]) from None
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, or nested too deeply
+        raise Wrong([Problem(str(path), f"not JSON: {error}")]) from None
 
 
 def _script(folder: Path, name: str, words: Sequence[str]) -> str:

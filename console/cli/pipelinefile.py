@@ -3,7 +3,6 @@ their order, and what it wants to be different from the settings in ``[diskqueue
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, Stage, check_stages
 from engine.schema import Misfit, Range, fit, nearest
-from engine.settings import MAX_FILE, Problem, Wrong, key_lines
+from engine.settings import Problem, Wrong, parse_toml, read_text
 
 STAGE: dict[str, Any] = {"name": str, "workers": Annotated[int, Range(1, MAX_WORKERS)], "work": str}
 OPTIONS: dict[str, Any] = get_type_hints(Options, include_extras=True)
@@ -20,18 +19,7 @@ OPTIONS: dict[str, Any] = get_type_hints(Options, include_extras=True)
 
 def read_pipeline(path: Path, options: Options) -> tuple[tuple[Stage, ...], Options]:
     """The stages of a file, and ``options`` with what it says instead. Raises ``Wrong`` with everything wrong."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE + 1)
-        if len(raw) > MAX_FILE:
-            raise ValueError(f"larger than {MAX_FILE} bytes")
-        text = raw.decode()
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise Wrong([Problem(str(path), error.strerror or str(error))]) from None
-    except (ValueError, RecursionError) as error:
-        raise Wrong([Problem(str(path), str(error))]) from None
-    lines = key_lines(text)
+    content, lines = parse_toml(read_text(path), path)
     problems: list[Problem] = []
 
     def wrong(place: tuple[str, ...], reason: str) -> None:

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
+from console.cli.parsing import Parser, given, source
+from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.pipeline import Stage, parse_stage
 
 COMMANDS = ("pipeline", "drive", "feed")
 ORDERS = ("run", "start", "stop", "kill", "show")
 
 
-def add_commands(command: Callable[..., argparse.ArgumentParser], json: argparse.ArgumentParser) -> None:
+def add_commands(command: Callable[..., Parser], json: Parser) -> None:
     """``pipeline``, ``drive`` and ``feed``. ``command(name, words, *parents)`` makes one; ``json`` is the flag."""
-    pipeline = command("pipeline", "run a pipeline of disk queues to its end, or start, stop, kill or show one", json)
-    pipeline.add_argument("order", choices=ORDERS, help="run: until it is done; start: and leave it to itself")
-    pipeline.add_argument("--root", metavar="DIR", required=True, help="the folder of its queues")
+    shown: Sequence[str] = (
+        "roundhouse pipeline run --root q --stage parse=3:'parse {input} {output}' --stage output",
+        "roundhouse pipeline show --root q",
+    )
+    words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
+    pipeline = command("pipeline", words, json, examples=shown)
+    orders = "run it until it is done; start it and leave it to itself; let it stop; kill it; show it"
+    pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
+    pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
     what = pipeline.add_mutually_exclusive_group()
-    repeat = "NAME[=WORKERS][:WORK], in their order; without WORK it copies (as last time)"
+    repeat = "NAME[=WORKERS][:WORK], one for each in their order (as last time); WORK as of roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
-    what.add_argument("--config", metavar="FILE", type=Path, help="TOML with a table [[stage]] for each")
-    drive = command("drive", "one driver of disk queues, until its source is done")
+    table = source("a TOML file with a table [[stage]] for each stage")
+    what.add_argument(
+        "--config", metavar="FILE", type=table, help="TOML with a table [[stage]] for each (as last time)"
+    )
+    shown = ("roundhouse drive --src q/queue-start --dst q/queue-output --number 1 --work upper",)
+    drive = command("drive", "run one driver of disk queues, until its source is done", examples=shown)
     drive.usage = "roundhouse drive [--work WORK] PAR | roundhouse drive --src DIR --dst DIR --number N [--work WORK]"
-    drive.add_argument("par", metavar="PAR", nargs="?", help="a parameter file of the original's kind")
-    drive.add_argument("--src", metavar="DIR", help="the queue to take from")
-    drive.add_argument("--dst", metavar="DIR", help="the queue to publish into; made where it is missing")
-    drive.add_argument("--number", metavar="N", help="the driver's own: no other driver of these queues has it")
+    par = source("a parameter file of the original's kind")
+    drive.add_argument("par", metavar="PAR", nargs="?", type=par, help="a parameter file of the original's kind")
+    drive.add_argument("--src", metavar="DIR", type=given, help="the queue to take from")
+    drive.add_argument("--dst", metavar="DIR", type=given, help="the queue to publish into; made where it is missing")
+    own = "the driver's own: no other driver of these queues has it"
+    drive.add_argument("--number", metavar="N", type=number, help=own)
     work = "copy, upper, sleep SECONDS, module:function, or a command with {input} and {output} (copy)"
-    drive.add_argument("--work", metavar="WORK", default="copy", help=work)
-    feed = command("feed", "copy files into the first queue of a pipeline")
-    feed.add_argument("--root", metavar="DIR", required=True, help="the folder of its queues; made where it is missing")
+    drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
+    shown = ("roundhouse feed --root q --done *.txt",)
+    feed = command("feed", "copy files into the first queue of a pipeline", examples=shown)
+    root = "the folder of its queues; made where it is missing"
+    feed.add_argument("--root", metavar="DIR", type=given, required=True, help=root)
     feed.add_argument("--done", action="store_true", help="no more will come: what is there runs through, and it ends")
-    feed.add_argument("files", metavar="FILE", nargs="*", help="a document; its name becomes its id")
+    feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its name becomes its id")
 
 
-def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def check(parser: Parser, options: argparse.Namespace) -> None:
     """Arguments that only make sense together."""
     if options.root and options.command not in (None, "pipeline", "feed"):
         parser.error(f"{options.command}: --root is for disk queues")
@@ -50,6 +65,13 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
                 parser.error("drive: either a PAR file, or --src, --dst and --number")
         case "feed" if not options.files and not options.done:
             parser.error("feed: there is neither a FILE nor --done")
+
+
+def number(text: str) -> str:
+    """A driver's number, which stays the text that it is in the names of its documents."""
+    if not names.number(text):
+        raise argparse.ArgumentTypeError(f"expected 1 to {names.MAX_NUMBER} digits, got {text!r}")
+    return text
 
 
 def stage(text: str) -> Stage:

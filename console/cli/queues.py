@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from argparse import Namespace
 from pathlib import Path
@@ -19,6 +20,7 @@ from engine.drive.feeding import feed as feed_files
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
 from engine.lab.pool import Refused as ReadOnly
+from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.config import Refused, driver_config
 from engine.protocols.diskqueue.pipeline import PipelineView
@@ -172,14 +174,28 @@ def drive(options: Namespace) -> int:
     """One driver, on this thread."""
     try:
         if options.par:
-            config = load_config(options.par, options.work)
+            config = load_config(str(options.par), options.work)
         else:
             wanted = {"src": options.src, "dst": options.dst, "worker_ext": f".{options.number}", "max_dst_files": "0"}
             config = driver_config({f"disk_queue_{name}": value for name, value in wanted.items()}, options.work)
     except Refused as refusal:
-        tell(clean(str(refusal)))
+        tell(
+            clean(f"{options.par}: {refusal}" if options.par and str(options.par) not in str(refusal) else str(refusal))
+        )
         return 2
+    if idle(config.src):
+        tell(clean(f"{config.src} is not done and holds no document to take: waiting for one"))
     return run_driver(config)
+
+
+def idle(queue: str) -> bool:
+    """Whether there is nothing to do for a driver yet; where this can not be seen, the driver itself will say why."""
+    try:
+        found = os.listdir(queue)
+    except OSError:
+        return False
+    items = (item for item in map(names.parse, found) if isinstance(item, names.Item))
+    return names.DONE not in found and not any(item.live for item in items)
 
 
 def feed(options: Namespace) -> int:

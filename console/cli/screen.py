@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 def console(options: Namespace, flags: list[Flag]) -> int:
     """Open the screen; 2 where there is no terminal for it. Raises Wrong or Refused before anything is drawn."""
-    if not on_terminal():
-        tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
-        return 2
-    settings = screen_settings(flags)
+    settings = settings_of(flags)
     queues = settings.system not in SYSTEMS
     if options.root and not queues:
         raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
     if options.journal and queues:
-        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded")])
+        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded; leave it away")])
+    if not on_terminal():
+        tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
+        return 2
+    settings = screen_settings(flags)
     return left(*run(settings, maker(options, settings.system, flags)))
 
 

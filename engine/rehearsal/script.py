@@ -9,8 +9,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,9 +21,8 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.rehearsal.faults import read
 from engine.schema import Misfit, OneOf, Range, fit, nearest
-from engine.settings import Problem, Wrong, key_lines
+from engine.settings import Problem, Wrong, parse_toml, read_text
 
-MAX_FILE = 256 * 1024  # bytes
 MAX_DO = 1000  # things in one script
 MOST = 1_000_000  # tasks of a run, workers of an order
 DAY = 86_400.0  # seconds
@@ -37,23 +34,23 @@ ORDERS = {"add": True, "remove": True, "bulk": False, "endbulk": False, "registe
 RUNS = {"ping": False, "pingt": False, "data": False, "bulkping": True, "bulkdata": True}
 """The seeds' words for runs, and whether a number follows."""
 
-Seconds = Annotated[float, Range(0.0, DAY)]
+Seconds = Annotated[float, Range(0.0, DAY, "seconds")]
 HEAD: dict[str, Any] = {
     "system": Annotated[str, OneOf(tuple(SYSTEMS))],
     "workers": Annotated[int, Range(1, 1000)],
     "slots": Annotated[int, Range(1, MAX_SLOTS)],
     "seed": Annotated[int, Range(0, 2**32)],
-    "until": Annotated[float, Range(0.1, DAY)],
+    "until": Annotated[float, Range(0.1, DAY, "seconds")],
 }
 DO: dict[str, Any] = {
     "at": Seconds,
     "run": str,
     "fault": str,
     "order": str,
-    "rate": Annotated[float, Range(0.001, 100_000.0)],
+    "rate": Annotated[float, Range(0.001, 100_000.0, "tasks a second")],
     "in_flight": Annotated[int, Range(1, 100_000)],
-    "timeout": Annotated[float, Range(0.001, 3600.0)],
-    "bytes": Annotated[int, Range(1, MAX_FRAME // 2)],
+    "timeout": Annotated[float, Range(0.001, 3600.0, "seconds")],
+    "bytes": Annotated[int, Range(1, MAX_FRAME // 2, "bytes")],
     "expect": Literal["pass", "fail"],
 }
 OF_RUNS = ("rate", "in_flight", "timeout", "bytes", "expect")
@@ -92,11 +89,11 @@ class _Reading:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problems: list[Problem] = []
-        self.text = ""
+        self.text = read_text(path)
         self.lines: dict[tuple[str, ...], int] = {}
 
     def drill(self) -> Drill:
-        content = self._content()
+        content, self.lines = parse_toml(self.text, self.path)
         own = {key: value for key, value in content.items() if key not in ("options", "do")}
         head = self._table(own, HEAD, lambda key: self._where(key), (*HEAD, "options", "do"))
         for key in ("system", "until"):
@@ -110,22 +107,6 @@ class _Reading:
             raise Wrong(self.problems)
         sizes = head.get("workers", 10), head.get("slots", 10), head.get("seed", 0)
         return Drill(self.path.stem, system, options, *sizes, head["until"], tuple(acts))
-
-    def _content(self) -> dict[str, Any]:
-        try:
-            raw = self.path.read_bytes()
-            if len(raw) > MAX_FILE:
-                raise ValueError(f"larger than {MAX_FILE} bytes")
-            self.text = raw.decode()
-            content = tomllib.loads(self.text)
-        except OSError as error:
-            raise Wrong([Problem(str(self.path), error.strerror or str(error))]) from None
-        except (ValueError, RecursionError) as error:  # not UTF-8, not TOML
-            line = re.search(r"at line (\d+)", str(error))
-            where = f"{self.path}:{line[1]}" if line else str(self.path)
-            raise Wrong([Problem(where, str(error) or "nested too deeply")]) from None
-        self.lines = key_lines(self.text)
-        return content
 
     def _options(self, system: System, given: object) -> Any:
         """The system's own options. None where they are wrong."""

@@ -22,7 +22,7 @@ from engine.runs.load import RunRecord, duration, run_id
 from engine.schema import Range
 
 NEAREST = 10  # repeats of a run that are looked at, its own included
-BOUND = Annotated[float, Range(0, 10_000)]  # percent
+BOUND = Annotated[float, Range(0, 10_000, "percent")]
 LATENCIES = ("p50", "p95", "p99", "p999")
 
 Spec = tuple[Any, ...]

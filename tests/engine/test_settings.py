@@ -142,12 +142,12 @@ quit = 3
         "FILE:7: [pool] wrkers: no such key; did you mean workers?",
         "FILE:8: [pool] slots: expected a whole number from 1 to 100000, got 0",
         "FILE:10: [pol]: no such table; did you mean pool?",
-        "FILE:14: [run] timeout: expected a number from 0.001 to 3600, got nan",
-        "FILE:15: [run] bytes: expected a whole number from 1 to 2097152, got [1]",
+        "FILE:14: [run] timeout: expected a number from 0.001 to 3600 seconds, got nan",
+        "FILE:15: [run] bytes: expected a whole number from 1 to 2097152 bytes, got [1]",
         "FILE:23: [keymap] quit: expected plain text, got 3",
         "ROUNDHOUSE_POOL_WORKER: no such setting; did you mean ROUNDHOUSE_POOL_WORKERS?",
-        "ROUNDHOUSE_RUN_COUNT: [run] count: expected a whole number from 1 to 100000000, got 'many'",
-        "--in-flight: [run] in_flight: expected a whole number from 1 to 1000000, got -1",
+        "ROUNDHOUSE_RUN_COUNT: expected a whole number from 1 to 100000000, got 'many'",
+        "--in-flight: expected a whole number from 1 to 1000000, got -1",
         "FILE:19: [roundrobin]: low must not be above high",
     ]
 
@@ -164,7 +164,7 @@ def test_an_overridden_value_must_still_be_right(paths: Paths) -> None:
 )
 def test_what_is_no_endpoint(paths: Paths, endpoint: str) -> None:
     assert wrong(paths, f'[roundrobin]\nbind = ["{endpoint}"]') == [
-        f"FILE:2: [roundrobin] bind: expected plain text like tcp://127.0.0.1:6714 or ipc:///path, got '{endpoint}'"
+        f"FILE:2: [roundrobin] bind: expected an endpoint like tcp://127.0.0.1:6714 or ipc:///path, got '{endpoint}'"
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from engine.parts.limits import MAX_BACKLOG
 from engine.schema import Range
 
-Seconds = Annotated[float, Range(0.01, 86_400)]
+Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Options:
     backlog: Annotated[int, Range(0, MAX_BACKLOG)] = MAX_BACKLOG
     """Tasks that may wait at the broker; a submission that does not fit is refused whole."""
 
-    body_limit: Annotated[int, Range(1024, 2**30)] = 16 * 1024 * 1024
+    body_limit: Annotated[int, Range(1024, 2**30, "bytes")] = 16 * 1024 * 1024
     """Bytes of one message body; a longer one is refused by its header alone (ruling 11)."""
 
     frontend: str = ""

@@ -8,7 +8,7 @@ from typing import Annotated
 from engine.schema import Range
 
 _COUNT = Annotated[int, Range(0, 10**15)]
-_SECONDS = Annotated[float, Range(0.01, 3600)]
+_SECONDS = Annotated[float, Range(0.01, 3600, "seconds")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,10 @@ class _Reader:
             raise ParameterError(f"{path}: more than {MAX_DEPTH} deep or {MAX_FILES} files")
         try:
             text = self._load(path)
-        except (OSError, ValueError) as error:
-            raise ParameterError(f"{path}: {error}") from error
+        except OSError as error:
+            raise ParameterError(f"{path}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise ParameterError(f"{path}: not UTF-8 text") from error
         if len(text) > MAX_SIZE:
             raise ParameterError(f"{path}: longer than {MAX_SIZE} characters")
         for count, raw in enumerate(text.splitlines(), 1):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from engine.parts.limits import MAX_BACKLOG
 from engine.schema import Range
 
-Seconds = Annotated[float, Range(0.01, 3600.0)]
+Seconds = Annotated[float, Range(0.01, 3600.0, "seconds")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from engine.schema import Range
 FRONTEND_STEP = 100  # from a backend's tcp port to its frontend's
 LAST_PORT = 65_535
 
-Seconds = Annotated[float, Range(0.01, 86_400)]
+Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 
 
 @dataclass(frozen=True, slots=True)

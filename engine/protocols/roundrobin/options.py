@@ -8,7 +8,7 @@ from typing import Annotated
 from engine.parts.limits import MAX_BACKLOG, MAX_FRAME
 from engine.schema import Range
 
-Seconds = Annotated[float, Range(0.01, 86_400)]
+Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Options:
     lost_shown: Seconds = 30.0
     """Seconds for which a lost worker stays on show, and is a worker again as soon as it is heard."""
 
-    max_stream: Annotated[int, Range(1, MAX_FRAME // 2)] = 1_048_576
+    max_stream: Annotated[int, Range(1, MAX_FRAME // 2, "bytes")] = 1_048_576
     """Bytes that a worker sends for one stream request; a larger request is answered with an aborted stream."""
 
     packed: bool = True

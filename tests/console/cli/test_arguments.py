@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from console.cli.arguments import Asked, read_arguments
+from console.cli.arguments import Asked, make_parsers, read_arguments
+from console.cli.parsing import keeper
 from console.cli.streams import STDOUT
 from engine import __version__
 from engine.settings import Flag
+
+ROOT = Path(__file__).parents[3]
+PARSER, COMMANDS = make_parsers(keeper([]))
 
 
 def asked(line: str) -> Asked:
@@ -55,10 +60,14 @@ def test_a_baseline_of_a_bulk_run() -> None:
 
 
 def test_a_drill(tmp_path: Path) -> None:
-    drill = asked(f"drill some/file.toml --json {tmp_path}/report.json --seed 7")
+    drill = asked(f"drill {__file__} --json {tmp_path}/report.json --seed 7")
     assert (drill.command, drill.flags) == ("drill", [])
-    assert (drill.options.file, drill.options.json) == (Path("some/file.toml"), tmp_path / "report.json")
-    assert (drill.options.seed, asked("drill x").options.seed, asked("drill x").options.json) == (7, None, None)
+    assert (drill.options.file, drill.options.json) == (Path(__file__), tmp_path / "report.json")
+    assert (drill.options.seed, asked(f"drill {__file__}").options.seed, asked(f"drill {__file__}").options.json) == (
+        7,
+        None,
+        None,
+    )
 
 
 def test_one_message(tmp_path: Path) -> None:
@@ -83,7 +92,7 @@ def test_jobs() -> None:
     assert (options.connect, options.name, options.tasks, options.processors) == ("tcp://h:1", "n", 5, 2)
     assert (options.dir, options.logs, options.wait, options.file) == ("d", "l", True, None)
     assert options.words == ["x", "--wait", "--", "3"]
-    assert (asked("submit job.toml").options.file, asked("submit job.toml").options.words) == (Path("job.toml"), [])
+    assert (asked(f"submit {__file__}").options.file, asked(f"submit {__file__}").options.words) == (Path(__file__), [])
     assert asked("jobs --connect tcp://h:1").options.order is None
     assert asked("jobs --json -").options.json == STDOUT
     for order in ("hold", "release", "cancel"):
@@ -114,41 +123,54 @@ def test_what_is_kept() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("runs --csv - --json -", "argument --json: not allowed with argument --csv"),
+        ("runs --csv - --json -", "--json: not allowed with argument --csv"),
         ("compare X", "the following arguments are required: B"),
-        ("compare X Y --bound -1", "argument --bound: expected a number from 0 to 10000, got -1.0"),
+        ("compare X Y --bound -1", "--bound: expected a number from 0 to 10000 percent, got -1"),
         ("bulkping 3 --bound 5", "bulkping: --bound needs a --baseline"),
-        ("bulkpin 3", "invalid choice: 'bulkpin'"),
+        ("bulkpin 3", "roundhouse: COMMAND: expected one of broker, worker,"),
+        ("bulkpin 3", "paths, got 'bulkpin'; did you mean bulkping?\n"),
         ("bulkping", "the following arguments are required: N"),
-        ("ping 3", "unrecognized arguments: 3"),
-        ("ping --bytes 3", "unrecognized arguments: --bytes 3"),
-        ("bulkping 3 --time 1", "unrecognized arguments: --time"),
+        (
+            "ping 3",
+            "roundhouse: 3: roundhouse ping takes no such argument\nroundhouse: how it is called: ",
+        ),
+        ("ping --bytes 3", "--bytes 3: roundhouse ping takes no such argument"),
+        ("bulkping 3 --time 1", "--time 1: roundhouse bulkping takes no such argument"),
         (
             "broker --bind 6714",
-            "argument --bind: expected plain text like tcp://127.0.0.1:6714 or ipc:///path, got '6714'",
+            "--bind: expected an endpoint like tcp://127.0.0.1:6714 or ipc:///path, got '6714'",
         ),
-        ("ping --connect inproc://x", "argument --connect: expected plain text like tcp://"),
-        ("worker --count 0", "argument --count: expected a whole number from 1 to 20000, got 0"),
-        ("bulkping 1 --rate 0", "argument --rate: expected a number from 0.001 to 10000000, got 0.0"),
-        ("bulkping 1 --rate fast", "argument --rate: expected a number from 0.001 to 10000000, got 'fast'"),
-        ("worker --journal .", "argument --journal: '.' is a folder"),
+        ("ping --connect inproc://x", "--connect: expected an endpoint like tcp://"),
+        ("worker --count 0", "--count: expected a whole number from 1 to 20000, got 0"),
+        ("bulkping 1 --rate 0", "--rate: expected a number from 0.001 to 10000000 tasks a second, got 0"),
+        ("bulkping 1 --rate fast", "--rate: expected a number from 0.001 to 10000000 tasks a second, got 'fast'"),
+        ("worker --journal .", "--journal: '.' is a folder; name a file in it"),
         ("submit", "submit: either a FILE that describes the job, or -- and its command"),
-        ("submit job.toml -- x", "submit: either a FILE that describes the job, or -- and its command"),
-        ("submit --tasks 0 -- x", "argument --tasks: expected a whole number from 1 to 1000000, got 0"),
-        ("submit --processors 2000 -- x", "argument --processors: expected a whole number from 1 to 1024, got 2000"),
+        (f"submit {__file__} -- x", "submit: either a FILE that describes the job, or -- and its command"),
+        ("submit --tasks 0 -- x", "--tasks: expected a whole number from 1 to 1000000, got 0"),
+        ("submit --processors 2000 -- x", "--processors: expected a whole number from 1 to 1024, got 2000"),
         ("jobs hold", "jobs hold: the ID of a job is required"),
-        ("jobs hold 0", "argument ID: expected a whole number from 1 to"),
-        ("jobs drop 3", "argument order: invalid choice: 'drop'"),
+        ("jobs hold 0", "ID: expected a whole number from 1 to"),
+        ("jobs drop 3", "ORDER: expected one of hold, release, cancel, got 'drop'"),
         ("jobs hold 3 --json -", "jobs: --json is for the list"),
         ("stop", "one of the arguments N --all --now is required"),
         ("stop 3 --now", "not allowed with argument"),
-        ("stop 0", "argument N: expected a whole number from 1 to 4294967294, got 0"),
+        ("stop 0", "N: expected a whole number from 1 to 4294967294, got 0"),
         ("--journal x runs", "runs: there is nothing to record in a --journal"),
         ("--journal x jobs", "jobs: there is nothing to record in a --journal"),
         (f"runs --json {'x' * 300}", "File name too long"),
         (f"--journal {'x' * 300} broker", "File name too long"),
-        ("bulkping 1 --json .", "argument --json: '.' is a folder"),
-        ("bulkping 1 --json nowhere/run.json", "argument --json: there is no folder 'nowhere'"),
+        (
+            "submit nosuch",
+            "FILE: there is no file 'nosuch'; name a file that describes a job, or put its command behind",
+        ),
+        ("replay nosuch", "FILE: there is no file 'nosuch'; name a recording, which --journal FILE makes"),
+        ("drill nosuch", "FILE: there is no file 'nosuch'; name the script of a drill, in TOML"),
+        ("replay .", "FILE: '.' is a folder; name a recording"),
+        (f"drill {'x' * 300}", "File name too long"),
+        ("--system pingpong paths", "paths: it speaks with no broker, so --system can not be pingpong"),
+        ("bulkping 1 --json .", "--json: '.' is a folder"),
+        ("bulkping 1 --json nowhere/run.json", "--json: there is no folder 'nowhere'; make it first"),
     ],
 )
 def test_wrong_usage_is_status_2(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,6 +179,39 @@ def test_wrong_usage_is_status_2(line: str, message: str, capsys: pytest.Capture
     out, err = capsys.readouterr()
     assert (caught.value.code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["runs ID", "compare ID b", "bulkping 1 --baseline ID", "feed --root ID x", "--root ID", "submit --dir ID -- x",
+     "replay ID", "drill ID", "bulkping 1 --json ID", "--journal ID broker", "drive --src ID --dst b --number 1"],
+)  # fmt: skip
+def test_an_empty_text_is_no_value(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read_arguments(["" if word == "ID" else word for word in line.split()])
+    assert caught.value.code == 2
+    assert "expected a value, got ''" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_help_is_for_a_terminal_of_80_and_its_examples_can_be_typed(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    for name in ("job.toml", "night.journal", "docs/drills/roundrobin.toml"):
+        assert name != "docs/drills/roundrobin.toml" or (ROOT / name).is_file()
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    with pytest.raises(SystemExit):
+        read_arguments([*command.split(), "--help"])
+    help, examples = capsys.readouterr().out, (COMMANDS[command] if command else PARSER).examples
+    assert all(len(line) < 80 or line.lstrip().startswith(("roundhouse ", "usage")) for line in help.splitlines())
+    for line in examples:
+        assert f"\n  {line}\n" in help
+        name, *words = shlex.split(line)
+        assert name == "roundhouse"
+        read_arguments(words)
 
 
 def test_help_and_version_are_results(capsys: pytest.CaptureFixture[str]) -> None:

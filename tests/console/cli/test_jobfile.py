@@ -83,7 +83,8 @@ def test_everything_wrong_in_a_file_is_named_with_its_line(here: Path) -> None:
         (b"command = []", "command is missing"),
         (b'command = ""', "command is missing"),
         (b"command", "Expected '=' after a key"),
-        (b"\xff", "can't decode byte 0xff"),
+        (b"name = \n", "Invalid value"),
+        (b"\xff", "not UTF-8 text"),
         (b"#" * (MAX_FILE + 1), "larger than"),
         (b'command = ":sleep"', "unknown built-in command"),
         (b'command = "x"\nname = "a/b"', "unusable name"),
@@ -93,12 +94,18 @@ def test_everything_wrong_in_a_file_is_named_with_its_line(here: Path) -> None:
 def test_what_is_no_job(here: Path, content: bytes, why: str) -> None:
     (here / "job.toml").write_bytes(content)
     (problem,) = wrong("job.toml")
-    assert problem.startswith("job.toml: ")
+    assert problem.startswith("job.toml:")
     assert why in problem
 
 
 def test_no_file_no_table_and_no_place_for_a_script(here: Path) -> None:
-    assert wrong("gone.toml") == ["gone.toml: No such file or directory"]
+    (here / "gone.toml").touch()
+    gone = read_arguments(["submit", "gone.toml"]).options
+    (here / "gone.toml").unlink()
+    with pytest.raises(Wrong, match=r"gone\.toml: can not be read: No such file or directory"):
+        submit_of(gone)
+    (here / "job.json").write_text("[1,\n2")
+    assert wrong("job.json") == ["job.json:2: not JSON: Expecting ',' delimiter: line 2 column 2 (char 5)"]
     (here / "job.json").write_text("[]")
     assert wrong("job.json") == ["job.json: expected a table of command, name, tasks, dir, logs, processors"]
     assert wrong("--logs", "logs", "--name", "é" * 128, "--", "a", "b") == [

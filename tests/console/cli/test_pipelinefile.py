@@ -50,7 +50,7 @@ def test_stages_and_options(tmp_path: Path) -> None:
         (
             '[[stage]]\nname = "a"\nworkers = 0\n[diskqueue]\npoll = "x"',
             [
-                "FILE:5: poll: expected a number from 0.01 to 3600, got 'x'",
+                "FILE:5: poll: expected a number from 0.01 to 3600 seconds, got 'x'",
                 "FILE: stage 1: workers: expected a whole number from 1 to 1000, got 0",
             ],
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from console.cli.arguments import read_arguments
@@ -27,7 +29,8 @@ def test_stages_in_their_order_with_workers_and_work() -> None:
 def test_drive_and_feed() -> None:
     drive = read_arguments(["drive", "--src", "a", "--dst", "b", "--number", "3"]).options
     assert (drive.par, drive.src, drive.dst, drive.number, drive.work) == (None, "a", "b", "3", "copy")
-    assert read_arguments(["drive", "worker.par", "--work", "upper"]).options.par == "worker.par"
+    par = str(Path(__file__))
+    assert read_arguments(["drive", par, "--work", "upper"]).options.par == Path(par)
     feed = read_arguments(["feed", "--root", "r", "--done", "a", "b"]).options
     assert (feed.root, feed.done, feed.files) == ("r", True, ["a", "b"])
     assert read_arguments(["--root", "r"]).options.root == "r"
@@ -36,18 +39,21 @@ def test_drive_and_feed() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("pipeline", "the following arguments are required: order, --root"),
-        ("pipeline go --root r", "invalid choice"),
+        ("pipeline", "the following arguments are required: ORDER, --root"),
+        ("pipeline go --root r", "ORDER: expected one of run, start, stop, kill, show, got 'go'"),
         ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1000"),
-        ("pipeline run --root r --stage a --config f", "not allowed with"),
+        (f"pipeline run --root r --stage a --config {__file__}", "not allowed with"),
         ("pipeline stop --root r --stage a", "its stages are those that were run last"),
         ("pipeline kill --root r --json -", "--json is for run and show"),
         ("drive", "either a PAR file, or --src, --dst and --number"),
-        ("drive p --src a", "either a PAR file"),
+        (f"drive {__file__} --src a", "either a PAR file"),
         ("drive --src a --dst b", "either a PAR file"),
         ("feed --root r", "neither a FILE nor --done"),
         ("feed a", "required: --root"),
         ("--root r bulkping 3", "bulkping: --root is for disk queues"),
+        ("drive p", "PAR: there is no file 'p'; name a parameter file of the original's kind"),
+        ("drive --src a --dst b --number x", "--number: expected 1 to 9 digits, got 'x'"),
+        ("--system pingpong feed --root r a", "feed: it speaks with no broker, so --system can not be pingpong"),
         ("--journal x feed --root r a", "nothing to record"),
     ],
 )

@@ -75,11 +75,14 @@ def test_read_only_settings_refuse_to_stop_and_kill(
         ("pipeline start --root ROOT/file --stage a", "cannot use ROOT/file: Not a directory"),
         ("pipeline run --root ROOT/new --stage a --stage a", "stage 'a' is there twice"),
         ("pipeline run --root ROOT/new --stage a:nonsense", "stage a: work 'nonsense': neither copy"),
-        ("pipeline run --root ROOT/new --config ROOT/none.toml", "ROOT/none.toml: No such file or directory"),
+        (
+            "pipeline run --root ROOT/new --config ROOT/none.toml",
+            "--config: there is no file 'ROOT/none.toml'; name a TOML file with",
+        ),
         ("feed --root ROOT/file ROOT/file", "cannot feed ROOT/file/queue-start: Not a directory"),
         ("drive ROOT/none.par", "ROOT/none.par"),
         ("drive --src ROOT/none --dst ROOT/b --number 1", "source queue ROOT/none is not a folder"),
-        ("drive --src ROOT --dst ROOT/b --number x", "is not a dot and 1 to 9 digits"),
+        ("drive --src ROOT --dst ROOT/b --number x", "--number: expected 1 to 9 digits, got 'x'"),
     ],
 )
 def test_what_can_not_be_is_status_2_with_its_reason(home: Path, capfd: Capture, line: str, message: str) -> None:
@@ -122,6 +125,31 @@ def test_one_driver_by_folders_and_by_a_parameter_file(fed: Path, home: Path) ->
     par.write_text(parameter_file(DriverConfig(str(middle), str(end), "4")), encoding="utf-8")
     assert main(["drive", str(par)]) == 0
     assert sorted(os.listdir(end)) == ["a.txt.ready", "b.txt.ready", "c.txt.ready", "done"]
+
+
+def test_a_driver_that_has_to_wait_says_so_at_once(
+    home: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.cli.queues.run_driver", lambda config: 0)
+    line = ["drive", "--src", str(home / "q"), "--dst", str(home / "end"), "--number", "1"]
+    assert (main(line), capsys.readouterr().err) == (0, "")  # no such folder: the driver itself says that
+    (home / "q").mkdir()
+    (home / "q" / "a").touch()
+    assert main(line) == 0
+    said = f"roundhouse: {home / 'q'} is not done and holds no document to take: waiting for one\n"
+    assert capsys.readouterr().err == said
+    for name in ("b.ready", "done"):
+        (home / "q" / name).touch()
+        assert (main(line), capsys.readouterr().err) == (0, "")
+        (home / "q" / name).unlink()
+
+
+def test_what_is_wrong_in_a_parameter_file_is_named_with_it(home: Path, capsys: Capture) -> None:
+    par = home / "worker.par"
+    for content, reason in ((b"", "disk_queue_src: missing"), (b"\xff", "not UTF-8 text")):
+        par.write_bytes(content)
+        assert main(["drive", str(par)]) == 2
+        assert capsys.readouterr().err == f"roundhouse: {par}: {reason}\n"
 
 
 def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,6 @@ def test_a_record_that_no_core_can_take_ends_the_replay(home: Path, capsys: Capt
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (None, "No such file or directory"),
         (b"", "not a journal of this version"),
         (b"no journal at all", "not a journal of this version"),
         (MAGIC, "cut before its first whole block"),
@@ -82,12 +81,9 @@ def test_a_record_that_no_core_can_take_ends_the_replay(home: Path, capsys: Capt
         (MAGIC + block(head() + msgpack.packb([1, "never", 1])), "record 0 is none"),
     ],
 )
-def test_what_is_no_journal_is_refused_with_a_reason(
-    home: Path, content: bytes | None, reason: str, capsys: Capture
-) -> None:
+def test_what_is_no_journal_is_refused_with_a_reason(home: Path, content: bytes, reason: str, capsys: Capture) -> None:
     path = home / "a.journal"
-    if content is not None:
-        path.write_bytes(content)
+    path.write_bytes(content)
     assert main(["replay", str(path)]) == 2
     told = capsys.readouterr()
     assert told.err.startswith(f"roundhouse: {path}: ") and reason in told.err and told.out == ""
@@ -126,9 +122,9 @@ def test_the_screen_is_given_the_recording(home: Path, monkeypatch: pytest.Monke
 
 
 def test_its_arguments(capsys: Capture) -> None:
-    options = read_arguments(["replay", "x.journal", "--check"]).options
-    assert (options.file, options.check) == (Path("x.journal"), True)
-    for line in (["replay"], ["--journal", "y", "replay", "x"]):
+    options = read_arguments(["replay", __file__, "--check"]).options
+    assert (options.file, options.check) == (Path(__file__), True)
+    for line in (["replay"], ["replay", "x"], ["--journal", "y", "replay", __file__]):
         with pytest.raises(SystemExit, match="2"):
             read_arguments(line)
     capsys.readouterr()

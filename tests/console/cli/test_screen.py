@@ -72,6 +72,11 @@ def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path,
     assert "roundhouse bulkping 100" in err
 
 
+def test_what_is_wrong_is_told_with_or_without_a_terminal(home: Path, capsys: Capture) -> None:
+    with pytest.raises(Wrong, match=r"--system: expected one of roundrobin, .*, diskqueue, got 'foo'"):
+        console(NOTHING, [Flag(("system",), "--system", "foo")])
+
+
 def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings, house = terminal.made

@@ -9,8 +9,8 @@ import pytest
 from engine.lab.pool import Refused
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin.options import Options
-from engine.rehearsal.script import MAX_FILE, ORDERS, Act, read_drill, words_of
-from engine.settings import Wrong
+from engine.rehearsal.script import ORDERS, Act, read_drill, words_of
+from engine.settings import MAX_FILE, Wrong
 
 WHOLE = """\
 system = "roundrobin"
@@ -84,13 +84,13 @@ def changed(old: str, new: str) -> str:
         ('"roundrobin"', '"roundrobbin"', "FILE:1: system: expected one of roundrobin, conversation, pingpong"),
         ("workers", "worker", "FILE:2: worker: no such key; did you mean workers?"),
         ("workers = 3", "workers = 0", "FILE:2: workers: expected a whole number from 1 to 1000, got 0"),
-        ("until = 60", "until = 'later'", "FILE:5: until: expected a number from 0.1 to 86400, got 'later'"),
+        ("until = 60", "until = 'later'", "FILE:5: until: expected a number from 0.1 to 86400 seconds, got 'later'"),
         ("until = 60\n", "", "FILE: until is missing"),
         ("expiry", "expiri", "FILE:8: [options] expiri: no such key; did you mean expiry?"),
         ("5.0", '"long"', "FILE:8: [options] expiry: expected a number"),
         ("at = 20\n", "at = 61\n", "FILE:10: do: at 61 is after the end, until = 60"),
         ("at = 2.5\n", "", "FILE:14: do: at is missing"),
-        ("at = 2.5\n", "at = -1\n", "FILE:14: do: at: expected a number from 0 to 86400, got -1"),
+        ("at = 2.5\n", "at = -1\n", "FILE:14: do: at: expected a number from 0 to 86400 seconds, got -1"),
         ("cut ", "cutt ", "FILE:10: do: fault: no fault 'cutt'; did you mean cut?"),
         ("w3   5", "w3 soon", "FILE:10: do: fault: cut: seconds is a number from 0.1 to 600, got 'soon'"),
         ("bulkdata 100", "bulkdata", "FILE:14: do: run: bulkdata needs a number from 1 to 1,000,000, got ''"),
@@ -136,7 +136,7 @@ def test_what_is_no_file_no_text_or_too_large(tmp_path: Path) -> None:
         read_drill(tmp_path / "none.toml")
     path = tmp_path / "a script.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(Wrong, match=r"a script\.toml: "):
+    with pytest.raises(Wrong, match=r"a script\.toml:1: not UTF-8 text"):
         read_drill(path)
     path.write_bytes(b"#" * (MAX_FILE + 1))
     with pytest.raises(Wrong, match="larger than"):
