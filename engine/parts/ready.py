@@ -37,8 +37,10 @@ class Ready(Generic[W]):
 
     def put(self, worker: W) -> None:
         """Place a worker at the end, wherever it stood before."""
-        self._order[worker] = None
-        self._order.move_to_end(worker)
+        if worker in self._order:
+            self._order.move_to_end(worker)
+        else:
+            self._order[worker] = None
 
     def first(self) -> W | None:
         """The least recently used worker, which stays where it is; None when nobody has a free slot."""

@@ -143,10 +143,10 @@ class House:
         for key in {pool.former[task.key][-1] for task in pool.backlog if task.key in pool.former}:
             old = [task.given for task in pool.backlog if pool.former.get(task.key, [b""])[-1] == key]
             assert old == sorted(old), "what a lost worker held is out of order"
-        assert all(1 <= task.attempt <= OPTIONS.max_deliveries for task in pool.in_flight.all())
+        assert all(1 <= task.attempt <= OPTIONS.max_deliveries for task in pool.tasks.values() if task.worker)
         view: BrokerView = world.core("broker").snapshot(world.now)
         assert view.ledger.balanced
-        assert (view.backlog, view.in_flight) == (len(pool.backlog), pool.in_flight.count)
+        assert (view.backlog, view.in_flight) == (len(pool.backlog), pool.in_flight)
         for row in view.workers:
             assert 0 <= row.free <= row.slots
             assert row.state == "lost" or row.key not in {other.key for other in view.workers if other is not row}

@@ -15,8 +15,6 @@ The rules of this file (numbers are those of README.md; the state itself and its
 
 from __future__ import annotations
 
-from typing import Literal
-
 from engine.core import (
     NEVER,
     Command,
@@ -116,7 +114,7 @@ class Broker:
         if worker is not None:
             self.pool.liveness.heard(peer, now)
         if what is wire.TASK:
-            if not self.pool.accept(peer, frames[3:-1], now, out):
+            if self.pool.accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
         elif what is wire.REPLY:
             self._reply(worker, frames, now, out)
@@ -147,7 +145,7 @@ class Broker:
             holder.owed += 1
             holder.owed_at = now
         if frames[1] in pool.lanes.peers:
-            self._relay(key, peer, frames[6] if len(frames) == 8 else True, out)
+            pool.lanes.relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
         else:
             frames.append(frames.pop(0))
             out.append(Send(frames))
@@ -180,10 +178,10 @@ class Broker:
         worker.opened = NEVER
         if worker.owed:
             worker.owed -= 1
-            self.pool.free(worker, 1, now, out)
+            self.pool.free(worker, now, out)
         elif worker.quiet:
-            self._end_quietly(worker, self.pool.tasks[next(iter(worker.quiet))])
-            self.pool.free(worker, 1, now, out)
+            self._end_quietly(worker, next(iter(worker.quiet)))
+            self.pool.free(worker, now, out)
         elif worker.written_off:
             worker.written_off -= 1
             self.late += 1
@@ -212,8 +210,7 @@ class Broker:
                 out += self.violations.add(key, "too many workers", now)
                 return
         elif worker.opened != NEVER:
-            held = self.pool.in_flight.of(key)
-            self.pool.take_back(worker, [task for task in held if task.given <= worker.opened])
+            self.pool.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
         worker.opened = NEVER
         self.pool.offer(worker, slots)
         if frames[3] == wire.TRACKEXEC:
@@ -232,9 +229,8 @@ class Broker:
                     return tasks
                 if peer in self.pool.workers:
                     self.pool.liveness.heard(peer, now)
-                for task in tasks:
-                    if not self.pool.accept(peer, task, now, out):
-                        out += self.violations.add(peer, IN_USE, now)
+                for _ in range(self.pool.accept(peer, tasks, now, out)):
+                    out += self.violations.add(peer, IN_USE, now)
             case packed.ANSWERS:
                 answers = packed.read_answers(frame)
                 if isinstance(answers, str):
@@ -267,9 +263,9 @@ class Broker:
                 self._end_quietly(worker, task)
             else:
                 self._succeed(task, worker, now)
-                self._relay(task.key, peer, answer, out)
+                pool.lanes.relay(client, ident, peer, None if answer is True else answer, out)
         if worker is not None and freed:
-            pool.free(worker, freed, now, out)
+            pool.free(worker, now, out)
 
     def _answered_late(
         self, worker: Worker | None, peer: bytes, key: TaskKey, answer: packed.Data, now: float, out: list[Command]
@@ -284,7 +280,7 @@ class Broker:
             out += self.violations.add(peer, "reply to a task that wants none", now)
         else:
             holder = self._succeed(task, worker, now)
-            self._relay(key, peer, answer, out)
+            self.pool.lanes.relay(*key, peer, None if answer is True else answer, out)
             if holder is not None:
                 holder.owed += 1
                 holder.owed_at = now
@@ -294,15 +290,6 @@ class Broker:
         if worker is not None and worker.written_off:
             worker.written_off -= 1
         return 0
-
-    def _relay(self, key: TaskKey, worker: bytes, answer: bytes | Literal[True], out: list[Command]) -> None:
-        """An answer to its client, over that one's lane."""
-        client, ident = key
-        data = None if answer is True else answer
-        if client in self.pool.lanes.peers and (data is None or len(data) <= packed.SMALL):
-            self.pool.lanes.relay(client, ident, worker, data, out)
-        else:
-            out.append(Send(wire.relayed(client, ident, worker, data)))
 
     # ---- heartbeats ----------------------------------------------------------------------------------------------
 

@@ -53,7 +53,10 @@ class Lanes:
         out += [Send(wire.relayed(peer, *answer)) for answer in zip(answers, answers, answers, strict=True)]
 
     def deliver(self, worker: bytes, client: bytes, task: Frames, out: list[Command]) -> None:
-        """A task that fits, to a worker that packs."""
+        """A task, to a worker."""
+        if worker not in self.peers or not packed.fits(task):
+            out.append(Send(wire.delivery(worker, client, task)))
+            return
         batch = self._deliveries.get(worker)
         if batch is None:
             batch = self._deliveries[worker] = []
@@ -62,7 +65,10 @@ class Lanes:
             out.append(Send([worker, packed.deliveries(self._deliveries.pop(worker))]))
 
     def relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
-        """An answer that fits, to a client that packs."""
+        """An answer, to its client; ``data``: None for a reply without."""
+        if client not in self.peers or (data is not None and len(data) > packed.SMALL):
+            out.append(Send(wire.relayed(client, ident, worker, data)))
+            return
         batch = self._results.get(client)
         if batch is None:
             batch = self._results[client] = []

@@ -47,6 +47,7 @@ Result = tuple[bytes, bytes, bytes | None]
 """(id, worker, DATA)"""
 
 _MAX_TASK = MAX_FRAMES - 4  # frames: what of a message's is the task
+_SHORT = 2048  # bytes of a frame in which arrays need no counting: of so few they can not be many
 _PLAIN = 3  # frames of a task without arguments
 
 _LIMITS = {
@@ -100,10 +101,7 @@ def read_tasks(frame: bytes) -> list[Frames] | str:
     found = _array(frame, 1)
     if isinstance(found, str):
         return found
-    for task in found:
-        if _is_no_task(task):
-            return "not a task"
-    return found
+    return "not a task" if any(map(_is_no_task, found)) else found
 
 
 def read_deliveries(frame: bytes) -> list[tuple[bytes, Frames]] | str:
@@ -160,7 +158,8 @@ def _array(frame: bytes, width: int) -> list[Any] | str:
     if len(frame) > MAX_PACKED:
         return "frame too long"
     try:
-        found = unpack(frame[_HEAD:], 2 * BATCH, **_LIMITS)
+        body = frame[_HEAD:]
+        found = msgpack.unpackb(body, **_LIMITS) if len(body) <= _SHORT else unpack(body, 2 * BATCH, **_LIMITS)
     except UNREADABLE:
         return "unreadable packed frame"
     if type(found) is not list:

@@ -15,7 +15,7 @@ LATE = 1.5  # heartbeats of silence
 
 def of(broker: Broker, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
-    in_flight, backlog = broker.pool.in_flight.count, len(broker.pool.backlog)
+    in_flight, backlog = broker.pool.in_flight, len(broker.pool.backlog)
     rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
     rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.pool.lost.values()]
     return BrokerView(
@@ -41,8 +41,7 @@ def of(broker: Broker, now: float) -> BrokerView:
 def _row(broker: Broker, worker: Worker, heard: float, now: float) -> WorkerRow:
     options = broker.pool.options
     state = worker.state(heard, LATE * options.heartbeat, now)
-    held, violations = broker.pool.in_flight.held(worker.key), broker.violations.count(worker.key)
-    return worker.view(state, heard, options.expiry, held, violations)
+    return worker.view(state, heard, options.expiry, broker.violations.count(worker.key))
 
 
 def _detail(broker: Broker) -> Detail | None:
@@ -50,8 +49,7 @@ def _detail(broker: Broker) -> Detail | None:
     worker = None if key is None else broker.pool.workers.get(key) or broker.pool.lost.get(key)
     if worker is None:
         return None
-    held = broker.pool.in_flight.of(worker.key)
-    tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in held)
+    tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in worker.held)
     counters = (
         ("slots in use", worker.used),
         ("increments owed", worker.owed),

@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from engine.core import NEVER, Command, Frames, Note, Send
-from engine.parts.inflight import InFlight, Task, TaskKey
+from engine.core import NEVER, Command, Frames, Note
+from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
+PLAIN = 3  # frames of a task without arguments
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
@@ -44,7 +44,6 @@ class Pool:
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
         self.backlog: deque[Task] = deque()
         self.size = 0  # bytes of all tasks
-        self.in_flight = InFlight()
         self.ready: Ready[bytes] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
         self.ledger = Ledger()
@@ -53,6 +52,11 @@ class Pool:
         self.unpaid = 0  # INCREMENTs that never came
         self._joined = 0  # workers so far, for names
         self._overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
+
+    @property
+    def in_flight(self) -> int:
+        """How many tasks workers hold; counted where they are, so that the books see one that got lost."""
+        return sum(len(worker.held) for worker in self.workers.values())
 
     def wake_at(self) -> float:
         """The next heartbeat, expiry or deadline, or the moment when the oldest lost worker is forgotten."""
@@ -63,16 +67,14 @@ class Pool:
 
     def check(self) -> None:
         """The books balance, slots add up, and every task is in one place."""
-        self.in_flight.check()
         self.liveness.check()
         self.lanes.check()
-        view = self.ledger.view(self.in_flight.count, len(self.backlog))
+        view = self.ledger.view(self.in_flight, len(self.backlog))
         assert view.balanced, f"the ledger does not balance: {view}"
-        queued = [task.key for task in self.backlog]
-        held = [task.key for task in self.in_flight.all()]
-        assert sorted(queued + held) == sorted(self.tasks), "a task is lost, or in two places"
+        places = [*self.backlog, *(task for worker in self.workers.values() for task in worker.held)]
+        assert len(places) == len(self.tasks), "a task is lost, or in two places"
+        assert all(self.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
         assert all(not task.worker for task in self.backlog), "a queued task names a holder"
-        assert all(task.worker in self.workers for task in self.in_flight.all()), "a task is held by nobody"
         assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
         assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
         assert self.size == sum(_size(task.message) for task in self.tasks.values()) <= MAX_HELD
@@ -80,38 +82,47 @@ class Pool:
         assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
         assert len(self.dismissed) <= LOST_KEPT
         assert len(self.liveness) == len(self.workers), "a worker is not watched, or a stranger is"
-        assert self._overdue_at != NEVER or not self.in_flight.count, "nobody looks at deadlines"
+        assert self._overdue_at != NEVER or not self.in_flight, "nobody looks at deadlines"
         for key, worker in self.workers.items():
             assert key in self.liveness and worker.owed >= 0 and worker.written_off >= 0
-            assert worker.used == self.in_flight.held(key) + worker.owed, "slots in use do not add up"
+            assert all(task.worker == key for task in worker.held), "a task names another holder"
             assert (key in self.ready) == (worker.used < worker.slots and not worker.leaving), "not in its place"
             assert worker.used or not worker.leaving, "a drained worker stays"
-            assert list(worker.quiet) == [task.key for task in self.in_flight.of(key) if _is_quiet(task)]
+            assert list(worker.quiet) == [task for task in worker.held if _is_quiet(task)]
 
     # ---- tasks ---------------------------------------------------------------------------------------------------
 
-    def accept(self, client: bytes, message: Frames, now: float, out: list[Command]) -> bool:
+    def accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
         """000 process_round_robin_pass: to the first worker with a free slot, else into the processing queue.
 
-        ``message``: the task alone. False, and nothing has changed, where its id is in use.
+        ``messages``: of each the task alone. Returns how many were refused, because their id is in use.
         """
-        key = (client, message[1])
-        if key in self.tasks:
-            return False
-        self.ledger.sent += 1
-        worker = self.ready.first()
-        size = _size(message)
+        tasks, ready, ledger = self.tasks, self.ready, self.ledger
+        refused = 0
+        for message in messages:
+            key = (client, message[1])
+            if key in tasks:
+                refused += 1
+                continue
+            ledger.sent += 1
+            worker = ready.first()
+            if (worker is None or len(message) > PLAIN) and not self._room(worker, _size(message), client, out):
+                continue
+            task = tasks[key] = Task(key, wire.KINDS.get(message[2], wire.OTHER), message, now)
+            if worker is None:
+                self.backlog.append(task)
+            else:
+                self._give(task, self.workers[worker], now, out)
+        return refused
+
+    def _room(self, worker: bytes | None, size: int, client: bytes, out: list[Command]) -> bool:
+        """Whether so many bytes more may be held, and one task more queued where nobody can take it."""
         if (worker is None and len(self.backlog) >= self.options.max_backlog) or self.size + size > MAX_HELD:
             self.ledger.dropped += 1
             if self.ledger.dropped == 1:
                 out.append(Note("bad", "the backlog is full: tasks are dropped", client))
-            return True
+            return False
         self.size += size
-        task = self.tasks[key] = Task(key, wire.KINDS.get(message[2], wire.OTHER), message, now)
-        if worker is None:
-            self.backlog.append(task)
-        else:
-            self._give(task, worker, now, out)
         return True
 
     def drain(self, now: float, out: list[Command]) -> None:
@@ -120,52 +131,50 @@ class Pool:
             worker = self.ready.first()
             if worker is None:
                 return
-            self._give(self.backlog.popleft(), worker, now, out)
+            self._give(self.backlog.popleft(), self.workers[worker], now, out)
 
-    def _give(self, task: Task, key: bytes, now: float, out: list[Command]) -> None:
+    def _give(self, task: Task, worker: Worker, now: float, out: list[Command]) -> None:
         """000 Worker Table, 1 to 3: pass it on, take a slot, to the bottom of the table."""
-        worker = self.workers[key]
-        self.in_flight.give(task, key, now)
-        if _is_quiet(task):
-            worker.quiet[task.key] = None
-        worker.used += 1
+        key, message, held = worker.key, task.message, worker.held
+        task.worker, task.given = key, now
+        task.attempt += 1
+        held[task] = None
+        if message[0] == wire.EXEC or task.kind == wire.OTHER:
+            worker.quiet[task] = None
         worker.row = None
-        if worker.used < worker.slots:
+        if len(held) + worker.owed < worker.slots:
             self.ready.put(key)
         else:
             self.ready.drop(key)
         if self._overdue_at == NEVER:
             self._overdue_at = now + self.options.task_deadline
-        client, message = task.key[0], task.message
-        if key in self.lanes.peers and packed.fits(message):
-            self.lanes.deliver(key, client, message, out)
-        else:
-            out.append(Send(wire.delivery(key, client, message)))
+        self.lanes.deliver(key, task.key[0], message, out)
 
     def end(self, task: Task) -> Worker | None:
-        """Take a task out of the books, wherever it is; returns who held it, whose slot stays in use."""
+        """Take a task out of the books, wherever it is; returns who held it."""
         del self.tasks[task.key]
-        self.size -= _size(task.message)
+        if len(task.message) > PLAIN:
+            self.size -= _size(task.message)
         if self.former:
             self.former.pop(task.key, None)
         if not task.worker:
             self.backlog.remove(task)
             return None
         holder = self.workers[task.worker]
-        self.in_flight.take(task.worker, task.key)
+        del holder.held[task]
         if holder.quiet:
-            holder.quiet.pop(task.key, None)
+            holder.quiet.pop(task, None)
         holder.row = None
         return holder
 
-    def free(self, worker: Worker, slots: int, now: float, out: list[Command]) -> None:
-        """Slots come back: to the bottom of the table and on with the backlog, or away if it drains and has no more."""
-        worker.used -= slots
+    def free(self, worker: Worker, now: float, out: list[Command]) -> None:
+        """Slots came back: to the bottom of the table and on with the backlog, or away if it drains and has no more."""
         worker.row = None
+        used = worker.used
         if worker.leaving:
-            if not worker.used:
+            if not used:
                 self._remove(worker, out)
-        elif worker.used < worker.slots:
+        elif used < worker.slots:
             self.ready.put(worker.key)
             self.drain(now, out)
 
@@ -176,9 +185,8 @@ class Pool:
         """
         again = []
         for task in tasks:
-            self.in_flight.take(worker.key, task.key)
-            worker.quiet.pop(task.key, None)
-            worker.used -= 1
+            del worker.held[task]
+            worker.quiet.pop(task, None)
             worker.written_off += 1
             worker.failed += 1
             task.worker = b""
@@ -192,7 +200,6 @@ class Pool:
                 self.ledger.fail("undeliverable")
         self.backlog.extendleft(reversed(again))
         self.redelivered += len(again)
-        worker.used -= worker.owed
         worker.written_off += worker.owed
         worker.owed, worker.row = 0, None
 
@@ -245,11 +252,10 @@ class Pool:
         del self.workers[key]
         self.ready.drop(key)
         self.liveness.forget(key)
-        self.in_flight.take_all(key)  # else its empty place there would stay
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
-        held = list(self.in_flight.of(worker.key))
+        held = list(worker.held)
         self.take_back(worker, held)
         self._strike(worker.key)
         worker.lost_at = now
@@ -296,7 +302,7 @@ class Pool:
         allowed, oldest = self.options.task_deadline, now
         for worker in list(self.workers.values()):
             slots = 0
-            for task in list(self.in_flight.of(worker.key)):
+            for task in list(worker.held):
                 if task.given + allowed > now:
                     oldest = min(oldest, task.given)
                     break
@@ -313,16 +319,16 @@ class Pool:
             if slots:
                 worker.written_off += slots
                 out.append(Note("bad", f"{worker.name} let the deadline of {slots} slots pass", worker.key))
-                self.free(worker, slots, now, out)
+                self.free(worker, now, out)
         self._overdue_at = oldest + allowed
 
     def grace(self, seconds: float) -> None:
         """Our own pause counts against nobody."""
         self.liveness.grace(seconds)
-        for task in self.in_flight.all():
-            task.given += seconds
         for worker in self.workers.values():
             worker.owed_at += seconds
+            for task in worker.held:
+                task.given += seconds
 
 
 def _is_quiet(task: Task) -> bool:
@@ -332,4 +338,4 @@ def _is_quiet(task: Task) -> bool:
 
 def _size(message: Frames) -> int:
     """Bytes of a task, nothing where it brings no arguments: there its id's bound is one."""
-    return sum(map(len, message)) if len(message) > 3 else 0
+    return sum(map(len, message)) if len(message) > PLAIN else 0

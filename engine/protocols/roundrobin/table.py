@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from engine.core import NEVER
-from engine.parts.inflight import TaskKey
+from engine.parts.inflight import Task
 from engine.parts.view import State, WorkerRow
 
 
 class Worker:
-    """One worker of the table. ``used`` slots: one for each task that it holds and for each answer still ``owed`` an
-    INCREMENT. Times: monotonic seconds.
-    """
+    """One worker of the table. Times: monotonic seconds."""
 
     __slots__ = (
         "done",
         "failed",
+        "held",
         "joined",
         "key",
         "leaving",
@@ -29,16 +28,15 @@ class Worker:
         "row",
         "rtt",
         "slots",
-        "used",
         "written_off",
     )
 
     def __init__(self, key: bytes, name: str, slots: int, now: float) -> None:
         self.key, self.name, self.slots, self.joined = key, name, slots, now
-        self.used = 0
+        self.held: dict[Task, None] = {}  # in the order in which they were given
         self.owed = 0  # tasks that it answered and whose INCREMENT is still to come
         self.owed_at = 0.0  # its last answer
-        self.quiet: dict[TaskKey, None] = {}  # held, and ended by an INCREMENT alone; oldest first
+        self.quiet: dict[Task, None] = {}  # of them, what is ended by an INCREMENT alone; oldest first
         self.written_off = 0  # tasks taken from it whose INCREMENT may still come, and frees nothing
         self.done = self.failed = 0
         self.leaving = False
@@ -48,6 +46,11 @@ class Worker:
         self.ping_at = 0.0
         self.rtt: float | None = None
         self.row: WorkerRow | None = None  # as shown last; None when something has changed since
+
+    @property
+    def used(self) -> int:
+        """Slots: one for each task that it holds and for each answer that is still owed an INCREMENT."""
+        return len(self.held) + self.owed
 
     def state(self, heard: float, late_after: float, now: float) -> State:
         """In the operator's words; ``late_after``: seconds of silence that make it late."""
@@ -59,7 +62,7 @@ class Worker:
             return "late"
         return "ready" if self.used < self.slots else "busy"
 
-    def view(self, state: State, heard: float, expiry: float, in_flight: int, violations: int) -> WorkerRow:
+    def view(self, state: State, heard: float, expiry: float, violations: int) -> WorkerRow:
         """The row, the same object as long as nothing in it changes."""
         row = self.row
         if row is None or row.state != state or row.violations != violations or row.heard != heard:
@@ -69,7 +72,7 @@ class Worker:
                 state=state,
                 slots=self.slots,
                 free=max(0, self.slots - self.used),
-                in_flight=in_flight,
+                in_flight=len(self.held),
                 done=self.done,
                 failed=self.failed,
                 violations=violations,

@@ -119,7 +119,7 @@ def test_a_broker_that_forgets_what_a_lost_worker_held_breaks_the_books(monkeypa
     stage.order("worker-3", Slow(2.0))
     stage.advance(1.0)
     stage.world.checks = False
-    monkeypatch.setattr(Pool, "take_back", lambda self, worker, tasks: self.in_flight.take_all(worker.key))
+    monkeypatch.setattr(Pool, "take_back", lambda self, worker, tasks: worker.held.clear())
     assert "the books balance after every message: nothing is lost, nothing counted twice" in broken(
         done(stage, "kill w3")
     )
@@ -129,7 +129,7 @@ def test_the_same_with_checks_stops_the_world(monkeypatch: pytest.MonkeyPatch) -
     stage = busy("roundrobin")
     stage.order("worker-3", Slow(2.0))
     stage.advance(1.0)
-    monkeypatch.setattr(Pool, "take_back", lambda self, worker, tasks: self.in_flight.take_all(worker.key))
+    monkeypatch.setattr(Pool, "take_back", lambda self, worker, tasks: worker.held.clear())
     watch = done(stage, "kill w3")
     assert not watch.held and "AssertionError" in stage.health().dead[0]
 

@@ -300,7 +300,7 @@ def test_r5_answers_come_before_silent_tasks() -> None:
     front.reply(b"w", 1)
     assert front.increment(b"w") == [] and front.books == (3, 1, {}, 2, 0, 0)
     front.increment(b"w")
-    assert [task.key[1] for task in front.broker.pool.in_flight.of(b"w")] == [ident(2)], "the oldest first"
+    assert [task.key[1] for task in front.broker.pool.workers[b"w"].held] == [ident(2)], "the oldest first"
     front.increment(b"w")
     assert front.books == (3, 3, {}, 0, 0, 0) and front.free == {b"w": 3} and front.wrongs == []
 
@@ -443,7 +443,7 @@ def test_r7_what_was_given_over_the_new_link_stays() -> None:
     front.now = 101.1
     assert front.pingt(2) == [given(b"a", 2)]
     assert front.join(b"a", 2) == [[b"a", *REGISTERED], given(b"b", 0)]
-    assert [task.key[1] for task in front.broker.pool.in_flight.of(b"a")] == [ident(2)]
+    assert [task.key[1] for task in front.broker.pool.workers[b"a"].held] == [ident(2)]
 
 
 def test_r7_a_heartbeat_before_the_registration_completes_nothing_twice() -> None:

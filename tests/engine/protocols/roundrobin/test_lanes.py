@@ -36,6 +36,7 @@ def test_a_peer_packs_while_its_newest_ping_asks() -> None:
 
 def test_another_program_under_the_same_name_gets_what_was_collected_over_the_seeds_lane() -> None:
     lanes, out = Lanes(True), list[Command]()
+    lanes.pinged(b"w", ASK, out)
     lanes.deliver(b"w", b"c", task(1), out)
     lanes.relay(b"w", ident(2), b"v", b"data", out)
     assert out == [] and lanes.pinged(b"w", ident(8), out) == ident(8)
@@ -63,6 +64,8 @@ def test_peers_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_batch_goes_at_the_flush_or_when_it_is_full() -> None:
     lanes, out = Lanes(True), list[Command]()
+    for peer in (b"w", b"c"):
+        lanes.pinged(peer, ASK, out)
     for number in range(packed.BATCH + 1):
         lanes.deliver(b"w", b"c", task(number), out)
         lanes.relay(b"c", ident(number), b"w", None, out)
@@ -384,10 +387,10 @@ class Life:
         """All that a broker knows which is not of the lane."""
         pool = self.front.broker.pool
         workers = {
-            key: (one.slots, one.used, one.owed, one.done, one.failed, one.written_off, one.leaving, list(one.quiet))
+            key: (one.slots, one.owed, one.done, one.failed, one.written_off, one.leaving, [t.key for t in one.quiet])
             for key, one in (*pool.workers.items(), *pool.lost.items())
         }
-        held: dict[bytes, list[TaskKey]] = {key: [task.key for task in pool.in_flight.of(key)] for key in pool.workers}
+        held: dict[bytes, list[TaskKey]] = {key: [task.key for task in one.held] for key, one in pool.workers.items()}
         return (
             self.front.books,
             workers,

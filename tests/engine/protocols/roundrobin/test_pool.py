@@ -24,7 +24,7 @@ def pool_of(*workers: bytes, slots: int = 1) -> Pool:
 
 def accept(pool: Pool, number: int, now: float = 10.0) -> list[Command]:
     out: list[Command] = []
-    assert pool.accept(b"c", wire.ping(ident(number), True)[2:-1], now, out)
+    assert pool.accept(b"c", [wire.ping(ident(number), True)[2:-1]], now, out) == 0
     pool.check()
     return out
 
@@ -50,9 +50,11 @@ def test_a_freed_slot_takes_the_oldest_of_the_backlog() -> None:
     for number in range(3):
         accept(pool, number)
     holder = pool.end(pool.tasks[(b"c", ident(0))])
-    assert holder is pool.workers[b"a"] and holder.used == 1, "the slot is still in use"
+    assert holder is pool.workers[b"a"] and holder.used == 0 and not pool.ready, (
+        "the slot is free and nobody has it yet"
+    )
     pool.ledger.succeeded += 1
-    pool.free(holder, 1, 11.0, out)
+    pool.free(holder, 11.0, out)
     assert out == [Send(given(b"a", 1))] and [task.key[1] for task in pool.backlog] == [ident(2)]
     pool.check()
 
@@ -77,8 +79,16 @@ def test_taken_back_tasks_stand_before_the_queued_ones_in_their_old_order() -> N
 def test_the_books_see_a_slot_that_is_lost() -> None:
     pool = pool_of(b"a", slots=2)
     accept(pool, 0)
-    pool.workers[b"a"].used = 0
-    with pytest.raises(AssertionError, match="slots in use"):
+    pool.workers[b"a"].owed = 1
+    with pytest.raises(AssertionError, match="not in its place"):
+        pool.check()
+
+
+def test_the_books_see_a_task_that_is_held_twice() -> None:
+    pool = pool_of(b"a", b"b", slots=2)
+    accept(pool, 0)
+    pool.workers[b"b"].held |= pool.workers[b"a"].held
+    with pytest.raises(AssertionError, match="in two places"):
         pool.check()
 
 
@@ -131,10 +141,10 @@ def test_a_full_table_takes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_of_a_worker_that_left_stays() -> None:
     pool, out = pool_of(b"a"), list[Command]()
     accept(pool, 0)
+    pool.leave(b"a", out)
     pool.end(pool.tasks[(b"c", ident(0))])
     pool.ledger.succeeded += 1
-    pool.leave(b"a", out)
-    pool.free(pool.workers[b"a"], 1, 11.0, out)
+    pool.free(pool.workers[b"a"], 11.0, out)
     assert not (pool.workers or pool.lost or pool.ready or pool.tasks or pool.former) and len(pool.liveness) == 0
     assert [command.text for command in out if isinstance(command, Note)] == ["w1 drains: 1 slots in use", "w1 left"]
 
@@ -144,7 +154,7 @@ def test_a_paused_broker_moves_every_deadline() -> None:
     accept(pool, 0)
     pool.grace(500.0)
     pool.tick(511.0, out)
-    assert out == [] and isinstance(pool.workers[b"a"], Worker) and pool.in_flight.count == 1
+    assert out == [] and isinstance(pool.workers[b"a"], Worker) and pool.in_flight == 1
     pool.check()
 
 
