@@ -88,6 +88,9 @@ def test_the_books_see_a_task_that_is_held_twice() -> None:
     pool = pool_of(b"a", b"b", slots=2)
     accept(pool, 0)
     pool.workers[b"b"].held |= pool.workers[b"a"].held
+    with pytest.raises(AssertionError, match="does not balance"):
+        pool.check()
+    pool.ledger.sent += 1
     with pytest.raises(AssertionError, match="in two places"):
         pool.check()
 
