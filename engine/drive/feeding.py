@@ -64,7 +64,7 @@ def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lamb
         return reason
     try:
         os.makedirs(queue, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=root) as file:
             file.write(text)
             file.flush()
             return _feed_one(queue, file.name, id, told)

@@ -94,9 +94,11 @@ class Pipeline:
                 known = json.load(file)
             return cls(root, [Stage(*stage) for stage in known["stages"]], Options(**known["options"]), say)
         except FileNotFoundError as error:
-            raise Refused(f"there is no pipeline in {root}") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Refused(f"{path}: {error}") from error
+            raise Refused(f"there is no pipeline in {root}: none was run there, so its stages are not known") from error
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise Refused(f"{path} is not what a pipeline writes: {error}") from error
 
     # ---- what an operator does ---------------------------------------------------------------------------------------
 

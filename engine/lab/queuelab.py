@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
-import tempfile
 import threading
 import time
 from collections import deque
@@ -21,6 +19,7 @@ from engine.core import Leave, Note
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import DocumentView, document
 from engine.drive.queuedemo import STAGES, DemoFeeder
+from engine.drive.scratch import Scratch
 from engine.feed import Feed
 from engine.lab.lab import Health
 from engine.lab.pool import Refused
@@ -69,9 +68,10 @@ class QueueLab:
         """Start everything. Raises Refused where there is no pipeline, or another watchdog runs it."""
         if self.demonstration:
             try:
-                self.root = tempfile.mkdtemp(prefix="roundhouse-")
+                self._scratch = Scratch("roundhouse-")
             except OSError as error:
                 raise Refused(f"no temporary folder for the demonstration: {error.strerror or error}") from None
+            self.root = self._scratch.path
             self._pipeline = Pipeline(self.root, STAGES, self.options, self._say, bound=True)
         else:
             try:
@@ -101,7 +101,7 @@ class QueueLab:
             self._pipeline.kill(PATIENCE[-1])  # nobody else sees to the drivers any more
         self._clerk.join(TURN * 4)
         if self.demonstration:
-            shutil.rmtree(self.root, ignore_errors=True)
+            self._scratch.close()
 
     def __enter__(self) -> QueueLab:
         return self.open()

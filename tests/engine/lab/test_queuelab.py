@@ -13,6 +13,7 @@ import pytest
 
 from engine.drive.feeding import feed
 from engine.drive.pipeline import Pipeline
+from engine.drive.scratch import sweep
 from engine.lab.pool import Refused
 from engine.lab.queuelab import BATCH, QueueLab
 from engine.protocols.diskqueue.options import Options
@@ -166,7 +167,9 @@ sys.stdin.read()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere drivers can outlive a process that was killed")
-def test_a_demonstration_that_is_killed_leaves_no_driver(tmp_path: Path) -> None:
+def test_a_demonstration_that_is_killed_leaves_no_driver_and_its_folder_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = str(Path(__file__).parents[3])
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
@@ -176,8 +179,12 @@ def test_a_demonstration_that_is_killed_leaves_no_driver(tmp_path: Path) -> None
         env={**os.environ, "PYTHONPATH": home, "TMPDIR": str(tmp_path)},
     )
     assert process.stdout is not None
-    _, *pids = process.stdout.readline().split()
+    root, *pids = process.stdout.readline().split()
     process.kill()
     process.communicate()
     assert len(pids) == 6
     until(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), "the end of the drivers")
+    assert os.listdir(tmp_path) == [os.path.basename(root)]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sweep("roundhouse-")  # as the next demonstration does before it makes a folder
+    assert os.listdir(tmp_path) == []
