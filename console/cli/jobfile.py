@@ -40,7 +40,7 @@ def submit_of(options: Namespace) -> Submit:
     where = str(options.file or "submit")
     words = found.get("command", ())
     if not words or not words[0]:
-        raise Wrong([Problem(where, "command is missing")])
+        raise Wrong([Problem(where, "command is missing: the program that each task runs")])
     folder = Path(found.get("dir", ".")).absolute()
     logs = Path(found.get("logs", folder)).absolute()
     problems = [

@@ -84,7 +84,7 @@ class Desk:
         if not isinstance(answer, Refused):
             return answer
         about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""
-        tell(about + clean(answer.why) if self.linked else unanswered(self._endpoint))
+        tell(about + clean(answer.why) if self.linked else unanswered(SYSTEM, self._endpoint))
         return None
 
 
@@ -157,7 +157,7 @@ def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
     """The broker's frontend for one command. Raises ``Wrong`` where another system is asked for."""
     for flag in flags:
         if flag.place == ("system",) and flag.text != SYSTEM:
-            raise Wrong([Problem(flag.name, f"{flag.text}: jobs are those of the system {SYSTEM}")])
+            raise Wrong([Problem(flag.name, f"jobs are those of {SYSTEM}, not of {clean(flag.text)}")])
     settings = settings_of([*flags, Flag(("system",), "--system", SYSTEM)])
     endpoint = options.connect or broker_of(settings)
     with Signals() as signals, lab_of(settings, connect=endpoint, broker=False) as lab:

@@ -79,7 +79,7 @@ def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str 
     """Wait for a broker, and where they are ours for all workers; whether a run makes sense."""
     if not met(lab, signals, timeout):
         if signals.caught is None:
-            tell(unanswered(connect or lab.endpoints[0]))
+            tell(unanswered(lab.system.name, connect or lab.endpoints[0]))
         return False
     if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
         tell(f"only {lab.registered():,} of {workers:,} workers have joined")

@@ -58,9 +58,10 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
-def unanswered(endpoint: str) -> str:
-    """What to say, and to do, where no broker of the system that is spoken answers."""
-    return f"no broker answers at {endpoint}: start one of the same --system there, or name another with --connect"
+def unanswered(system: str, endpoint: str) -> str:
+    """What to say, and to do, where no broker answers in the protocol that is spoken."""
+    start = f"roundhouse broker --system {system} starts one"
+    return f"no broker of {system} answers at {endpoint}: {start}, --connect names another"
 
 
 class Alarms:

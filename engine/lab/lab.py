@@ -270,6 +270,8 @@ class Lab(WorkerOrders):
     def _recording(self, path: Path) -> Journal:
         try:
             return Journal(path, self.system, self.options, self._say)
+        except FileExistsError:
+            raise Refused(f"no journal can be written to {path}: it exists; name a new file") from None
         except OSError as error:
             raise Refused(f"no journal can be written to {path}: {error.strerror or error}") from None
 

@@ -121,7 +121,7 @@ def test_no_broker_at_all_is_told_in_bounded_time(endpoint: str, home: Path, cap
     out, err = capsys.readouterr()
     run = json.loads(out)
     assert (run["requested"], run["sent"], run["verdict"]) == (10, 0, "fail")
-    assert err == f"roundhouse: {unanswered(endpoint)}\n"
+    assert err == f"roundhouse: {unanswered('roundrobin', endpoint)}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -156,7 +156,7 @@ def test_a_journal_that_exists_is_status_2_and_stays_as_it_is(home: Path, capsys
     path.write_text("precious")
     for command in ("broker", "worker", "pingt", "bulkping 10"):
         assert main([*command.split(), "--journal", str(path)]) == 2
-        told = f"roundhouse: no journal can be written to {path}: File exists\n"
+        told = f"roundhouse: no journal can be written to {path}: it exists; name a new file\n"
         assert capsys.readouterr() == ("", told)
     assert path.read_text() == "precious"
 

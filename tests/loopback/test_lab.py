@@ -233,7 +233,7 @@ def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path
     replay.seek(len(replay))
     assert replay.differences == []
     assert len(replay.pictures()["broker"].workers) == 0, "both said goodbye"
-    with pytest.raises(Refused, match=f"no journal can be written to {path}: File exists"):
+    with pytest.raises(Refused, match=f"no journal can be written to {path}: it exists; name a new file"):
         Lab(SYSTEMS["roundrobin"], journal=path).open()
 
 

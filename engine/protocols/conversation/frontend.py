@@ -188,7 +188,7 @@ def refusal(submit: Submit) -> str:
     if messages.built_in(job.command):
         return "" if messages.answer(job.command) is not None else "unknown built-in command"
     if not job.name or "/" in job.name or len(job.name) > MAX_NAME:
-        return "unusable name"
+        return f"unusable name: 1 to {MAX_NAME} characters, none of them a slash"
     if not job.working_dir.startswith("/") or not job.logging_dir.startswith("/"):
         return "working and log directories must be absolute"
     return ""

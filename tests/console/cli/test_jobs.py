@@ -81,7 +81,7 @@ def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
     assert desk(signals, [refused], [])[0].ask(Hold(7)) is None
     assert capsys.readouterr().err == "roundhouse: job 7: no such job·\n"
     assert desk(signals, [Refused(1, "no answer")])[0].ask(ListJobs()) is None
-    assert capsys.readouterr().err == f"roundhouse: {unanswered('tcp://h:1')}\n"
+    assert capsys.readouterr().err == f"roundhouse: {unanswered('conversation', 'tcp://h:1')}\n"
 
 
 def test_a_job_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:
@@ -146,7 +146,7 @@ def test_no_broker_is_status_1_in_bounded_time(home: Path, monkeypatch: pytest.M
         assert main([*line.split(), "--connect", NOWHERE]) == 1
     assert main(["submit", "--connect", NOWHERE, "--", "x"]) == 1
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"roundhouse: {unanswered(NOWHERE)}\n" * 5)
+    assert (out, err) == ("", f"roundhouse: {unanswered('conversation', NOWHERE)}\n" * 5)
 
 
 def test_nothing_destructive_where_only_reading_is_allowed(home: Path, capsys: Capture) -> None:
@@ -159,4 +159,4 @@ def test_nothing_destructive_where_only_reading_is_allowed(home: Path, capsys: C
 
 def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None:
     assert main(["--system", "pingpong", "jobs"]) == 2
-    assert capsys.readouterr().err == "roundhouse: --system: pingpong: jobs are those of the system conversation\n"
+    assert capsys.readouterr().err == "roundhouse: --system: jobs are those of conversation, not of pingpong\n"

@@ -69,7 +69,7 @@ def test_read_only_settings_refuse_to_stop_and_kill(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("pipeline show --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere"),
+        ("pipeline show --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere: none was run there"),
         ("pipeline run --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere"),
         ("pipeline run --root ROOT/file --stage a", "ROOT/file/queue-start: Not a directory"),
         ("pipeline start --root ROOT/file --stage a", "cannot use ROOT/file: Not a directory"),

@@ -14,6 +14,7 @@ from console.cli.common import lab_of, settings_of
 from console.cli.runs import follow, meet, one_line, patience, show, spec_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, unanswered
+from engine.catalogue import SYSTEMS
 from engine.core import NEVER
 from engine.lab.pool import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
@@ -40,6 +41,7 @@ class Running:
         self._replies, self._signal_at, self._begins_at = replies, signal_at, begins_at
         self.stops = 0
         self.endpoints = ("tcp://127.0.0.1:6714",)
+        self.system = SYSTEMS["roundrobin"]
         self.linked = True
         self.workers = 0
 
@@ -160,7 +162,7 @@ def test_a_broker_that_is_not_there(signals: Signals, capsys: Capture, monkeypat
     lab: Any = Running(BulkSpec("ping", 1))
     lab.linked = False
     assert not meet(lab, signals, 0, 0.005, "tcp://h:1")
-    assert capsys.readouterr().err == f"roundhouse: {unanswered('tcp://h:1')}\n"
+    assert capsys.readouterr().err == f"roundhouse: {unanswered('roundrobin', 'tcp://h:1')}\n"
     signal.raise_signal(signal.SIGTERM)
     assert not meet(lab, signals, 0, 1000.0, None)
     assert capsys.readouterr().err == ""
@@ -173,7 +175,10 @@ def test_a_client_that_gives_up_has_met_no_broker(signals: Signals, capsys: Capt
 
     lab: Any = Leaving(BulkSpec("ping", 1))
     assert not meet(lab, signals, 0, 1000.0, "tcp://h:1")
-    assert capsys.readouterr().err == f"roundhouse: the client has left\nroundhouse: {unanswered('tcp://h:1')}\n"
+    assert (
+        capsys.readouterr().err
+        == f"roundhouse: the client has left\nroundhouse: {unanswered('roundrobin', 'tcp://h:1')}\n"
+    )
 
 
 def test_a_run_is_printed(capsys: Capture) -> None:
