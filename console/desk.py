@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from console.bridge import Bridge, Lab, Picture, badge
 from console.history import History
+from console.screens.machines import conformance_lines, map_lines
 from console.screens.main import Main
 from console.systems import view_of
+from console.weighing import WeighedTrace
 from console.widgets.identity import Other
+from console.widgets.ink import Parts
 from console.widgets.runs import summary_of
-from engine.tracing.trace import Trace
+from engine.tracing.trace import Trace, explain_of
 
 
 class Desk:
@@ -27,6 +32,16 @@ class Desk:
         """What the engine shows at monotonic ``now``."""
         self.picture = self.bridge.poll(now)
         return self.picture
+
+    def listen(self) -> Trace:
+        """A trace to attach to its lab."""
+        return WeighedTrace(self.lab.system)
+
+    def explained(self, what: str) -> Callable[[Picture, int], list[Parts]]:
+        """What makes the lines of a screen out of a picture and its width: maps or conformance."""
+        explain = explain_of(self.lab.system)
+        lines = map_lines if what == "maps" else conformance_lines
+        return lambda picture, width: lines(explain, picture, width)
 
     @property
     def summary(self) -> str | None:

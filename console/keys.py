@@ -84,7 +84,13 @@ SEE = (
     Key("conformance", "C", "see('conformance')", "conformance", "who broke which rule, how often, and when last"),
     Key("stage", "Z", "stage", "stage", "the system on a stage: stop time, let one message through, inject faults"),
 )
-MAPS = tuple(key for key in SEE if key.id == "maps")
+_OF_QUEUES = {
+    "trace": "what every driver did to which file, with the rule",
+    "ladder": "the same as arrows between queues and drivers",
+    "maps": "what can become of a document, and how many stand where",
+    "conformance": "who broke which rule of the queues, how often, and when last",
+}
+SEE_QUEUES = tuple(key._replace(help=_OF_QUEUES[key.id]) for key in SEE if key.id in _OF_QUEUES)
 MESSAGES = (
     Key(
         "message", "enter", "message", "message", "the chosen message: fields, times, the rule, frames in hex and text"

@@ -10,24 +10,25 @@ from textual.binding import BindingType
 
 from console import keys
 from console.bridge import House, Settings
-from console.queuebridge import QueueBridge, QueueLab, QueuePicture
+from console.history import History
+from console.queuebridge import QueueLab, QueuePicture
+from console.queuedesk import QueueDesk
 from console.screens.confirm import Confirm
-from console.screens.machines import FRAME, Lines, machine_lines
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import help_lines
+from console.seeing import see
 from console.shell import Shell
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
 from engine.lab.pool import Refused
-from engine.protocols.diskqueue.explain import state_maps
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 
 class QueueConsole(Shell):
     """The console on a queue lab; ``summary`` holds the books as they were in the end."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAPS)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SEE_QUEUES)]
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in keys.QUEUES if key.id != "focus.next")
 
     def __init__(
@@ -38,13 +39,14 @@ class QueueConsole(Shell):
         house: House | None = None,
     ) -> None:
         self.lab = lab
-        self.bridge = QueueBridge(lab)
+        self.desk = QueueDesk(lab)
+        self.history = History(settings.state_folder / "history")
         self.main = Pipelines(lab)
         super().__init__(settings, self.main, clock, house)
 
     def look(self) -> QueuePicture:
         """What the engine shows now."""
-        return self.bridge.poll(self.clock())
+        return self.desk.look(self.clock())
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """Every key and every state."""
@@ -60,18 +62,13 @@ class QueueConsole(Shell):
             super().arrive(name, lab)
 
     def action_see(self, what: str) -> None:
-        """A document's map, with how many stand where in it."""
-
-        def lines(picture: QueuePicture) -> list[Parts]:
-            return machine_lines(state_maps(), lambda states: [picture.view], self.size.width - FRAME)
-
-        if not isinstance(self.screen, Lines):
-            self.open_screen(Lines("state maps · diskqueue", [], lines))  # type: ignore[arg-type]
+        """A screen that shows the protocol: trace, ladder, maps or conformance."""
+        see(self, what)
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
-    def order(self, give: Callable[[QueueLab], None], said: str = "") -> None:
-        """Give an order to the lab; its refusal is told in its own words."""
+    def order(self, give: Callable[[QueueLab], None], said: str = "", *, desk: object = None) -> None:
+        """Give an order to the lab of the one desk; its refusal is told in its own words."""
         try:
             give(self.lab)
         except Refused as refusal:

@@ -8,10 +8,12 @@ from typing import Literal, NamedTuple, Protocol
 from console.bridge import Health
 from console.chronicle import Chronicle, Line
 from console.samples import HERTZ, Samples
+from engine.core import QueueSystem
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole
 from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
+from engine.tracing.operations import Operations
 
 SETTLED = 4 * HERTZ  # polls: what the books differed by in all of them is told; less is the queues' being read in turn
 OUTCOMES = 100  # newest documents of a stage that went through
@@ -20,6 +22,7 @@ OUTCOMES = 100  # newest documents of a stage that went through
 class QueueLab(Protocol):
     """What the console needs of ``engine.lab.queuelab.QueueLab``. Orders return or raise ``Refused``."""
 
+    system: QueueSystem
     root: str
     demonstration: bool
     readonly: bool
@@ -35,6 +38,9 @@ class QueueLab(Protocol):
     def set_workers(self, stage: str, workers: int) -> None: ...
     def pause_stage(self, stage: str) -> None: ...
     def resume_stage(self, stage: str) -> None: ...
+    def attach(self, trace: Operations) -> None: ...
+    def detach(self, trace: Operations) -> None: ...
+    def listening(self) -> tuple[float, int]: ...
     def kill_driver(self, number: str) -> None: ...
     def retry(self, queue: str, id: str) -> None: ...
     def feed_some(self) -> None: ...

@@ -22,6 +22,7 @@ from console.screens.main import Main
 from console.screens.messages import why_page
 from console.stagedesk import Pace
 from console.text import clean
+from console.weighing import KEPT
 from console.widgets.flow import FlowStrip
 from console.widgets.ink import Panel, Parts, cells, spread
 from console.widgets.table import Column
@@ -71,6 +72,10 @@ class ReplayDesk(Desk):
             self.picture = self._picture()
             self._shown = (self.lab.now, self.lab.feed)
         return self.picture._replace(hertz=self._pace.hertz)
+
+    def listen(self) -> Trace:
+        """A trace of what was recorded; it costs nobody anything."""
+        return Trace(self.lab.system, KEPT)
 
     def _picture(self) -> Picture:
         """What is shown depends on the position alone: a bridge of its own, and what it would have seen before."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.screens.machines import FRAME, Lines, conformance_lines, map_lines
+from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.stagedesk import StageDesk
 from console.text import clean
 from engine.lab.pool import Refused
-from engine.tracing.trace import explain_of
 
 if TYPE_CHECKING:
     from console.app import Console
+    from console.queueapp import QueueConsole
 
 
-def see(app: Console, what: str) -> None:
+def see(app: Console | QueueConsole, what: str) -> None:
     """Open a screen by its name: trace, ladder, maps or conformance. It takes the place of one that is open."""
     desk, before = app.desk, app.screen
     screen: Messages | Lines
@@ -24,11 +24,10 @@ def see(app: Console, what: str) -> None:
         if isinstance(before, Messages):
             screen.inherit(before)
     else:
-        lines = map_lines if what == "maps" else conformance_lines
+        lines = desk.explained(what)
         title = "state maps" if what == "maps" else "conformance"
         heading = f"{title} · {clean(desk.lab.system.name)}"
-        explain = explain_of(desk.lab.system)
-        screen = Lines(heading, [], lambda picture: lines(explain, picture, app.size.width - FRAME))
+        screen = Lines(heading, [], lambda picture: lines(picture, app.size.width - FRAME))
     if isinstance(before, Messages | Lines):
         before.dismiss()
     app.open_screen(screen)

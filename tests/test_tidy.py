@@ -24,6 +24,7 @@ IMPURE = {
     "console/queueapp.py": "the same",
     "console/replaydesk.py": "moves a recording on by the time that has passed",
     "console/screens/messages.py": "measures what a look at the trace costs, and says it",
+    "console/weighing.py": "measures what a trace costs, and says it",
     "console/shell.py": "reads the clock for the screen's timer, as app.py does",
     "engine/drive/": "sockets, threads and disks live here",
     "engine/lab/brokers.py": "tells a taken endpoint from another error of the socket",

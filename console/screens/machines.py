@@ -11,7 +11,7 @@ from console.bridge import Picture
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Part, Parts, cells, wrapped
-from engine.parts.explain import Edge, Explain, StateMap, conformance
+from engine.parts.explain import Edge, Explain, Finding, StateMap, conformance
 
 FRAME = 4  # cells beside the lines of a page
 
@@ -110,6 +110,11 @@ def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Pa
     if not views:
         return [[("no broker is in this process: its books are elsewhere", "label")]]
     found = [(view.at, finding) for view in views for finding in reversed(conformance(explain, view))]
+    return finding_lines(found, width)
+
+
+def finding_lines(found: Sequence[tuple[float, Finding]], width: int) -> list[Parts]:
+    """Findings, each with the time of the picture that it stands in."""
     if not found:
         return [[("✓ ", "good bold"), ("everybody has kept to the protocol", "text")]]
     total = sum(finding.times for _, finding in found)

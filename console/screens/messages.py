@@ -6,9 +6,10 @@ A trace is attached to the lab while such a screen is open, and only then: what 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -18,66 +19,42 @@ from textual.content import Content
 from console import keys, units
 from console.bridge import Picture
 from console.history import History
+from console.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
 from console.text import clean
+from console.weighing import KEPT, Weighed
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
-from console.widgets.messages import LadderTable, TraceTable
+from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
-from engine.core import Command, Event
+from engine.core import System
 from engine.drive.files import write_whole
 from engine.parts.inflight import TaskKey
 from engine.recording.replaylab import ReplayLab
 from engine.recording.why import why
 from engine.tracing.ladder import LANES, ladder, svg, text
 from engine.tracing.links import Arrow
+from engine.tracing.operations import Operations
 from engine.tracing.sieve import BadFilter, Sieve, parse
 from engine.tracing.trace import Trace
 
 if TYPE_CHECKING:
     from console.app import Console
     from console.desk import Desk
+    from console.queueapp import QueueConsole
+    from console.queuedesk import QueueDesk
 
-KEPT = 8_000  # messages in the ring
 LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
 QUICK = 0.03  # seconds that one look may take: engines run in this process too
 HELD = 0.4  # seconds that the one look at a list that is held may take
 ROWS = 1_000  # of what was found, the newest, that are listed
-MEASURE = 2.0  # seconds over which the cost is averaged
 EXPORTED = 2_000  # arrows of a ladder that are exported, the newest
 
 
-class Weighed(Trace):
-    """A trace that knows what it costs: each node's thread counts the seconds that it was in the tap."""
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk.lab.system, KEPT)
-        self._spent: dict[str, float] = {}
-        self.looked = 0.0  # seconds that were spent on looking
-        self._last = (time.perf_counter(), 0.0, 0)
-        self._cost = ""
-
-    def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
-        """As ``Trace.tap``."""
-        began = time.perf_counter()
-        super().tap(node, name, now, event, commands)
-        self._spent[node] = self._spent.get(node, 0.0) + time.perf_counter() - began
-
-    def cost(self) -> str:
-        """What it has cost lately, in words."""
-        at, spent = time.perf_counter(), sum(self._spent.values())
-        since, before, total = self._last
-        if at - since >= MEASURE or not self._cost:
-            each = (spent - before) / max(1, self.total - total) * 1e6
-            share = (spent - before) / max(1e-9, at - since)
-            self._cost = (
-                f"tracing costs {each:.1f}µs a message, {share:.1%} of a processor" if self.total else "tracing"
-            )
-            self._last = (at, spent, self.total)
-        return self._cost
+Traced = Trace | Operations
 
 
 def fitting(limit: int, took: float, most: float) -> int:
@@ -92,14 +69,14 @@ class Messages(Layer):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES))]
     TITLE_WORD: ClassVar[str] = ""
-    app: Console
+    app: Console | QueueConsole
 
     def __init__(
-        self, desk: Desk, history: History, table: TraceTable | LadderTable, trace: Trace | None = None
+        self, desk: Desk | QueueDesk, history: History, table: TraceTable | LadderTable, trace: Traced | None = None
     ) -> None:
         super().__init__()
         self.desk, self.table = desk, table
-        self.trace = trace or Weighed(desk)
+        self.trace: Traced = trace or desk.listen()
         self.paused = False
         self.sieve: Sieve | None = None
         self._own = trace is None  # so it is to be detached in the end
@@ -128,16 +105,20 @@ class Messages(Layer):
         self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.desk.lab.system.name)}")
         self.table.focus()
         if self._own and not self._inherited:
-            self.app.order(lambda lab: lab.attach(self.trace), desk=self.desk)
+            self._order(lambda lab: lab.attach(self.trace))
 
     def on_unmount(self) -> None:
         """Nobody looks any more."""
         if self._own:
-            self.app.order(lambda lab: lab.detach(self.trace), desk=self.desk)
+            self._order(lambda lab: lab.detach(self.trace))
 
-    def show(self, picture: Picture) -> None:
+    def _order(self, give: Callable[[Any], None]) -> None:
+        app: Any = self.app  # whichever console it is: its desk's lab takes a trace of its own kind
+        app.order(give, desk=self.desk)
+
+    def show(self, picture: Picture | QueuePicture) -> None:
         """Show what was said until now."""
-        if len(picture.rows) != self._named:
+        if len(picture.rows) != self._named and isinstance(self.trace, Trace):
             self._named = len(picture.rows)
             for row in picture.rows:
                 self.trace.named(row.worker.key, row.label)
@@ -151,17 +132,16 @@ class Messages(Layer):
         found = self.trace.arrows(self.sieve, self._limit, self._before)
         took = time.perf_counter() - began
         self._arrows, self._looked_at = found[-ROWS:], min(self._limit, len(self.trace))
-        if isinstance(self.trace, Weighed):
-            self.trace.looked += took
         self._limit = fitting(self._limit, took, HELD if self.paused else QUICK)
 
     def _draw(self) -> None:
         started = self.desk.lab.started
+        if isinstance(self.table, LadderTable):
+            self.table.order = self.trace.lanes
         self.table.set_arrows(self._arrows, started)
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
-        weighed = self.trace if isinstance(self.trace, Weighed) and not isinstance(self.desk.lab, ReplayLab) else None
-        cost = f" · {weighed.cost()}" if weighed is not None else ""
+        cost = f" · {self.trace.cost()}" if isinstance(self.trace, Weighed) else ""
         newest = f" · newest {self._looked_at:,} messages" if self._looked_at < len(self.trace) else ""
         shown = f"{len(self._arrows):,} of {self.trace.total:,}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
@@ -275,8 +255,9 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, desk: Desk, history: History, trace: Trace | None = None) -> None:
-        super().__init__(desk, history, TraceTable(id="table"), trace)
+    def __init__(self, desk: Desk | QueueDesk, history: History, trace: Traced | None = None) -> None:
+        columns = TRACE if isinstance(desk.lab.system, System) else OF_QUEUES
+        super().__init__(desk, history, TraceTable(columns, id="table"), trace)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a ladder is exported."""
@@ -288,14 +269,14 @@ class LadderScreen(Messages):
 
     TITLE_WORD = "ladder"
 
-    def __init__(self, desk: Desk, history: History, trace: Trace | None = None) -> None:
+    def __init__(self, desk: Desk | QueueDesk, history: History, trace: Traced | None = None) -> None:
         table = LadderTable(id="table")
         table.first = ("client", "broker")
         super().__init__(desk, history, table, trace)
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""
-        diagram = ladder(self.trace.arrows(self.sieve)[-EXPORTED:], LANES)
+        diagram = ladder(self.trace.arrows(self.sieve)[-EXPORTED:], LANES, order=self.trace.lanes)
         if not diagram.rows:
             self.app.say("there is nothing to export", "warn")
             return

@@ -16,6 +16,12 @@ DOCUMENTS = {
     "ready": "waits for a driver",
 }
 QUIT = "leave; the drivers finish their documents, as far as that takes no second"
+MESSAGES = {
+    "message": "the chosen operation: its names, its times, the rule",
+    "follow": "the life of the chosen operation's document, with the time of each leg",
+    "filter": 'operations that fit: worker=parse.1 cmd=TAKE task=doc-12* violation "text" !term',
+    "pause": "hold the list; the pipeline goes on",
+}
 STAGES = {
     "running": "kept at its number of drivers",
     "paused": "has no drivers until p",
@@ -28,7 +34,14 @@ def help_lines(shown: dict[str, str]) -> list[Parts]:
     """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
     lines: list[Parts] = []
     anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in (*keys.APP, *keys.SYSTEM))
-    groups = (("anywhere", anywhere), ("pipeline", (*keys.QUEUES, *keys.MAPS)), ("tables", keys.TABLE))
+    messages = tuple(key._replace(help=MESSAGES.get(key.id, key.help)) for key in keys.MESSAGES if key.id != "why")
+    groups = (
+        ("anywhere", anywhere),
+        ("pipeline", keys.QUEUES),
+        ("tables", keys.TABLE),
+        ("the protocol made visible", keys.SEE_QUEUES),
+        ("trace and ladder", messages),
+    )
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]

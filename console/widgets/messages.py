@@ -164,12 +164,20 @@ TRACE: tuple[Column[Told], ...] = (
 )
 
 
+OF_QUEUES = tuple(
+    column._replace(title="document", width=12, stretch=24) if column.id == "task" else column
+    for column in TRACE
+    if column.id != "size"
+)
+"""Of operations on files: their tasks are documents, which have names, and nothing is said with bytes."""
+
+
 class TraceTable(Tail[Told]):
     """Every message, one a row."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, columns: tuple[Column[Told], ...] = TRACE, *, id: str | None = None) -> None:
         super().__init__(
-            TRACE, key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
+            columns, key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
         )
 
     def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:

@@ -239,7 +239,12 @@ _PR_SET_PDEATHSIG = 1
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that started it dies; nothing where it does not offer that."""
+def die_with_parent(parent: int = 0) -> None:
+    """Have the kernel kill this process when the one that started it dies; nothing where it does not offer that.
+
+    ``parent``: its pid, where it is known: one that is dead already would not be noticed otherwise.
+    """
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if parent and os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -261,6 +261,10 @@ class Pipeline:
                 looked = self._look()
                 state: WatchState = "stopping" if self._core is not None and self._core.ending else "running"
                 self._view = self._sight.picture(state, self._core, self._processes.running())
+                while self._sight.notes:
+                    note = self._sight.notes.pop(0)
+                    assert isinstance(note, Note)
+                    self._say(note)
                 return [looked]
             case Note():
                 self._say(command)

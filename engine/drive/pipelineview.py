@@ -8,9 +8,12 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, driver_process, tail_of, times_of
+from engine.core import Command
+from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, driver_process, garbled, tail_of, times_of
 from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
 from engine.protocols.diskqueue.pipeline import (
     SOME,
@@ -44,6 +47,8 @@ class Sight:
         self._queues = {name: QueueSight(queue_folder(root, name)) for name in (START, *(s.name for s in stages))}
         self._logs = LogSight()
         self._processes = ProcessSight()
+        self.conduct = Conduct()
+        self.notes: list[Command] = []  # of rules that were broken, until somebody tells them
         self._buried: dict[str, Times] = {}  # by stage: what its ended drivers had done
         self._samples: dict[str, deque[tuple[float, int]]] = {stage.name: deque() for stage in stages}
 
@@ -70,10 +75,12 @@ class Sight:
             for number, (stage, pid) in sorted(drivers.items(), key=lambda item: int(item[0]))
         )
         views = {view.name: view for view in core.snapshot(time.monotonic())} if core is not None else {}
+        at = time.time()
         for row in rows:
             self._logs.look(self._root, row.stage, row.number)
+        self._judge(rows, surveys, at)
         return PipelineView(
-            time.time(),
+            at,
             self._root,
             state,
             tuple(self._queue(name, surveys[name]) for name in self._queues),
@@ -83,7 +90,18 @@ class Sight:
             ),
             rows,
             tuple(self._logs.documents),
+            self.conduct.incidents,
         )
+
+    def _judge(self, rows: tuple[DriverRow, ...], surveys: dict[str, Survey], at: float) -> None:
+        """Count the rules that were broken since the last look."""
+        standing = [Broken(f"driver {row.number}", ASTRAY, "") for row in rows if not row.stage]
+        standing += [
+            Broken(seat_of(row.stage, row.number), TIMES, "") for row in rows if garbled(self._root, row.number)
+        ]
+        self.notes += self.conduct.look(surveys, standing, at)
+        while self._logs.broken:
+            self.notes += self.conduct.add(*self._logs.broken.popleft(), at)
 
     def bury(self, stage: str, number: str, times: Times | None) -> None:
         """A driver has ended: keep what it did."""

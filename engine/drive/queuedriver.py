@@ -203,12 +203,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--log", default="", help="file that gets one line a document")
     parser.add_argument("--discard", action="store_true", help="delete the input of a document that failed twice")
     parser.add_argument(
-        "--bound", action="store_true", help="die with the process that started it, where the system can"
+        "--bound", type=int, default=0, metavar="PID", help="die with this process, which started it, if the system can"
     )
     parser.add_argument("--watchers", default="", metavar="DIR", help="where those listen who watch")
     given = parser.parse_args(arguments)
     if given.bound:
-        documents.die_with_parent()
+        documents.die_with_parent(given.bound)
     try:
         config = load_config(given.parameters, given.work, given.log, not given.discard)
     except Refused as error:

@@ -45,7 +45,7 @@ class DriverProcesses:
         words = [sys.executable, "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
         words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
         words += [] if self._options.keep_input else ["--discard"]
-        words += ["--bound"] if self._bound else []
+        words += ["--bound", str(os.getpid())] if self._bound else []
         words += ["--watchers", f"{self._root}/{FOLDER}"]
         home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
         path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH", ""))))

@@ -17,7 +17,9 @@ from typing import NamedTuple
 import psutil
 
 from engine.drive.disk import STILL_NS
+from engine.protocols.diskqueue.conduct import ACCUSES, LOG
 from engine.protocols.diskqueue.config import Times, read_times
+from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, Survey, log_line, survey, worker_folder
 
 SHARE = 0.1  # of the time may be spent with reading one folder
@@ -61,6 +63,7 @@ class LogSight:
 
     def __init__(self) -> None:
         self.documents: deque[DocumentRow] = deque(maxlen=DOCUMENTS)
+        self.broken: deque[tuple[str, str]] = deque(maxlen=DOCUMENTS)  # seat, reason: until somebody counts them
         self._places: dict[str, tuple[int, int, float]] = {}  # path → inode, offset, time of the newest line
 
     def look(self, root: str, stage: str, number: str) -> None:
@@ -80,7 +83,14 @@ class LogSight:
         whole = data.rfind(b"\n") + 1
         for line in data[:whole].decode("utf-8", "surrogateescape").split("\n"):
             row = log_line(line, stage, number)
-            if row is not None and (row.at > newest or inode == status.st_ino):
+            fresh = row is not None and (row.at > newest or inode == status.st_ino)
+            if row is None and line and offset and inode == status.st_ino:  # the first line may be torn
+                self.broken.append((seat_of(stage, number), LOG))
+            elif row is not None and row.outcome == ACCUSES:
+                if fresh:
+                    self.broken.append((seat_of(stage, number), row.text))
+                newest = row.at
+            elif row is not None and fresh:
                 self.documents.append(row)
                 newest = row.at
         self._places[path] = (status.st_ino, offset + whole, newest)
@@ -123,6 +133,11 @@ def times_of(root: str, number: str) -> Times | None:
             return read_times(file.read(1000))
     except OSError:
         return None
+
+
+def garbled(root: str, number: str) -> bool:
+    """Whether a driver has a timer file that can not be read."""
+    return times_of(root, number) is None and bool(tail_of(f"{worker_folder(root, number)}/times", 1000).strip())
 
 
 def tail_of(path: str, size: int = 4096) -> str:

@@ -23,7 +23,7 @@ from engine.drive.scratch import Scratch
 from engine.feed import Feed
 from engine.lab.lab import Health
 from engine.lab.pool import Refused
-from engine.protocols.diskqueue import config, names
+from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
@@ -35,6 +35,7 @@ from engine.protocols.diskqueue.pipeline import (
     queue_folder,
 )
 from engine.protocols.diskqueue.watchdog import Abort, KillDriver, PauseStage, ResumeStage, SetWorkers
+from engine.tracing.operations import Operations
 
 BATCH = 20  # documents that ``feed_some`` feeds: among so many one fails once and one twice
 TURN = 0.05  # seconds that the clerk waits for something to do
@@ -42,11 +43,25 @@ LOOK = 0.5  # seconds between two looks at the document that is inspected
 PATIENCE = (0.8, 0.5, 0.5)  # seconds for drivers to finish, to give back, to be killed and settled
 
 
+class _Watched:
+    """A trace as an ear; who sits where, it hears by their names."""
+
+    def __init__(self, trace: Operations) -> None:
+        self.tap = trace.tap
+
+    def seated(self, *who: object) -> None:
+        """A seat says by itself whose it is."""
+
+    def left(self, *who: object) -> None:
+        """What was traced stays."""
+
+
 class QueueLab:
     """One pipeline, running."""
 
     def __init__(self, options: Options | None = None, root: str = "", *, readonly: bool = False) -> None:
         """``root``: of a pipeline that was run before; the demonstration where it is empty."""
+        self.system = SYSTEM
         self.options = options or Options()
         self.readonly = readonly
         self.feed = Feed()
@@ -60,7 +75,7 @@ class QueueLab:
         self._dead: list[str] = []
         self._fed: deque[tuple[float, int]] = deque(maxlen=1000)  # wall clock, documents that were fed by then
         self._told: tuple[DocumentRow, ...] = ()  # what has become of documents, as far as it was looked at
-        self._threads: list[threading.Thread] = []
+        self._traces: dict[Operations, _Watched] = {}
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -130,6 +145,27 @@ class QueueLab:
     def inspect(self, id: str) -> None:
         """Look this document up, now and again, until another or none (the empty string) is inspected."""
         self._inspect, self.inspected = id, None
+
+    # ---- listening --------------------------------------------------------------------------------------------------
+
+    def attach(self, trace: Operations) -> None:
+        """Show a trace everything from now on that drivers, the watchdog and this lab do."""
+        watched = self._traces[trace] = _Watched(trace)
+        try:
+            self._pipeline.hub.attach(watched)
+        except OSError as error:
+            del self._traces[trace]
+            raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
+
+    def detach(self, trace: Operations) -> None:
+        """Show it nothing more."""
+        if (watched := self._traces.pop(trace, None)) is not None:
+            self._pipeline.hub.detach(watched)
+
+    def listening(self) -> tuple[float, int]:
+        """Seconds that it took to tell what was heard so far, and how much was told and not heard."""
+        hub = self._pipeline.hub
+        return hub.spent, hub.lost
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,11 @@ from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
 from engine.feed import Feed
 from engine.lab.pool import Refused
+from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, Holder, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.transitions import Line
+from engine.tracing.operations import Operations
 from tests.helpers.fake_lab import FakeHealth, FakeSettings
 
 EPOCH = 1_750_000_000.0  # wall clock of the picture
@@ -79,6 +81,9 @@ class FakeQueues:
         self.documents = 62
         self.state = FakeHealth()
         self.orders: list[tuple[Any, ...]] = []
+        self.traces: list[Operations] = []
+        self.told = (0.0, 0)
+        self.system = SYSTEM
         self.refusal = ""
         self.fact("a pipeline of values 1, parse 3, output 2")
 
@@ -96,6 +101,17 @@ class FakeQueues:
 
     def output(self, number: str) -> str:
         return f"12:00:00 info {number} starts\n\x1b[2Jsteers\n"
+
+    def attach(self, trace: Operations) -> None:
+        self._order("attach")
+        self.traces.append(trace)
+
+    def detach(self, trace: Operations) -> None:
+        if trace in self.traces:
+            self.traces.remove(trace)
+
+    def listening(self) -> tuple[float, int]:
+        return self.told
 
     def inspect(self, id: str) -> None:
         self.orders.append(("inspect", id))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from engine.core import NEVER, Cancel, Exit, Leave, Level, Note, Ordered, Start, Started, Woken
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
+from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED, accusation, touched
 from engine.protocols.diskqueue.config import DriverConfig, Times
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
@@ -43,9 +44,6 @@ LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked 
 LISTING_WORTH = 10.0  # or this many times as long as it took, if that is longer
 TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
 TROUBLE_MOST = 5.0
-
-
-# ---- events and commands beside the contract's ---------------------------------------------------------------------
 
 
 Event = Started | Woken | Done | Processed | Ordered
@@ -93,6 +91,7 @@ class Driver:
         self._wake = NEVER
         self._out: list[Command] = []
         self._said: set[str] = set()
+        self._broken: deque[tuple[str, str]] = deque(maxlen=100)  # (id, rule that somebody broke), not in the log yet
         self._life = self._live()
 
     # ---- the contract ----------------------------------------------------------------------------------------------
@@ -193,6 +192,8 @@ class Driver:
             self._note("good", f"goes on after: {self._trouble}")
             self._trouble = ""
             self._pause = TROUBLE_FIRST
+        if self._held is not None and touched(answer, self._held):
+            self._broken.append((self._held.id, TOUCHED))
         self._step(answer)
 
     def _suffer(self, answer: Done, now: float) -> None:
@@ -302,6 +303,7 @@ class Driver:
             self._lost += 1  # 003 row 6
             if error == "exists":
                 self._note("bad", f"somebody else works under number {config.number}", item.id)
+                self._broken.append((item.id, TAKEN))
 
     def _work(self) -> _Life:
         """Have the document in hand processed, and settle it."""
@@ -359,6 +361,8 @@ class Driver:
             yield Log(
                 self.config.log_file, f"{self._wall():.3f}\t{settled}\t{held.attempt}\t{ms:.0f}\t{held.id}\t{reason}"
             )
+            while self._broken:
+                yield Log(self.config.log_file, accusation(self._wall(), *self._broken.popleft()))
 
     def _save(self) -> Steps[None]:
         if self.config.timer_file:

@@ -70,7 +70,7 @@ def why_not(id: str) -> str:
 
 def parse(name: str) -> Item | str | None:
     """An item, the reason why a name with an item's suffix is none, or None for any other file."""
-    if name.startswith(".") and name.endswith((".lock", ".attempts", ".publishing")):
+    if ours(name):
         return None
     for suffix, state in _SUFFIXES:
         if not name.endswith(suffix):
@@ -113,6 +113,11 @@ def failed_twice(id: str) -> str:
 
 
 # ---- ours, beside them --------------------------------------------------------------------------------------------
+
+
+def ours(name: str) -> bool:
+    """Whether this is a file of ours that is no item: a lock, a record of attempts, a promise to publish."""
+    return name.startswith(".") and name.endswith((".lock", ".attempts", ".publishing"))
 
 
 def kept(id: str) -> str:

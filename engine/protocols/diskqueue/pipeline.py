@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from engine.parts.view import Incident
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Times
 
@@ -119,12 +120,16 @@ class Survey(NamedTuple):
     locks: tuple[str, ...]  # numbers that drivers of ours take under, dead ones among them
     trouble: str = ""  # why the queue cannot be read, then all else is of the last time that it could
     some: tuple[Holder, ...] = ()  # of the other documents, ``SOME`` of each state, whichever were seen first
+    odd: tuple[tuple[str, str], ...] = ()  # of what claims to be an item and is none, ``SOME``, and why not
+    foreign: tuple[str, ...] = ()  # of what is no business of the queue, ``SOME``
 
 
 def survey(found: Iterable[str]) -> Survey:
     """Count the files of a queue by their names."""
     tally = dict.fromkeys(("ready", "working", "writing", "failed", "failed_twice", "kept"), 0)
     strange, done = 0, False
+    odd: list[tuple[str, str]] = []
+    foreign: list[str] = []
     held: list[Holder] = []
     locks: list[str] = []
     some: list[Holder] = []
@@ -140,8 +145,12 @@ def survey(found: Iterable[str]) -> Survey:
             done = done or name == names.DONE
             if (number := names.locked_by(name)) is not None:
                 locks.append(number)
+            elif len(foreign) < SOME and name != names.DONE and not names.ours(name):
+                foreign.append(name)
         elif isinstance(item, str):
             strange += 1
+            if strange <= SOME:
+                odd.append((name, item))
         else:
             tally[item.state] += 1
             if item.number:
@@ -151,7 +160,8 @@ def survey(found: Iterable[str]) -> Survey:
     counts = Counts(
         tally["ready"], tally["working"], tally["writing"], tally["failed"], tally["failed_twice"], strange, done
     )
-    return Survey(counts, tuple(sorted(held)), tuple(sorted(locks)), "", tuple(sorted(some)))
+    found_by_name = tuple(sorted(some)), tuple(sorted(odd)), tuple(sorted(foreign))
+    return Survey(counts, tuple(sorted(held)), tuple(sorted(locks)), "", *found_by_name)
 
 
 Phase = Literal["starting", "taking", "idle", "blocked", "working", "publishing", "failing", "troubled", "ended"]
@@ -243,6 +253,7 @@ class PipelineView(NamedTuple):
     stages: tuple[StageRow, ...]
     drivers: tuple[DriverRow, ...]
     documents: tuple[DocumentRow, ...]  # newest last, bounded
+    incidents: tuple[Incident, ...] = ()  # rules that were broken; times are wall clock, seconds since the epoch
 
 
 def log_line(line: str, stage: str, number: str) -> DocumentRow | None:

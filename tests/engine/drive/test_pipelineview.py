@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.drive.pipelineview import Place, Sight, document, documents
+from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Holder, Stage
 
@@ -79,3 +80,17 @@ def test_drilling_down_to_a_document_and_into_a_queue(tmp_path: Path) -> None:
     assert documents(str(tmp_path / "queue-start"), "ready") == ("a", "b")
     assert len(documents(str(tmp_path / "queue-start"), "ready", limit=1)) == 1
     assert documents(str(tmp_path / "none"), "ready") == ()
+
+
+def test_rules_that_were_broken_stand_in_the_picture(tmp_path: Path) -> None:
+    sight = laid_out(tmp_path)
+    (tmp_path / "worker-2" / "times").write_text("nonsense", encoding="ascii")
+    (tmp_path / "queue-start" / "x.y.working").touch()
+    view = sight.picture("running", drivers={"2": ("parse", 0), "3": ("", 0)}, fresh=True)
+    assert sorted((one.peer.decode(), one.reason) for one in view.incidents) == [
+        ("driver 3", ASTRAY),
+        ("parse.2", TIMES),
+        ("start", "not a document: no driver number"),
+        ("values: driver 2", UNLOCKED),
+    ]
+    assert len(sight.notes) == 4

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive.queuesight import LogSight, ProcessSight, ProcessUse, QueueSight, driver_process, tail_of, times_of
+from engine.drive.queuesight import (
+    LogSight,
+    ProcessSight,
+    ProcessUse,
+    QueueSight,
+    driver_process,
+    garbled,
+    tail_of,
+    times_of,
+)
+from engine.protocols.diskqueue.conduct import LOG, TAKEN, accusation
 from engine.protocols.diskqueue.config import Times
 
 
@@ -108,3 +118,27 @@ def test_times_and_tails(tmp_path: Path) -> None:
     assert tail_of(str(tmp_path / "none")) == ""
     (tmp_path / "out.txt").write_text("first line\nsecond\nthird\n", encoding="utf-8")
     assert tail_of(str(tmp_path / "out.txt"), 15) == "second\nthird\n"
+
+
+def test_a_log_accuses_and_a_line_that_can_not_be_read_is_an_accusation_too(tmp_path: Path) -> None:
+    (tmp_path / "worker-7").mkdir()
+    log = tmp_path / "worker-7" / "documents"
+    log.write_text("1.000\tpublished\t1\t5\ta\t\n" + accusation(2.0, "b", TAKEN) + "\n", encoding="utf-8")
+    sight = LogSight()
+    sight.look(str(tmp_path), "parse", "7")
+    assert [row.id for row in sight.documents] == ["a"]
+    assert list(sight.broken) == [("parse.7", TAKEN)]
+    with log.open("a", encoding="utf-8") as out:
+        out.write("garbage\n3.000\tpublished\t1\t5\tc\t\n")
+    sight.look(str(tmp_path), "parse", "7")
+    assert [row.id for row in sight.documents] == ["a", "c"]
+    assert list(sight.broken) == [("parse.7", TAKEN), ("parse.7", LOG)]
+
+
+def test_a_timer_file_is_garbled_where_it_says_something_else(tmp_path: Path) -> None:
+    (tmp_path / "worker-7").mkdir()
+    assert not garbled(str(tmp_path), "7")
+    (tmp_path / "worker-7" / "times").write_text("nonsense", encoding="utf-8")
+    assert garbled(str(tmp_path), "7")
+    (tmp_path / "worker-7" / "times").write_text(Times(1, 2, 3, 4, 5).text(), encoding="utf-8")
+    assert not garbled(str(tmp_path), "7")

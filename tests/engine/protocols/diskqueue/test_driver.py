@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.core import Leave, Ordered, StopRun
+from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import IDLE_MOST, Driver
 from engine.protocols.diskqueue.operations import Done, List
@@ -189,3 +190,32 @@ def test_the_snapshot_tells_what_is_in_hand() -> None:
         driver.step(1.0)
     view = driver.core.snapshot(1.0)
     assert (view.phase, view.document, view.published, view.failed, view.times.docs) == ("idle", "", 1, 0, 1)
+
+
+def test_whoever_takes_a_document_out_of_a_drivers_hands_is_accused_in_its_log() -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "a.ready", "text")
+    driver = SimDriver(disk, config("src", "dst", "7", log_file="log"), lambda id, attempt: "done")
+    while driver.busy and not any(line.startswith("sync") for line in driver.said):
+        driver.step(0.0)
+    del disk.folders["src"]["a.7.working"]
+    while driver.busy:
+        driver.step(0.0)
+    logs = [line for line in driver.said if line.startswith("log")]
+    assert logs[-1].split()[2:6] == ["violation", "1", "0", "a"] and logs[-1].endswith(TOUCHED)
+
+
+def test_somebody_under_the_same_number_is_accused_with_the_next_document() -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "a.ready", "text")
+    disk.put("src", "b.ready", "text")
+    driver = SimDriver(disk, config("src", "dst", "7", log_file="log"), lambda id, attempt: "done")
+    while driver.busy and not any(line.startswith("list src") for line in driver.said):
+        driver.step(0.0)
+    while driver.busy and not any(line.startswith("take") for line in driver.said):
+        disk.put("src", "a.7.working", "somebody's")
+        driver.step(0.0)
+    while driver.busy:
+        driver.step(0.0)
+    logs = [line for line in driver.said if line.startswith("log")]
+    assert [line.split()[2] for line in logs] == ["published", "violation"] and logs[-1].endswith(TAKEN)
