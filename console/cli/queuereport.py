@@ -64,7 +64,7 @@ def totals(report: Report) -> str:
     """The documents that are accounted for; the names of those that failed twice, and what stops a stage."""
     found, lines = report.account, []
     parts = [f"{units.count(n)} {name}" for name, n in _named(whole(found.stages)) if n or name == "published"]
-    lines.append(f"{units.count(found.documents)} documents: {', '.join(parts)}")
+    lines.append(f"{units.several(found.documents, 'document')}: {', '.join(parts)}")
     for stage, ids in zip(report.view.stages, found.failed_twice, strict=True):
         if ids:
             more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""

@@ -210,5 +210,5 @@ def feed(options: Namespace) -> int:
         tell(clean(f"{one.path}: {one.reason}"))
     if refused and options.done:
         tell("done is not set, as not all of them were fed")
-    result(f"{len(fed) - len(refused):,} documents fed\n")
+    result(f"{units.several(len(fed) - len(refused), 'document')} fed\n")
     return 1 if refused else 0

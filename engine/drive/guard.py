@@ -76,7 +76,10 @@ class Guard:
             finally:
                 os.close(log)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            self._say({"ended": number, "ok": False, "status": f"{FAULT}{error}"})
+            reason = str(error)
+            if isinstance(error, OSError) and error.filename:
+                reason = f"{error.filename}: {error.strerror}"
+            self._say({"ended": number, "ok": False, "status": f"{FAULT}{reason}"})
 
 
 def _open_log(folder: str, name: str) -> int:

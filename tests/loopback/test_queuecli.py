@@ -100,7 +100,7 @@ def test_a_signal_lets_the_drivers_finish_and_is_the_status(processes: Processes
     until(lambda: any(name.endswith(".working") for name in os.listdir(root / "queue-start")), "a document in work")
     process.signal(signal.SIGTERM)
     assert process.ended() == 128 + signal.SIGTERM
-    assert "1 documents: 1 published\n" in process.out
+    assert "1 document: 1 published\n" in process.out
     assert [name for name in os.listdir(root / "queue-start") if not name.startswith(".")] == []
 
 

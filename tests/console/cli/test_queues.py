@@ -105,7 +105,7 @@ def test_a_file_that_can_not_be_fed_leaves_the_end_open(home: Path, capsys: Capt
     (home / "a").touch()
     assert main(["feed", "--root", str(home / "p"), "--done", str(home / "a"), str(home / "b"), str(home / "a")]) == 1
     out, err = capsys.readouterr()
-    assert out == "1 documents fed\n"
+    assert out == "1 document fed\n"
     assert err.splitlines() == [
         f"roundhouse: {home / 'b'}: No such file or directory",
         f"roundhouse: {home / 'a'}: an item of this id is in the queue",

@@ -67,6 +67,11 @@ def test_logs_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     guard = Guard(said.append)
     guard.obey(start(1, tmp_path, "true", "1"))
     assert said == [{"ended": 1, "ok": False, "status": "error encountered: job_1.log and 1 more exist"}]
+    monkeypatch.setattr(module, "LOGS", 3)
+    guard.obey(start(2, tmp_path, "no-such-program", "1"))
+    assert said[1:] == [
+        {"ended": 2, "ok": False, "status": "error encountered: no-such-program: No such file or directory"}
+    ]
     guard.obey(b'{"cancel": 1}')
     guard.reap()
     guard.kill_all()
