@@ -75,4 +75,4 @@ def test_logs_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     guard.obey(b'{"cancel": 1}')
     guard.reap()
     guard.kill_all()
-    assert len(said) == 1
+    assert len(said) == 2
