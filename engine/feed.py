@@ -39,7 +39,7 @@ class Feed:
 
     @property
     def pictures(self) -> dict[str, Any]:
-        """The newest picture by node name (broker, client, pool). Looking keeps the engines drawing for a while."""
+        """The newest picture by node name (broker, client, pool). Looking makes the engines draw the next one."""
         self.looked = time.monotonic()
         return self._pictures
 

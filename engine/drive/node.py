@@ -63,8 +63,7 @@ QUICK = 0.02  # seconds that a batch may take
 ROUNDS = 32  # batches handled, TICK long at most, before timers and the inbox get their turn
 TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
-PUBLISH = 0.1  # seconds between pictures
-WATCHED = 3.0  # seconds after the last look at the feed in which pictures are still drawn
+PUBLISH = 0.1  # seconds between pictures at least; none is drawn before somebody has looked at the last one
 GOODBYE = 100  # ms that a leaving core's last words may take to be sent
 PAUSE = 2.0  # seconds of not being run that are told to the cores
 
@@ -204,7 +203,7 @@ class Node:
             self._drain()
             last = time.monotonic()
             self._wake(last)
-            if last - self._published >= PUBLISH and last - self._feed.looked < WATCHED:
+            if self._feed.looked > self._published and last - self._published >= PUBLISH:
                 self._publish(last)
 
     def _drain(self) -> None:
