@@ -53,6 +53,7 @@ from engine.drive.chair import Chair, Port
 from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
+from engine.drive.lateness import Lateness
 from engine.drive.sockets import ZSocket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
@@ -89,7 +90,7 @@ class Node:
         self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole
         self._seated: dict[Tap, Callable[[str, Seat], None]] = {}
         self.failed = 0  # cores that left because of an error
-        self.lag = 0.0  # seconds: how late the loop was for its timers lately (decaying maximum)
+        self._lateness = Lateness()
         self._context, self._feed, self._save = context, feed, save
         self._share = share
         self._chairs: dict[str, Chair] = {}
@@ -138,6 +139,11 @@ class Node:
     def remove(self, name: str) -> Future[None]:
         """Close a seat without ceremony, as if its process had died."""
         return self._call(lambda: self._leave(name))
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which the loop was late for its timers lately, at most."""
+        return self._lateness.worst
 
     def names(self) -> list[str]:
         """The seats that are taken."""
@@ -335,7 +341,7 @@ class Node:
                 if port.outbox:
                     self._touched[port] = None
             self._handle(chair, Woken())
-        self.lag = max(late, self.lag * 0.99)
+        self._lateness.note(late, now)
 
     def _pause(self, seconds: float, now: float) -> None:
         if self._chairs:
