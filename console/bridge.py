@@ -125,6 +125,7 @@ class Picture(NamedTuple):
     brokers: Mapping[str, BrokerView]  # all that are in this process: broker, fallback
     pool: Mapping[str, WorkerView]  # our own workers' pictures of themselves, by the names of their seats
     seat_of: Callable[[bytes], str | None]
+    name: Callable[[bytes], str]  # of a peer, for people
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
@@ -176,7 +177,7 @@ class Bridge:
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
-        self.rows = Rows()
+        self.rows = Rows(lab.seat_of)
         self._flow = Flow()
         self._backlog = Samples()
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
@@ -221,6 +222,7 @@ class Bridge:
             brokers=brokers,
             pool=pictures.get("pool") or {},
             seat_of=self.lab.seat_of,
+            name=self.rows.name,
         )
 
     def read_runs(self) -> Sequence[Run]:

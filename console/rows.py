@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from console.text import clean, label
@@ -20,6 +20,7 @@ from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
 
 SMOOTH = 1.0  # seconds over which rates are averaged
 STILL = 0.05  # tasks a second below which a worker counts as idle
+NAMES = 50_000  # of peers that are remembered
 QUIET = 8  # polls without a new picture after which nothing flows any more
 
 
@@ -59,6 +60,7 @@ class Rates(NamedTuple):
 
 _ADDRESS = re.compile(r"(?:tcp://.+:\d+|(?:inproc|ipc)://[^:]+):([^:/]+)")
 _OURS = re.compile(r"worker-(\d+)")
+_NUMBER = re.compile(r"w\d+")  # what a broker calls whoever joins it, in the order in which they do
 
 
 def short_name(name: str) -> str:
@@ -76,9 +78,16 @@ def natural(name: str) -> tuple[str | int, ...]:
 
 
 class Rows:
-    """The rows of successive pictures of one broker."""
+    """The rows of successive pictures of one broker. ``seat_of``: of a worker of ours, by its routing id.
 
-    def __init__(self) -> None:
+    A peer has one name on all screens. Ours are called by their seats, as in traces and faults: worker-7 is w7. A
+    stranger is called what its broker calls it, or where that is a number in the order of joining, which may be a seat
+    of ours, by its routing id. Whoever has left keeps its name.
+    """
+
+    def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None) -> None:
+        self._seat_of = seat_of
+        self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
         self._shown: dict[bytes, Shown] = {}
         self._at = -math.inf
         self._picture: BrokerView | None = None
@@ -102,7 +111,7 @@ class Rows:
             key = worker.key
             old = before.get(key)
             if old is None or old.worker.name != worker.name:
-                name = short_name(worker.name) or label(key)
+                name = self._called(key, worker.name)
                 shown = Shown(worker, name, 0.0, natural(name))
             elif old.worker is worker and not old.rate:
                 shown = old
@@ -123,8 +132,20 @@ class Rows:
 
     def name(self, key: bytes) -> str:
         """A peer by its routing id, for people."""
-        known = self._shown.get(key)
-        return known.label if known else short_name(label(key))
+        return self._names.get(key) or self._told(key, "")
+
+    def _called(self, key: bytes, told: str) -> str:
+        name = self._told(key, told)
+        self._names.pop(key, None)
+        self._names[key] = name
+        if len(self._names) > NAMES:
+            del self._names[next(iter(self._names))]
+        return name
+
+    def _told(self, key: bytes, told: str) -> str:
+        if seat := self._seat_of(key):
+            return short_name(seat)
+        return short_name(label(key) if _NUMBER.fullmatch(told) else told) or short_name(label(key))
 
 
 class Flow:

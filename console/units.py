@@ -13,6 +13,11 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def several(n: int, one: str, more: str = "") -> str:
+    """``1 time``, ``1,284 times``; ``more``: of what does not end in s."""
+    return f"{n:,} {one if n == 1 else more or one + 's'}"
+
+
 def short(value: float) -> str:
     """Three digits and a suffix: 0, 0.4, 12, 999, ``1.28k``, ``12.8k``, ``128k``, ``1.28M``."""
     if value < 10 and value != int(value):

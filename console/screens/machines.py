@@ -79,7 +79,7 @@ def _state(state: str, here: int, times: int) -> Parts:
     if here:
         parts.append((f"  {units.count(here)} here", "good"))
     if times:
-        parts.append((f"  entered {units.count(times)} times", "label"))
+        parts.append((f"  entered {units.several(times, 'time')}", "label"))
     return parts
 
 
@@ -109,7 +109,11 @@ def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Pa
     views = list(picture.brokers.values())
     if not views:
         return [[("no broker is in this process: its books are elsewhere", "label")]]
-    found = [(view.at, finding) for view in views for finding in reversed(conformance(explain, view))]
+    found = [
+        (view.at, finding if finding.peer is None else finding._replace(name=picture.name(finding.peer)))
+        for view in views
+        for finding in reversed(conformance(explain, view))
+    ]
     return finding_lines(found, width)
 
 
@@ -118,7 +122,7 @@ def finding_lines(found: Sequence[tuple[float, Finding]], width: int) -> list[Pa
     if not found:
         return [[("✓ ", "good bold"), ("everybody has kept to the protocol", "text")]]
     total = sum(finding.times for _, finding in found)
-    lines: list[Parts] = [[(f"{units.count(total)} times, {units.count(len(found))} kinds", "text bold")], []]
+    lines: list[Parts] = [[(f"{units.several(total, 'time')}, {units.several(len(found), 'kind')}", "text bold")], []]
     lines.append([(f"{'times':>8}  {'last':>5}  {'peer':20}{'what':34}rule", "label")])
     for at, finding in found:
         last = units.age(at - finding.at) if finding.at is not None else "–"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeGuard
 
@@ -24,6 +25,9 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 }
 """Glyph, its ink, the ink of the words."""
 
+_OWN = re.compile(r"^(?:worker-|w)\d+\b(?=[ :])")
+"""What brokers and pools call a worker, where a fact begins with it: it has another name here perhaps."""
+
 TOGETHER = 2.0  # seconds within which our workers' routine is told as one
 
 Namer = Callable[[bytes], str]
@@ -44,11 +48,12 @@ def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
         return [(f"{'':9}… {units.count(line.lost)} facts missed", "warn")]
     level = "info" if routine(line) else line.level
     glyph, ink, words = GLYPHS[level]
-    text = clean(line.text)
+    alike = routine(line) and times > 1  # of as many workers
+    who = namer(line.subject) if line.subject and not alike else ""
+    text = _OWN.sub(lambda _: who, clean(line.text), count=1) if who else clean(line.text)
     parts: Parts = [(units.time_of_day(line.at), "faint" if level == "info" else "label")]
     parts += [(f" {glyph} ", ink), (text, words)]
-    alike = routine(line) and times > 1  # of as many workers
-    if line.subject and not alike and (who := namer(line.subject)) not in text:
+    if who and who not in text:
         parts.append((f" · {who}", "label"))
     if times > 1:
         parts.append((f" × {units.count(times)}", "label"))

@@ -106,18 +106,15 @@ class Pool:
         self._leaving &= here
         if len(self._ids) + n > LIMIT:
             raise Refused(f"{n:,} more workers: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
-        names: list[str] = []
-        seated: list[Future[None]] = []
+        made: dict[str, Seat] = {}
         for _ in range(n):
             self._serial += 1
             name = f"worker-{self._serial}"
-            seat = self._make(name)
-            seated.append(self.node.seat(name, seat))
+            seat = made[name] = self._make(name)
             self._ids[name] = seat.sockets[0].routing_id
-            names.append(name)
-        self.seats = {key: name for name, key in self._ids.items()}
-        wait_seated(seated, patience + n * 0.01)
-        return names
+        self.seats = {key: name for name, key in self._ids.items()}  # before anybody hears of them
+        wait_seated([self.node.seat(name, seat) for name, seat in made.items()], patience + n * 0.01)
+        return list(made)
 
     def _dismiss(self, names: Iterable[str]) -> None:
         for name in names:

@@ -4,7 +4,7 @@ The rules of this file:
 
 - ``plan`` reads what an operator typed, states the promises, and does nothing; ``engine.rehearsal.watch.Watch`` does
   it.
-- A target is a worker by the broker's name for it or by its seat (``worker-3``, in short ``w3``), or ``broker`` or
+- A target is a worker by its seat (``worker-3``, in short ``w3``), as screens and traces call it, or ``broker`` or
   ``client``. What is wrong is named, with what is known.
 - A fault makes its words, its promises and its deed from one ``Aim``; times are virtual seconds.
 """
@@ -269,7 +269,7 @@ def plan(stage: Stage, line: str) -> Plan:
     """What a line such as ``kill w3`` would do to this stage, and what is promised. Raises Refused."""
     fault, target, amounts = read(stage.system.name, line)
     seat, key = _target(stage, fault, target) if target else ("", b"")
-    label = f"the {target}" if target in ("broker", "client") else target
+    label = f"the {target}" if target in ("broker", "client") else _short(seat)
     made = fault.make(Aim(stage, seat, label, key, amounts))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
@@ -282,12 +282,14 @@ def targets(stage: Stage, fault: Fault) -> tuple[str, ...]:
     if "client" in fault.targets and "client" in stage.world.names:
         found.append("client")
     if "worker" in fault.targets:
-        broker, workers = stage.sight().broker, stage.workers()
-        alive = set(workers.values())
-        found += [row.name for row in broker.workers if row.key in alive] if broker else []
-        shown = {row.key for row in broker.workers} if broker else set()
-        found += [seat for seat, key in workers.items() if key not in shown]
+        found += map(_short, stage.workers())
     return tuple(found)
+
+
+def _short(seat: str) -> str:
+    """A seat as screens call it: worker-3 is w3."""
+    number = seat.removeprefix("worker-")
+    return f"w{number}" if number != seat else seat
 
 
 def _target(stage: Stage, fault: Fault, name: str) -> tuple[str, bytes]:
@@ -297,15 +299,9 @@ def _target(stage: Stage, fault: Fault, name: str) -> tuple[str, bytes]:
     if name == "client" and "client" in fault.targets and "client" in stage.world.names:
         return "client", stage.key("client")
     workers = stage.workers() if "worker" in fault.targets else {}
-    broker = stage.sight().broker
-    rows = {row.name: row.key for row in broker.workers} if broker else {}
     for seat, key in workers.items():
-        if rows.get(name) == key:
+        if name in (seat, _short(seat)):
             return seat, key
-    if name not in rows:
-        seat = f"worker-{name[1:]}" if name[:1] == "w" and name[1:].isdecimal() else name
-        if seat in workers:
-            return seat, workers[seat]
     known = targets(stage, fault)
     raise Refused(f"{fault.name}: no {name!r} that it can be done to{nearest(name, known)}; there are {_some(known)}")
 

@@ -83,6 +83,21 @@ def test_names_of_peers() -> None:
     assert rows.name(b"\xff") == "ff"
 
 
+def test_a_peer_has_one_name_whoever_else_calls_it_something() -> None:
+    seats = {b"tcp://127.0.0.1:6714:7": "worker-3"}
+    rows = Rows(seats.get)
+    assert rows.name(b"tcp://127.0.0.1:6714:7") == "w3"  # before anything is seen of it
+    ours, stranger, rogue = (
+        worker(key)._replace(name=name)
+        for key, name in ((b"tcp://127.0.0.1:6714:7", "w1"), (b"tcp://127.0.0.1:6714:8", "w3"), (b"rogue-1", "w4"))
+    )
+    rows.update(view(0.0, ours, stranger, rogue))
+    assert [row.label for row in rows.rows] == ["w3", "8", "rogue-1"]
+    seats.clear()
+    rows.update(view(1.0))
+    assert [rows.name(row.key) for row in (ours, stranger, rogue)] == ["w3", "8", "rogue-1"]  # also when it has left
+
+
 def test_numbers_in_names_are_numbers() -> None:
     assert sorted(["w10", "W2", "w1", "9", "x"], key=natural) == ["9", "w1", "W2", "w10", "x"]
 

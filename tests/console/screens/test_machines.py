@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from console.bridge import Picture
+from console.chronicle import Gap
 from console.history import History
 from console.screens.machines import conformance_lines, map_lines
 from console.stagedesk import StageDesk
+from console.widgets.facts import fact_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from engine.tracing.trace import explain_of
@@ -96,6 +98,26 @@ def test_a_stranger_that_says_nonsense_is_listed_with_the_rule(tmp_path: Path, s
         assert f"{incident.times:>8}" in text
     assert "rogue-1" in text and "times, " in text
     assert all(ink in ("label", "text") for line in conformance_lines(explain, picture, width)[2:3] for _, ink in line)
+
+
+@pytest.mark.parametrize(
+    ("system", "fault", "peer"), [("roundrobin", "overcredit", "rogue-1"), ("negotiated", "wall w1", "w1")]
+)
+def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
+    tmp_path: Path, system: str, fault: str, peer: str
+) -> None:
+    """A broker may call it something else, and know nothing of it any more."""
+    desk, _ = desk_of(system, tmp_path, 4.0)
+    plan = desk.plan(fault)
+    assert peer in plan.does
+    desk.inject(plan)
+    desk.stage.advance(1.5)
+    picture = desk.look(1.0)
+    blamed = words(conformance_lines(explain_of(SYSTEMS[system]), picture, 116))[3:]
+    assert [line for line in blamed if " all peers " not in line and peer not in line and line[16:17] != " "] == []
+    assert any(line[17:].startswith(f"{peer} ") for line in blamed)
+    joined = [fact_line(line, picture.name) for line in picture.facts if not isinstance(line, Gap)]
+    assert any(f" {peer} joined" in line for line in words(joined))
 
 
 def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:

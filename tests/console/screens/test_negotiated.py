@@ -23,9 +23,9 @@ def house(readonly: bool = False, pair: bool = True) -> FakeHouse:
     for place, version in enumerate(versions):
         terms = (("services", "ping, data"), ("config_version", version), ("skew", "+0.25 s"))
         lab.replace(place, terms=terms)
-    lab.seats = {lab.workers[0].key: "worker-1"}
+    lab.seats = {lab.workers[0].key: "tern-01"}
     own = WorkerView(lab.at, "linked", 8, 0, 0, lab.at, (("broker", "inproc://negotiated"),), True)
-    lab.feed.show("pool", {"worker-1": own})
+    lab.feed.show("pool", {"tern-01": own})
     lab.publish()
     if pair:
         lab.feed.show("fallback", fallback(lab, serving=False))

@@ -16,8 +16,8 @@ def house() -> FakeHouse:
         lost_at = NEVER if state == "lost" else lab.at + 2.75
         lab.replace(place, state=state, lost_at=lost_at, heard=lab.at - 0.25, terms=(("judged by", judge),))
     terms = (("broker", "quiet"), ("timeouts", "1 of 3"), ("reopens in", "1.7 s"))
-    lab.seats = {lab.workers[0].key: "worker-1"}
-    lab.feed.show("pool", {"worker-1": WorkerView(lab.at, "ready", 1, 0, 0, lab.at - 1.3, terms, True)})
+    lab.seats = {lab.workers[0].key: "tern-01"}
+    lab.feed.show("pool", {"tern-01": WorkerView(lab.at, "ready", 1, 0, 0, lab.at - 1.3, terms, True)})
     lab.publish()
     return FakeHouse(lab)
 

@@ -33,6 +33,13 @@ def test_the_peer_is_named_once() -> None:
     assert text(fact_line(fact(1, "worker tern left", "info", b"tern"), name)) == "· worker tern left"
 
 
+def test_a_peer_is_called_as_everywhere_whatever_a_fact_begins_with() -> None:
+    assert text(fact_line(fact(1, "worker-10 left: stopped", "info", b"w3"), name)) == "· w3 left: stopped"
+    assert text(fact_line(fact(1, "w26 lost (silent), 2 tasks", "bad", b"w3"), name)) == "× w3 lost (silent), 2 tasks"
+    assert text(fact_line(fact(1, "worker-10 left", "info"), name)) == "· worker-10 left"
+    assert text(fact_line(fact(1, "joined beside w9 there", "info", b"w3"), name)) == "· joined beside w9 there · w3"
+
+
 def test_equal_ones_after_one_another_are_one_line() -> None:
     lines: list[Line] = [fact(1, "a"), fact(2, "a"), Gap(3), fact(6, "a"), fact(7, "b"), fact(8, "b", subject=b"x")]
     assert [text(parts) for parts in fact_lines(lines, name)] == [
@@ -56,12 +63,12 @@ def test_the_zone_is_in_the_title_and_hostile_words_do_nothing(tmp_path: Path) -
 
 def test_a_peer_gets_its_name_when_its_picture_comes(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        driver.lab.fact("w4 joined", "good", b"inproc://roundrobin:833032")
+        driver.lab.fact("worker-7 joined with 3 processors", "good", b"\x00w")
         await driver.tick()
-        assert driver.shows("w4 joined · 833032")
-        driver.lab.workers.append(driver.lab.workers[0]._replace(key=b"inproc://roundrobin:833032", name="w4"))
+        assert driver.shows("0077 joined with 3 processors")
+        driver.lab.workers.append(driver.lab.workers[0]._replace(key=b"\x00w", name="tcp1"))
         await driver.tick()
-        assert driver.shows("w4 joined ") and not driver.shows("833032")
+        assert driver.shows("tcp1 joined with 3 processors") and not driver.shows("0077")
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
 

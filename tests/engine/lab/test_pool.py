@@ -58,6 +58,19 @@ def test_an_endpoint_that_can_not_be_connected_to_is_refused(pool: Pool, bench: 
         pool.register(1.0)
 
 
+def test_whose_a_routing_id_is_is_known_before_anybody_hears_of_it(pool: Pool, bench: Bench) -> None:
+    known: list[str | None] = []
+
+    class Early(Bench):
+        def seat(self, name: str, seat: Seat) -> Future[None]:
+            known.append(pool.seats.get(seat.sockets[0].routing_id))
+            return super().seat(name, seat)
+
+    pool.node = Early()
+    pool.bulk(2, 1.0)
+    assert known == ["worker-1", "worker-2"]
+
+
 def told(bench: Bench) -> list[str]:
     assert all(order == Leave() for _, order in bench.told)
     return [name for name, _ in bench.told]

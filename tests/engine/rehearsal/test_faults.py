@@ -197,24 +197,23 @@ def test_what_is_wrong_is_named_with_what_is_known(line: str, words: str) -> Non
         plan(stage, line)
 
 
-def test_a_worker_is_aimed_at_by_its_row_its_seat_or_in_short() -> None:
-    stage = busy("conversation")
-    seat, key = "worker-2", stage.key("worker-2")
-    assert key.decode() in targets(stage, read("conversation", "kill x")[0])
-    for name in (key.decode(), seat, "w2"):
+def test_a_worker_is_aimed_at_by_its_seat_or_in_short_and_called_so_in_what_is_promised() -> None:
+    assert targets(busy("conversation"), read("conversation", "kill x")[0]) == tuple(f"w{n}" for n in range(1, 6))
+    for name in ("worker-2", "w2"):
         stage = busy("conversation")
         watch = Watch(stage, plan(stage, f"kill {name}"))
-        assert watch.plan.text == f"kill {name}" and watch.plan.does == f"{name} is dead, without a word"
+        assert watch.plan.text == f"kill {name}" and watch.plan.does == "w2 is dead, without a word"
         watch.begin()
-        assert seat not in stage.world.names
+        assert "worker-2" not in stage.world.names
 
 
-def test_a_row_comes_before_a_seat_and_the_dead_are_no_target() -> None:
+def test_a_seat_is_meant_whatever_its_broker_calls_it_and_the_dead_are_no_target() -> None:
     stage = busy("roundrobin")
     view: BrokerView = stage.feed.pictures["broker"]
-    rows = {row.name: row.key for row in view.workers}
+    called = {row.key: row.name for row in view.workers}
+    assert called[stage.key("worker-1")] != "w1"  # but by the order in which they joined
     plan(stage, "kill w1").inject()
-    assert rows["w1"] not in stage.workers().values()
+    assert "worker-1" not in stage.workers()
     with pytest.raises(Refused, match="no 'w1'"):
         plan(stage, "kill w1")
 
