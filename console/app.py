@@ -24,7 +24,6 @@ from console.screens.stepper import Stepper
 from console.seeing import fault, open_stage, see
 from console.shell import Shell
 from console.stagedesk import StageDesk
-from console.text import clean
 from console.widgets.identity import Other
 from console.widgets.ink import Parts
 from engine.catalogue import SYSTEMS
@@ -101,10 +100,7 @@ class Console(Shell):
 
     def on_mount(self) -> None:
         """What was typed in former days."""
-        try:
-            self.history.load()
-        except OSError as error:
-            self.say(f"the history can not be read: {error}", "warn")
+        self.load_history()
 
     def on_unmount(self) -> None:
         """Keep what there is to say in the end."""
@@ -114,14 +110,6 @@ class Console(Shell):
         self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
 
     # ---- systems ----------------------------------------------------------------------------------------------------
-
-    def choose_system(self, beginning: str) -> None:
-        """Go to the system whose name begins so."""
-        fits = [name for name in self.house.names if name.startswith(beginning.lower())]
-        if fits:
-            self.action_system(fits[0])
-        else:
-            self.say(f"no system {clean(beginning)!r} · there are {', '.join(self.house.names)}", "bad")
 
     def arrive(self, name: str, lab: Any) -> None:
         """The lab of this system is open: to its desk, where it is one with a broker."""
@@ -189,13 +177,6 @@ class Console(Shell):
         """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
         said = f"worker {row.label} is asked to stop"
         self.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
-
-    def remember(self, line: str) -> None:
-        """Keep a typed line."""
-        try:
-            self.history.add(line)
-        except OSError as error:
-            self.say(f"the history can not be written: {error}", "warn")
 
     # ---- screens ----------------------------------------------------------------------------------------------------
 

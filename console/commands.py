@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from console.text import clean
@@ -44,6 +45,13 @@ WORDS = (
 )
 BY_NAME = {word.name: word for word in WORDS}
 
+_OF_QUEUES = {
+    "system": "", "theme": "", "help": "", "quit": "",
+    "fault": "inject a fault on the stage: kill 3, full 5, crash parse.3, … ; f there lists all",
+}  # fmt: skip
+QUEUE_WORDS = tuple(word._replace(help=_OF_QUEUES[word.name] or word.help) for word in WORDS if word.name in _OF_QUEUES)
+"""Those that mean something to disk queues."""
+
 
 class Command(NamedTuple):
     """A word and what followed it: an int for N, else text."""
@@ -56,13 +64,13 @@ class CommandError(ValueError):
     """The line means nothing; the text names what was typed and what was perhaps meant."""
 
 
-def parse(line: str) -> Command:
+def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
     """One line, without the colon. Raises ``CommandError``."""
     name, _, rest = line.strip().partition(" ")
     rest = rest.strip()
-    word = BY_NAME.get(name.lower())
+    word = next((word for word in words if word.name == name.lower()), None)
     if word is None:
-        raise CommandError(f"unknown command {clean(name)!r} · {_suggestion(name)}")
+        raise CommandError(f"unknown command {clean(name)!r} · {_suggestion(name, words)}")
     if not word.usage:
         if rest:
             raise CommandError(f"{word.name} takes nothing after it, got {clean(rest)!r}")
@@ -74,9 +82,9 @@ def parse(line: str) -> Command:
     return Command(word.name, rest)
 
 
-def complete(line: str) -> str | None:
+def complete(line: str, words: Sequence[Word] = WORDS) -> str | None:
     """The one word that a beginning can become, or None."""
-    fits = [word for word in WORDS if line and word.name.startswith(line.lower())]
+    fits = [word for word in words if line and word.name.startswith(line.lower())]
     if not fits:
         return None
     return fits[0].name + (" " if fits[0].usage else "")
@@ -90,6 +98,6 @@ def _number(word: Word, text: str) -> int:
     return int(digits)
 
 
-def _suggestion(name: str) -> str:
-    close = difflib.get_close_matches(name.lower(), BY_NAME, n=3, cutoff=0.5)
+def _suggestion(name: str, words: Sequence[Word]) -> str:
+    close = difflib.get_close_matches(name.lower(), [word.name for word in words], n=3, cutoff=0.5)
     return "did you mean " + " or ".join(close) + "?" if close else "help lists every word"

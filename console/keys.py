@@ -89,6 +89,7 @@ _OF_QUEUES = {
     "ladder": "the same as arrows between queues and drivers",
     "maps": "what can become of a document, and how many stand where",
     "conformance": "who broke which rule of the queues, how often, and when last",
+    "stage": "a pipeline on a stage: stop time, let one operation happen, inject faults",
 }
 SEE_QUEUES = tuple(key._replace(help=_OF_QUEUES[key.id]) for key in SEE if key.id in _OF_QUEUES)
 MESSAGES = (
@@ -116,6 +117,20 @@ STEP = (
         "step.fault", "f", "fault", "fault", "choose a fault, and read what the protocol promises before it is injected"
     ),
 )
+_STEP_OF_QUEUES = {
+    "step.message": ("document", "go on until a document has its next name"),
+    "step.event": ("operation", "let one operation happen, with its answer"),
+}
+STEP_QUEUES = (
+    *(
+        key._replace(bar=_STEP_OF_QUEUES[key.id][0], help=_STEP_OF_QUEUES[key.id][1])
+        if key.id in _STEP_OF_QUEUES
+        else key
+        for key in STEP
+    ),
+    Key("queue.details", "enter", "details", "details", "the chosen operation: its names, its times, the rule"),
+)
+COMMAND = tuple(key for key in MAIN if key.id == "command")
 REPLAY = (
     Key("replay.play", "space", "play", "play", "play, or hold"),
     Key("replay.back", "comma", "step(-1)", "step", "back by one message"),
@@ -145,6 +160,7 @@ QUEUES = (
     Key("driver.kill", "k", "kill_driver", "kill driver", "kill the chosen driver; asks first"),
     Key("feed", "f", "feed", "feed", "feed twenty documents of the demonstration"),
     *(key._replace(bar="freeze") for key in MAIN if key.id == "pause"),
+    *COMMAND,
     *(key for key in MAIN if key.id in ("sort", "sort.reverse", "focus.next")),
     *(key._replace(help="let go of the chosen row, and of the order by a column") for key in MAIN if key.id == "back"),
 )

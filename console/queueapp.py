@@ -10,12 +10,15 @@ from textual.binding import BindingType
 
 from console import keys
 from console.bridge import House, Settings
+from console.commands import Command
 from console.history import History
 from console.queuebridge import QueueLab, QueuePicture
 from console.queuedesk import QueueDesk
+from console.queuestagedesk import QueueStageDesk
 from console.screens.confirm import Confirm
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import help_lines
+from console.screens.queuestepper import QueueStepper
 from console.seeing import see
 from console.shell import Shell
 from console.text import clean
@@ -39,22 +42,42 @@ class QueueConsole(Shell):
         house: House | None = None,
     ) -> None:
         self.lab = lab
-        self.desk = QueueDesk(lab)
         self.history = History(settings.state_folder / "history")
-        self.main = Pipelines(lab)
+        self._desk = self.make_desk(lab)
+        self.main = self.make_main(self._desk)
         super().__init__(settings, self.main, clock, house)
 
+    def make_desk(self, lab: QueueLab) -> QueueDesk:
+        """The desk of the lab."""
+        return QueueDesk(lab)
+
+    def make_main(self, desk: QueueDesk) -> Pipelines:
+        """The first screen."""
+        return Pipelines(desk.lab, self.history)
+
+    @property
+    def desk(self) -> QueueDesk:
+        """What is on the screen: a stage where one stands before the pipeline, else the pipeline."""
+        stages = (screen.desk for screen in reversed(self.screen_stack) if isinstance(screen, QueueStepper))
+        return next(stages, self._desk)
+
     def look(self) -> QueuePicture:
-        """What the engine shows now."""
-        return self.desk.look(self.clock())
+        """What the engine shows now. The pipeline is looked at before a stage as well, so nothing is missed."""
+        now = self.clock()
+        picture = self._desk.look(now)
+        return picture if self.desk is self._desk else self.desk.look(now)
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """Every key and every state."""
         return help_lines(shown)
 
+    def on_mount(self) -> None:
+        """What was typed in former days."""
+        self.load_history()
+
     def on_unmount(self) -> None:
         """Keep what there is to say in the end."""
-        self.summary = "".join(text for text, _ in equation(self.look()))
+        self.summary = "".join(text for text, _ in equation(self._desk.look(self.clock())))
 
     def arrive(self, name: str, lab: Any) -> None:
         """To another system; the own one is here."""
@@ -64,6 +87,43 @@ class QueueConsole(Shell):
     def action_see(self, what: str) -> None:
         """A screen that shows the protocol: trace, ladder, maps or conformance."""
         see(self, what)
+
+    def action_stage(self) -> None:
+        """A pipeline on a stage."""
+        self.open_stage()
+
+    def open_stage(self) -> QueueStageDesk:
+        """The stage, which is opened where there is none."""
+        desk = self.desk
+        if not isinstance(desk, QueueStageDesk):
+            desk = QueueStageDesk(self.lab.options, self.history)
+            self.open_screen(desk.main)
+        return desk
+
+    # ---- what was typed ---------------------------------------------------------------------------------------------
+
+    def perform(self, command: Command) -> None:
+        """One command of the ``:`` line."""
+        match command:
+            case Command("system", str(name)):
+                self.choose_system(name)
+            case Command("theme", str(name)):
+                self.choose_theme(name)
+            case Command("fault", str(line)):
+                self.fault(line)
+            case Command("help", _):
+                self.action_help()
+            case Command("quit", _):
+                self.exit()
+            case _:
+                raise AssertionError(f"a word without a meaning: {command}")
+
+    def fault(self, line: str) -> None:
+        """Inject a fault into the stage: first it is said what is promised."""
+        stage = self.open_stage()
+        if not stage.stage.now:
+            stage.settle()
+        self.call_after_refresh(stage.main.propose, line)
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from engine.core import QueueSystem
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole
+from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
 from engine.tracing.operations import Operations
 
@@ -23,6 +24,7 @@ class QueueLab(Protocol):
     """What the console needs of ``engine.lab.queuelab.QueueLab``. Orders return or raise ``Refused``."""
 
     system: QueueSystem
+    options: Options
     root: str
     demonstration: bool
     readonly: bool

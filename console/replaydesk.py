@@ -16,11 +16,11 @@ from console.app import Console
 from console.bridge import Bridge, Lab, Picture, Settings
 from console.desk import Desk
 from console.history import History
+from console.rehearsing import Pace
 from console.rows import Shown
 from console.screens.listing import help_lines
 from console.screens.main import Main
 from console.screens.messages import why_page
-from console.stagedesk import Pace
 from console.text import clean
 from console.weighing import KEPT
 from console.widgets.flow import FlowStrip

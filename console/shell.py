@@ -20,6 +20,7 @@ from textual.screen import Screen
 from console import keys, themes
 from console.bridge import House, Settings
 from console.calm import Calm
+from console.history import History
 from console.samples import HERTZ
 from console.screens.layer import Palette
 from console.screens.page import Page
@@ -52,6 +53,9 @@ class Shell(App[None]):
     TITLE = "roundhouse"
     CSS_PATH = Path(__file__).with_name("console.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM))]
+
+    history: History
+    """What was typed; a kind of console with a line to type in makes it, and loads it when it is mounted."""
 
     OFFERED: ClassVar[tuple[keys.Key, ...]] = ()
     """Keys of the first screen whose actions stand in the palette."""
@@ -166,6 +170,16 @@ class Shell(App[None]):
             self.say(f"{name} is being opened")
         self.when_done(opened, lambda: self._opened(name, opened))
 
+    def choose_system(self, beginning: str) -> None:
+        """Go to the system whose name begins so."""
+        if self.house is None:
+            return
+        fits = [name for name in self.house.names if name.startswith(beginning.lower())]
+        if fits:
+            self.action_system(fits[0])
+        else:
+            self.say(f"no system {clean(beginning)!r} · there are {', '.join(self.house.names)}", "bad")
+
     def _opened(self, name: str, opened: Future[Any]) -> None:
         if (error := opened.exception()) is not None:
             kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
@@ -184,6 +198,22 @@ class Shell(App[None]):
             act()
         else:
             future.add_done_callback(lambda _: self.call_later(act))
+
+    # ---- what was typed ---------------------------------------------------------------------------------------------
+
+    def load_history(self) -> None:
+        """What was typed in former days."""
+        try:
+            self.history.load()
+        except OSError as error:
+            self.say(f"the history can not be read: {error}", "warn")
+
+    def remember(self, line: str) -> None:
+        """Keep a typed line."""
+        try:
+            self.history.add(line)
+        except OSError as error:
+            self.say(f"the history can not be written: {error}", "warn")
 
     # ---- what it says and offers ------------------------------------------------------------------------------------
 

@@ -14,11 +14,13 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console import keys
+from console.history import History
 from console.queuebridge import Document, QueueLab, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
 from console.screens.main import LAYOUTS, layout_for
+from console.screens.typed import Typed
 from console.text import clean
 from console.widgets.banner import Banner
 from console.widgets.documents import Documents
@@ -35,14 +37,15 @@ if TYPE_CHECKING:
     from console.queueapp import QueueConsole
 
 
-class Pipelines(Screen[None]):
+class Pipelines(Typed, Screen[None]):
     """What an operator of a pipeline looks at all day."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.QUEUES)]
     app: QueueConsole
 
-    def __init__(self, lab: QueueLab) -> None:
+    def __init__(self, lab: QueueLab, history: History) -> None:
         super().__init__()
+        self.make_prompt(history)
         self.paused = False
         self.chosen = 0  # the stage's place
         self.keybar = KeyBar(id="keys")
@@ -70,6 +73,7 @@ class Pipelines(Screen[None]):
         yield self._newest
         yield self._ledger
         yield self.keybar
+        yield self.prompt
 
     def on_mount(self) -> None:
         """The keyboard is the documents'."""

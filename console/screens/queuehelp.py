@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from console import keys
+from console.commands import QUEUE_WORDS
 from console.text import fit
 from console.widgets import documents, queuestrip
 from console.widgets.ink import Parts
@@ -30,22 +31,34 @@ STAGES = {
 }
 
 
-def help_lines(shown: dict[str, str]) -> list[Parts]:
-    """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not."""
+Groups = tuple[tuple[str, tuple[keys.Key, ...]], ...]
+
+_ANYWHERE = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in (*keys.APP, *keys.SYSTEM))
+PIPELINE: Groups = (("anywhere", _ANYWHERE), ("pipeline", keys.QUEUES))
+
+
+def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
+    """Every key and every state. ``shown``: key id → its keys as they are now, remapped or not.
+
+    ``own``: the keys that are valid everywhere, and those of the first screen.
+    """
     lines: list[Parts] = []
-    anywhere = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in (*keys.APP, *keys.SYSTEM))
     messages = tuple(key._replace(help=MESSAGES.get(key.id, key.help)) for key in keys.MESSAGES if key.id != "why")
     groups = (
-        ("anywhere", anywhere),
-        ("pipeline", keys.QUEUES),
+        *own,
         ("tables", keys.TABLE),
         ("the protocol made visible", keys.SEE_QUEUES),
         ("trace and ladder", messages),
+        ("stage", keys.STEP_QUEUES),
     )
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
     lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+    lines += [[], [("words, after :", "accent bold")]]
+    lines += [
+        [("  " + fit(f"{word.name} {word.usage}", 18), "text bold"), (word.help, "label")] for word in QUEUE_WORDS
+    ]
     lines += [[], [("documents", "accent bold")]]
     for state, (glyph, ink) in documents.STATES.items():
         lines.append([(f"  {glyph} {fit(state, 16)}", ink), (DOCUMENTS[state], "label")])

@@ -7,89 +7,42 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.content import Content
 from textual.screen import Screen
-from textual.strip import Strip
 
-from console import keys, units
+from console import keys
 from console.bridge import Picture
 from console.history import History
 from console.rows import Shown
-from console.screens.confirm import Confirm
 from console.screens.main import Main
-from console.screens.message import message_lines
-from console.screens.page import Page
-from console.screens.pick import Pick
-from console.text import clean, fit
+from console.screens.rehearsal import Rehearsal
 from console.widgets.flow import FlowStrip
-from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
-from console.widgets.messages import LadderTable
-from console.widgets.pager import Pager
 from console.widgets.table import Column
-from engine.lab.pool import Refused
 from engine.rehearsal.fault import Fault
-from engine.rehearsal.faults import faults_for, targets
-from engine.rehearsal.watch import Plan, Verdict, Watch
-from engine.tracing.links import Entry
 
 if TYPE_CHECKING:
     from console.stagedesk import StageDesk
-
-SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
-"""Virtual seconds in a real one; 0: the world stands."""
-
-ARROWS = 400  # messages of the ladder, the newest
-WATCHED = 6  # faults whose promises are listed, the newest
 
 _TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
 OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
 
 
-class StageBar(Panel):
-    """How time passes, and how much of it has."""
-
-    def __init__(self, desk: StageDesk, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._desk = desk
-
-    def show(self, picture: Picture) -> None:
-        """Draw it again."""
-        self.redraw()
-
-    def draw(self, width: int, height: int) -> list[Strip]:
-        """One line."""
-        desk = self._desk
-        parts: Parts = [(" STAGE ", "accent bold reverse"), (" ", "text")]
-        for place, speed in enumerate(SPEEDS):
-            words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
-            parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
-        now: Parts = [(f"{desk.stage.now:.6f} s", "text bold")]
-        said, steps = f"  {units.count(desk.trace.total)} messages", f"  step {units.count(desk.steps)} "
-        rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
-        return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
-
-
-class Stepper(Main, inherit_bindings=False):
+class Stepper(Rehearsal, Main, inherit_bindings=False):
     """The main screen of a stage."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
+    desk: StageDesk
 
     def __init__(self, desk: StageDesk, history: History, columns: Sequence[Column[Shown]]) -> None:
         super().__init__(desk.stage, desk.bridge.rows.name, history, columns)
-        self.desk = desk
-        self.ladder = LadderTable(id="ladder")
+        self.make_panels(desk)
         self.ladder.first = ("client", "broker")
-        self._last = Pager(id="last")
-        self._promises = Pager(id="promises")
-        self._top = (StageBar(desk, id="stagebar"), FlowStrip(id="flow"))
-        self._panels = (self.table, self._last, self.ladder, self._promises)  # type: ignore[assignment]
+        self._top = (self.stagebar, FlowStrip(id="flow"))
+        self._panels = (self.table, self.last, self.ladder, self.promises)  # type: ignore[assignment]
 
     def on_mount(self) -> None:
         """Titles."""
         super().on_mount()
-        self.ladder.border_title = Content("ladder")
-        self._last.border_title = Content("last step")
-        self._promises.border_title = Content("promises")
+        self.entitle()
 
     def on_unmount(self) -> None:
         """The world ends."""
@@ -98,7 +51,7 @@ class Stepper(Main, inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         """Take the layout that fits."""
         super().on_resize(event)
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.draw)
 
     def show(self, picture: Picture) -> None:
         """Show a picture, and what led to it."""
@@ -108,98 +61,16 @@ class Stepper(Main, inherit_bindings=False):
         for panel in (*self._top, self.table, *self._bottom):
             if panel.display:
                 panel.show(picture)
-        self._draw()
+        self.draw()
 
-    def _draw(self) -> None:
-        desk = self.desk
-        self.ladder.set_arrows(desk.trace.arrows(limit=ARROWS), 0.0)
-        self._last.set_lines(step_lines(desk.last(), self._last.size.width - 2))
-        self.set_class(bool(desk.watches), "watching")
-        lines, width = list[Parts](), self._promises.size.width - 2
-        for watch in desk.watches[: -WATCHED - 1 : -1]:
-            lines += promise_lines(watch, width)
-        self._promises.set_lines(
-            lines or wrapped([], "f injects a fault; first it says what is promised", "label", width)
-        )
-
-    # ---- time -------------------------------------------------------------------------------------------------------
-
-    def action_step_message(self) -> None:
-        """One message."""
-        self._step(True)
-
-    def action_step(self) -> None:
-        """One thing, whatever it is."""
-        self._step(False)
-
-    def _step(self, message: bool) -> None:
-        if not self.desk.step(message):
-            self.app.say("nothing happens any more", "warn")
-        self.app.tick()
-
-    def action_speed(self, step: int) -> None:
-        """Faster or slower."""
-        self.desk.speed = max(0, min(len(SPEEDS) - 1, self.desk.speed + step))
-        self.app.tick()
-
-    # ---- faults -----------------------------------------------------------------------------------------------------
-
-    def action_fault(self) -> None:
-        """Choose a fault, then its target."""
-        known = faults_for(self.desk.lab.system.name)
-        choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self._aim(next(fault for fault in known if fault.name == name))
-
-        self.app.push_screen(Pick("which fault?", choices), chosen)
-
-    def _aim(self, fault: Fault) -> None:
-        if not fault.targets:
-            self.propose(fault.name)
-            return
+    def likeliest(self, fault: Fault) -> str:
+        """The chosen worker."""
         row = self.table.chosen() if self.table.cursor is not None else None
-        there = [(name, clean(name)) for name in targets(self.desk.stage, fault)]
-        if not there:
-            self.app.say(f"{fault.name}: there is nobody that it can be done to", "warn")
-            return
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self.propose(f"{fault.name} {name}")
-
-        self.app.push_screen(Pick(f"{fault.name}: whom?", there, row.worker.name if row else ""), chosen)
-
-    def propose(self, line: str) -> None:
-        """Say what is promised, and ask before it is done."""
-        try:
-            fault = self.desk.plan(line)
-        except Refused as refusal:
-            self.app.say(str(refusal), "bad")
-            return
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._inject(fault)
-
-        self.app.push_screen(fault_question(fault), answered)
-
-    def _inject(self, fault: Plan) -> None:
-        try:
-            self.desk.inject(fault)
-        except Refused as refusal:
-            self.app.say(str(refusal), "bad")
-        else:
-            self.app.say(f"{clean(fault.does)}", "warn")
-        self.app.tick()
+        return row.worker.name if row else ""
 
     def action_details(self) -> None:
         """The chosen message, where the keyboard is the ladder's; else the chosen worker."""
-        told = self.ladder.chosen() if self.ladder.has_focus else None
-        if told is not None:
-            self.app.open_screen(Page("message", message_lines(told.arrow, 0.0)))
-        else:
+        if not self.open_message():
             super().action_details()
 
     # ---- back -------------------------------------------------------------------------------------------------------
@@ -212,45 +83,3 @@ class Stepper(Main, inherit_bindings=False):
             self.ladder.release()
         else:
             self.dismiss()
-
-
-def fault_question(fault: Plan) -> Confirm:
-    """The question before a fault is injected: what will be done, and what the protocol promises."""
-    promised = [f"○ {clean(promise.text)}" for promise in fault.promises]
-    return Confirm(f"{clean(fault.does)}.", ["The protocol promises:", *promised], "Inject")
-
-
-def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
-    """What was heard and said in one step, with the rules by number, in lines of so many cells."""
-    lines: list[Parts] = []
-    for entry in entries:
-        if entry.direction == "note":
-            said = f"{clean(entry.seat)}: {clean(dict(entry.fields)['text'])}"
-            lines += wrapped([("· ", "label")], said, "label", width)
-            continue
-        verb = {"in": "takes", "out": "sends", "refused": "can not send"}[entry.direction]
-        way, other = ("from", entry.source) if entry.direction == "in" else ("to", entry.target)
-        parts: Parts = [("▶ " if entry.direction == "in" else "◀ ", "flow" if entry.direction == "in" else "back")]
-        parts += [(f"{clean(entry.seat)} {verb} ", "text"), (clean(entry.command), "text bold")]
-        lines.append([*parts, (f" {way} {clean(other)}", "text")])
-        if entry.violation:
-            lines += wrapped([("    × ", "bad bold")], clean(entry.violation), "bad", width)
-        if entry.rule:
-            lines += wrapped([("    rule ", "label")], clean(entry.rule), "accent", width)
-    return lines or wrapped([], "n lets one message through · + lets time pass", "label", width)
-
-
-def promise_lines(watch: Watch, width: int) -> list[Parts]:
-    """One fault, and what has become of each promise, in lines of so many cells."""
-    lines: list[Parts] = [[(clean(watch.plan.text), "accent bold"), (f"  {watch.elapsed:.3f} s ago", "label")]]
-    for verdict in watch.results:
-        lines += _verdict(verdict, width)
-    return lines
-
-
-def _verdict(verdict: Verdict, width: int) -> list[Parts]:
-    promise, kept, after = verdict
-    if kept is None:
-        return wrapped([(" ○       ", "label")], f"{clean(promise.text)} · until {promise.within:g} s", "text", width)
-    glyph, ink = ("✓", "good bold") if kept else ("×", "bad bold")
-    return wrapped([(f" {glyph} {after or 0.0:5.2f}s ", ink)], clean(promise.text), "text" if kept else "bad", width)

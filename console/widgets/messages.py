@@ -199,6 +199,7 @@ class LadderTable(Tail[Told]):
         self.lanes: tuple[str, ...] = ()
         self.first: tuple[str, ...] = ()  # lanes that are always shown
         self.order: tuple[str, ...] = ()  # of lanes, where it is not that of roles
+        self.least, self.most = LANE, LANES  # cells that a lane takes at least; lanes at most
 
     def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:
         """Show these; ``started``: what their times are counted from."""
@@ -212,7 +213,7 @@ class LadderTable(Tail[Told]):
         return Ladder(self.lanes, tuple(told.row for told in self.shown if told.row is not None))
 
     def _most(self) -> int:
-        return max(3, min(LANES, (self.size.width - TIME) // LANE))
+        return max(3, min(self.most, (self.size.width - TIME) // self.least))
 
     def _header(self, chosen: list[tuple[Column[Any], int]], width: int) -> Strip:
         names = text(Ladder(self.lanes, ()), width - 2)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,16 +12,20 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
-from console.commands import complete
+from console.commands import WORDS, Word, complete
 from console.history import History
 
 
 class Words(Suggester):
     """Completes the first word of a command."""
 
+    def __init__(self, words: Sequence[Word]) -> None:
+        super().__init__(use_cache=False)
+        self._words = words
+
     async def get_suggestion(self, value: str) -> str | None:
         """The word that fits, if it is more than what stands there."""
-        return complete(value)
+        return complete(value, self._words)
 
 
 class Prompt(Horizontal):
@@ -54,12 +59,14 @@ class Prompt(Horizontal):
             super().__init__()
             self.sign = sign
 
-    def __init__(self, history: History, *, id: str | None = None) -> None:
+    def __init__(self, history: History, words: Sequence[Word] = WORDS, *, id: str | None = None) -> None:
+        """``words``: what can be typed after the ``:``."""
         super().__init__(id=id)
         self.history = history
+        self.words = words
         self.sign = ":"
         self._sign = Static(":", id="sign", markup=False)  # both are there before they are shown: keys may be faster
-        self._line = Input(id="line", compact=True, suggester=Words(use_cache=False), select_on_focus=False)
+        self._line = Input(id="line", compact=True, suggester=Words(words), select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """The sign and the line."""
@@ -72,7 +79,7 @@ class Prompt(Horizontal):
         self.history.rewind()
         self._sign.update(sign)
         line = self._line
-        line.suggester = Words(use_cache=False) if sign == ":" else None
+        line.suggester = Words(self.words) if sign == ":" else None
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
@@ -100,7 +107,7 @@ class Prompt(Horizontal):
 
     def action_complete(self) -> None:
         """Tab."""
-        word = complete(self._line.value) if self.sign == ":" else None
+        word = complete(self._line.value, self.words) if self.sign == ":" else None
         if word is not None:
             self._set(word)
 

@@ -17,7 +17,7 @@ from engine.core import Exit, Note
 from engine.drive.pipelineview import WINDOW, DocumentView
 from engine.feed import Feed
 from engine.lab.pool import Refused
-from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.explain import MOVES, explain, number_of, stage_of
 from engine.protocols.diskqueue.operations import Done, Process, Processed
@@ -54,6 +54,7 @@ _NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 class QueueStage(Standing):
     """One pipeline, standing; ``open`` it or use it as a context."""
 
+    system = SYSTEM
     demonstration = True
     readonly = False
     root = "a simulated disk"
@@ -101,6 +102,14 @@ class QueueStage(Standing):
     def attach(self, trace: Operations) -> None:
         """Show a trace everything from now on."""
         self.world.watchers.append(trace.tap)
+
+    def detach(self, trace: Operations) -> None:
+        """Show it nothing more."""
+        self.world.watchers.remove(trace.tap)
+
+    def listening(self) -> tuple[float, int]:
+        """Nothing is told by other processes, and nothing is lost."""
+        return 0.0, 0
 
     # ---- time -------------------------------------------------------------------------------------------------------
 

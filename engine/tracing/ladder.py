@@ -132,7 +132,7 @@ def _line(row: Row, places: list[int], width: int, pens: _Pens, unicode: bool) -
     room = high - low - 1
     ends = row.arrow.state in ("lost", "refused")
     fill = pens.faint if ends or row.arrow.state == "under way" else pens.line
-    shaft = f" {_words(row, room - 4, unicode)} " if room > 6 else ""
+    shaft = f" {_words(row, room - 3, unicode)} " if room > 6 else ""
     shaft = shaft.center(room - 1, fill)
     if row.target > row.source:
         shaft += pens.end if ends else pens.right
@@ -145,7 +145,7 @@ def _line(row: Row, places: list[int], width: int, pens: _Pens, unicode: bool) -
 def _words(row: Row, most: int, unicode: bool) -> str:
     """The label, its command cut first: the task tells one arrow from the next."""
     command, _, task = row.label.rpartition(" ") if row.arrow.task is not None else ("", "", row.label)
-    if command and len(row.label) > most and most - len(task) > 4:
+    if command and len(row.label) > most and most - len(task) > 2:
         return f"{_cut(command, most - len(task) - 1, unicode)} {task}"
     return _cut(row.label, most, unicode)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from console.history import History
-from console.stagedesk import LATE, WORKERS, Pace, StageDesk
+from console.rehearsing import LATE, Pace
+from console.stagedesk import WORKERS, StageDesk
 from engine.catalogue import SYSTEMS
 from engine.lab.pool import Refused
 

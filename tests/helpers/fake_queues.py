@@ -16,6 +16,7 @@ from engine.feed import Feed
 from engine.lab.pool import Refused
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, Holder, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.transitions import Line
 from engine.tracing.operations import Operations
@@ -83,7 +84,7 @@ class FakeQueues:
         self.orders: list[tuple[Any, ...]] = []
         self.traces: list[Operations] = []
         self.told = (0.0, 0)
-        self.system = SYSTEM
+        self.system, self.options = SYSTEM, Options()
         self.refusal = ""
         self.fact("a pipeline of values 1, parse 3, output 2")
 

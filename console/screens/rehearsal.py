@@ -1,0 +1,232 @@
+"""What every stage's screen has: how time passes, the ladder, the last step, promises, and faults to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.content import Content
+from textual.strip import Strip
+
+from console import units
+from console.screens.confirm import Confirm
+from console.screens.message import message_lines
+from console.screens.page import Page
+from console.screens.pick import Pick
+from console.text import clean, fit
+from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
+from console.widgets.messages import LadderTable
+from console.widgets.pager import Pager
+from engine.lab.pool import Refused
+from engine.rehearsal.fault import Fault
+from engine.rehearsal.watch import Plan, Verdict, Watch
+from engine.tracing.links import Arrow, Entry
+
+if TYPE_CHECKING:
+    from console.rehearsing import Rehearsing
+
+SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
+"""Virtual seconds in a real one; 0: the world stands."""
+
+ARROWS = 400  # messages of the ladder, the newest
+PLACES = frozenset({"stage", "queue"})  # targets that are no process
+WATCHED = 6  # faults whose promises are listed, the newest
+
+
+class StageBar(Panel):
+    """How time passes, and how much of it has."""
+
+    def __init__(self, desk: Rehearsing, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._desk = desk
+
+    def show(self, picture: object) -> None:
+        """Draw it again."""
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """One line."""
+        desk = self._desk
+        parts: Parts = [(" STAGE ", "accent bold reverse"), (" ", "text")]
+        for place, speed in enumerate(SPEEDS):
+            words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
+            parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
+        now: Parts = [(f"{desk.stage.now:.6f} s", "text bold")]
+        said, steps = f"  {units.count(desk.trace.total)} messages", f"  step {units.count(desk.steps)} "
+        rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
+        return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
+
+
+class Rehearsal:
+    """A screen that shows a stage: time, faults, and the panels that explain them. It stands before the other bases."""
+
+    HINT: ClassVar[str] = "n lets one message through · + lets time pass"
+    desk: Rehearsing
+    app: Any
+
+    def make_panels(self, desk: Rehearsing, follow: bool = False) -> None:
+        """The panels that every stage has. ``follow``: of a long step the end is shown."""
+        self.desk = desk
+        self.ladder = LadderTable(id="ladder")
+        self.stagebar = StageBar(desk, id="stagebar")
+        self.last = Pager(follow=follow, id="last")
+        self.promises = Pager(id="promises")
+
+    def entitle(self) -> None:
+        """Titles; when the panels are mounted."""
+        self.ladder.border_title = Content("ladder")
+        self.last.border_title = Content("last step")
+        self.promises.border_title = Content("promises")
+
+    def step_lines(self, entries: Sequence[Entry], width: int) -> list[Parts]:
+        """What was heard and said in one step, in lines of so many cells."""
+        return step_lines(entries, width)
+
+    def arrows(self) -> list[Arrow]:
+        """What the ladder shows."""
+        return list(self.desk.trace.arrows(limit=ARROWS))
+
+    def draw(self) -> None:
+        """The panels, as things stand."""
+        desk = self.desk
+        self.ladder.order = desk.trace.lanes
+        self.ladder.set_arrows(self.arrows(), 0.0)
+        width = self.last.size.width - 2
+        self.last.set_lines(self.step_lines(desk.last(), width) or wrapped([], self.HINT, "label", width))
+        screen: Any = self
+        screen.set_class(bool(desk.watches), "watching")
+        lines, width = list[Parts](), self.promises.size.width - 2
+        for watch in desk.watches[: -WATCHED - 1 : -1]:
+            lines += promise_lines(watch, width)
+        self.promises.set_lines(
+            lines or wrapped([], "f injects a fault; first it says what is promised", "label", width)
+        )
+
+    # ---- time -------------------------------------------------------------------------------------------------------
+
+    def action_step_message(self) -> None:
+        """One message."""
+        self._step(True)
+
+    def action_step(self) -> None:
+        """One thing, whatever it is."""
+        self._step(False)
+
+    def _step(self, message: bool) -> None:
+        if not self.desk.step(message):
+            self.app.say("nothing happens any more", "warn")
+        self.app.tick()
+
+    def action_speed(self, step: int) -> None:
+        """Faster or slower."""
+        self.desk.speed = max(0, min(len(SPEEDS) - 1, self.desk.speed + step))
+        self.app.tick()
+
+    # ---- faults -----------------------------------------------------------------------------------------------------
+
+    def action_fault(self) -> None:
+        """Choose a fault, then its target."""
+        known = self.desk.faults()
+        choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._aim(next(fault for fault in known if fault.name == name))
+
+        self.app.push_screen(Pick("which fault?", choices), chosen)
+
+    def _aim(self, fault: Fault) -> None:
+        if not fault.targets:
+            self.propose(fault.name)
+            return
+        there = [(name, clean(name)) for name in self.desk.targets(fault)]
+        if not there:
+            self.app.say(f"{fault.name}: there is nobody that it can be done to", "warn")
+            return
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self.propose(f"{fault.name} {name}")
+
+        self.app.push_screen(
+            Pick(
+                f"{fault.name}: {'whom' if fault.targets[0] not in PLACES else 'where'}?", there, self.likeliest(fault)
+            ),
+            chosen,
+        )
+
+    def propose(self, line: str) -> None:
+        """Say what is promised, and ask before it is done."""
+        try:
+            fault = self.desk.plan(line)
+        except Refused as refusal:
+            self.app.say(str(refusal), "bad")
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._inject(fault)
+
+        self.app.push_screen(fault_question(fault), answered)
+
+    def _inject(self, fault: Plan) -> None:
+        try:
+            self.desk.inject(fault)
+        except Refused as refusal:
+            self.app.say(str(refusal), "bad")
+        else:
+            self.app.say(f"{clean(fault.does)}", "warn")
+        self.app.tick()
+
+    def likeliest(self, fault: Fault) -> str:
+        """The target that an operator means, "" for none in particular."""
+        return ""
+
+    def open_message(self) -> bool:
+        """The chosen message, where the keyboard is the ladder's."""
+        told = self.ladder.chosen() if self.ladder.has_focus else None
+        if told is not None:
+            self.app.open_screen(Page("message", message_lines(told.arrow, 0.0)))
+        return told is not None
+
+
+def fault_question(fault: Plan) -> Confirm:
+    """The question before a fault is injected: what will be done, and what the protocol promises."""
+    promised = [f"○ {clean(promise.text)}" for promise in fault.promises]
+    return Confirm(f"{clean(fault.does)}.", ["The protocol promises:", *promised], "Inject")
+
+
+def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
+    """What was heard and said in one step, with the rules by number, in lines of so many cells."""
+    lines: list[Parts] = []
+    for entry in entries:
+        if entry.direction == "note":
+            said = f"{clean(entry.seat)}: {clean(dict(entry.fields)['text'])}"
+            lines += wrapped([("· ", "label")], said, "label", width)
+            continue
+        verb = {"in": "takes", "out": "sends", "refused": "can not send"}[entry.direction]
+        way, other = ("from", entry.source) if entry.direction == "in" else ("to", entry.target)
+        parts: Parts = [("▶ " if entry.direction == "in" else "◀ ", "flow" if entry.direction == "in" else "back")]
+        parts += [(f"{clean(entry.seat)} {verb} ", "text"), (clean(entry.command), "text bold")]
+        lines.append([*parts, (f" {way} {clean(other)}", "text")])
+        if entry.violation:
+            lines += wrapped([("    × ", "bad bold")], clean(entry.violation), "bad", width)
+        if entry.rule:
+            lines += wrapped([("    rule ", "label")], clean(entry.rule), "accent", width)
+    return lines
+
+
+def promise_lines(watch: Watch, width: int) -> list[Parts]:
+    """One fault, and what has become of each promise, in lines of so many cells."""
+    lines: list[Parts] = [[(clean(watch.plan.text), "accent bold"), (f"  {watch.elapsed:.3f} s ago", "label")]]
+    for verdict in watch.results:
+        lines += _verdict(verdict, width)
+    return lines
+
+
+def _verdict(verdict: Verdict, width: int) -> list[Parts]:
+    promise, kept, after = verdict
+    if kept is None:
+        return wrapped([(" ○       ", "label")], f"{clean(promise.text)} · until {promise.within:g} s", "text", width)
+    glyph, ink = ("✓", "good bold") if kept else ("×", "bad bold")
+    return wrapped([(f" {glyph} {after or 0.0:5.2f}s ", ink)], clean(promise.text), "text" if kept else "bad", width)

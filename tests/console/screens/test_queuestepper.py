@@ -1,0 +1,205 @@
+"""The stage of disk queues: time by the operation and by speed, the ladder, faults with their promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.queuestagedesk import QueueStageDesk
+from console.screens.queuestepper import QueueStepper, operation_lines, without_idle
+from console.screens.rehearsal import SPEEDS
+from engine.core import Note, Started
+from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Take
+from engine.tracing.operations import Operations
+from tests.helpers.fake_queues import QueueDriver, drive_queues
+
+
+def desk_of(driver: QueueDriver) -> QueueStageDesk:
+    desk = driver.app.desk
+    assert isinstance(desk, QueueStageDesk)
+    return desk
+
+
+def on_top(driver: QueueDriver) -> object:
+    return driver.app.screen
+
+
+async def settle(driver: QueueDriver, seconds: float = 3.0) -> None:
+    """In real time, until drivers are at work; then the world stands."""
+    await driver.press(*["plus"] * (len(SPEEDS) - 1))
+    for _ in range(round(seconds / 0.25)):
+        await driver.tick()
+    await driver.press(*["minus"] * (len(SPEEDS) - 1))
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 18)])
+def test_the_world_stands_until_an_operation_happens(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("Z")
+        assert isinstance(driver.app.screen, QueueStepper) and driver.shows(" STAGE ")
+        desk = desk_of(driver)
+        total = desk.trace.total
+        for _ in range(4):
+            await driver.tick()
+        assert (desk.stage.now, desk.trace.total) == (0.0, total)
+        await driver.press("full_stop")
+        assert desk.trace.total > total and desk.steps == 1
+        await driver.press("n")
+        assert any(entry.decoded.leg == "move" for entry in desk.last())
+        now = desk.stage.now
+        await driver.tick()
+        assert desk.stage.now == now, "and then it stands again"
+        if size[1] > 20:
+            assert driver.shows("TAKE d1.ready ▸ d1.1.working")
+            assert driver.shows("rule 003 row 1: <id>.ready becomes")
+        assert driver.shows("TAKE d1")
+        await driver.press("escape")
+        assert on_top(driver) is driver.app.main and driver.lab.orders == []
+
+    drive_queues(scenario, tmp_path, size=size)
+
+
+def test_pipeline_ladder_and_books_change_together(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("Z")
+        desk = desk_of(driver)
+        for _ in range(12):
+            await driver.press("n")
+            picture = desk.look(driver.lab.at)
+            assert picture.fed == desk.stage.fed(0.0)
+            assert picture.fed <= picture.books.total <= picture.fed + 1, "published, and not yet let go of"
+            assert driver.shows(f"fed {picture.fed} = published {picture.books.published}")
+        assert driver.shows("values.1") and driver.shows("parse.3") and driver.shows("▶│")
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_a_fault_states_its_promises_before_and_ticks_them_after(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("Z")
+        await settle(driver)
+        desk = desk_of(driver)
+        assert driver.shows("f injects a fault")
+        await driver.press("f")
+        assert driver.shows("which fault?") and driver.shows("crash DRIVER")
+        await driver.press("enter")
+        assert driver.shows("kill: whom?")
+        await driver.press("enter")
+        assert driver.shows("The protocol promises:") and driver.shows("○ no number is used twice")
+        await driver.press("enter")
+        assert desk.watches == [] and len(desk.stage.world.seats) == 4, "Cancel is the default"
+        await driver.press("f", "enter", "enter", "y")
+        assert len(desk.watches) == 1 and len(desk.stage.world.seats) == 3 and driver.shows(" ○ ")
+        await settle(driver, 16.0)
+        assert desk.watches[0].held and driver.shows(" ✓  ") and not driver.shows(" ○  ")
+        assert driver.lab.orders == [], "nothing of it touches the pipeline"
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_the_command_opens_the_stage_and_asks_there(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("colon", *"fault", "space", *"deny", "space", *"parse", "enter")
+        await driver.pilot.pause()
+        assert driver.shows("nobody may write into parse for 10 s.") and driver.shows("○ no document fails for it")
+        await driver.press("y")
+        desk = desk_of(driver)
+        assert desk.stage.now == 3.0 and desk.watches[0].plan.text == "deny parse 10"
+        await driver.press("colon", *"fault", "space", *"nosuch", "enter")
+        await driver.pilot.pause()
+        assert driver.shows("no fault 'nosuch'")
+        await driver.press("colon", "escape", "n")
+        assert desk.steps == 1, "escape leaves the line"
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_stages_are_chosen_and_faults_mean_them(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("Z")
+        await settle(driver, 2.0)
+        desk = desk_of(driver)
+        screen = driver.app.screen
+        assert isinstance(screen, QueueStepper)
+        await driver.press("right", "right")
+        assert screen.chosen == 2 and screen.ladder.first[:2] == ("parse", "output")
+        fail = next(fault for fault in desk.faults() if fault.name == "fail")
+        assert screen.likeliest(fail) == "output"
+        await driver.press("left", "left", "left")
+        assert screen.chosen == 0 and screen.likeliest(fail) == "values"
+        busy = {driver.document for driver in desk.stage.view().drivers if driver.document}
+        kill = next(fault for fault in desk.faults() if fault.name == "kill")
+        number = screen.likeliest(kill).rpartition(".")[2]
+        assert not busy or next(row.document for row in desk.stage.view().drivers if row.number == number)
+
+    drive_queues(scenario, tmp_path, size=(80, 24))
+
+
+def test_trace_ladder_and_details_are_the_stages(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("Z")
+        await settle(driver)
+        total = desk_of(driver).trace.total
+        await driver.press("T")
+        assert driver.shows(f"of {total:,}") and driver.lab.traces == []
+        await driver.press("escape", "enter")
+        assert driver.shows("╭─ message")
+        await driver.press("escape", "escape")
+        assert isinstance(driver.app.screen, QueueStepper), "first the choice is dropped"
+        await driver.press("escape")
+        assert on_top(driver) is driver.app.main
+
+    drive_queues(scenario, tmp_path)
+
+
+# ---- lines --------------------------------------------------------------------------------------------------------
+
+TAKE = Take("/queue-start", "a.ready", "a.1.working")
+
+
+def traced() -> Operations:
+    trace = Operations(("start", "parse"))
+    trace.tap("parse.1", "parse.1", 1.0, Started(), [TAKE])
+    return trace
+
+
+def lines_of(trace: Operations, width: int = 70) -> list[str]:
+    return ["".join(text for text, _ in line).rstrip() for line in operation_lines(trace.entries(), width)]
+
+
+def test_what_is_asked_and_answered_is_told_once() -> None:
+    trace = traced()
+    rule = "    rule 003 row 1: <id>.ready becomes <id>.<N>.working"
+    assert lines_of(trace) == ["◌ start → parse.1 TAKE a.ready ▸ a.1.working · asks", rule]
+    trace.tap("parse.1", "parse.1", 2.0, Done(TAKE), [])
+    assert lines_of(trace) == ["● start → parse.1 TAKE a.ready ▸ a.1.working", rule]
+
+
+def test_what_is_refused_breaks_a_rule_or_is_only_said() -> None:
+    trace = traced()
+    record = Append("/queue-start", ".a.attempts", "begin\t2\t1\t5.0\t")
+    trace.tap("parse.1", "parse.1", 2.0, Done(TAKE, "exists"), [Note("bad", "somebody")])
+    trace.tap("parse.1", "parse.1", 2.0, Done(record, "full", "no space"), [])
+    assert lines_of(trace) == [
+        "× start → parse.1 TAKE a.ready ▸ a.1.working · exists",
+        "    × somebody else works under number 1",
+        "    rule 003 row 8: a name with a number is its driver's",
+        "· parse.1: somebody",
+        "× parse.1 → start RECORD .a.attempts · full · no space: begin 2 1 5.0",
+        "    rule ruling 8: a disk in trouble is nobody's failure",
+    ]
+
+
+def test_of_idle_looks_only_the_last_is_drawn() -> None:
+    trace = Operations(("start", "parse"))
+    look = List("/queue-start")
+    for at in (1.0, 2.0, 3.0):
+        trace.tap("parse.1", "parse.1", at, Done(look), [])
+        trace.tap("parse.2", "parse.2", at, Done(look, entries=(Entry("a.ready", 1, 1),)), [])
+    trace.tap("parse.1", "parse.1", 4.0, Done(TAKE), [])
+    trace.tap("parse.1", "parse.1", 5.0, Done(look), [])
+    shown = [(arrow.at, arrow.entry.seat, arrow.entry.command) for arrow in without_idle(trace.arrows())]
+    assert shown == [
+        (3.0, "parse.1", "LIST"), (3.0, "parse.2", "LIST"), (4.0, "parse.1", "TAKE"), (5.0, "parse.1", "LIST"),
+    ]  # fmt: skip
