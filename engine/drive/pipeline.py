@@ -312,6 +312,8 @@ class Pipeline:
     # ---- the root folder ---------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
+        if not self.root.isprintable():  # a line break among others, and bytes that are no UTF-8
+            raise Refused(f"no parameter file can name the folder {self.root!a}: name one of printable characters")
         for index, stage in enumerate(self.stages):
             os.makedirs(queue_folder(self.root, source(self.stages, index)), exist_ok=True)
             os.makedirs(queue_folder(self.root, stage.name), exist_ok=True)

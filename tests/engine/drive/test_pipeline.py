@@ -30,6 +30,18 @@ def test_where_nothing_was_run_there_is_nothing_to_open(tmp_path: Path) -> None:
         Pipeline.open(str(tmp_path))
 
 
+@pytest.mark.parametrize("name", ["two\nlines", "no-utf-8\udcff", "esc\x1b"])
+def test_a_folder_that_no_parameter_file_can_name_is_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    notes: list[Note] = []
+    pipeline = Pipeline(f"{tmp_path}/{name}", [Stage("a")], say=notes.append)
+    assert pipeline.run(signals=False) == 2
+    (note,) = notes
+    assert note.text == f"no parameter file can name the folder {pipeline.root!a}: name one of printable characters"
+    with pytest.raises(Refused, match="no parameter file can name"):
+        pipeline.start()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_all_done_already_ends_at_once_and_is_remembered(tmp_path: Path) -> None:
     for queue in ("start", "a"):
         (tmp_path / f"queue-{queue}").mkdir()
