@@ -21,7 +21,10 @@ class Task:
     __slots__ = ("accepted", "attempt", "given", "key", "kind", "message", "worker")
 
     def __init__(self, key: TaskKey, kind: str, message: list[bytes], accepted: float) -> None:
-        self.key, self.kind, self.message, self.accepted = key, kind, message, accepted
+        self.key = key
+        self.kind = kind
+        self.message = message
+        self.accepted = accepted
         self.given = 0.0
         self.attempt = 0
         self.worker = b""

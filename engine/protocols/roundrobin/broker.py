@@ -249,9 +249,9 @@ class Broker:
         if worker is not None:
             pool.liveness.heard(peer, now)
             worker.opened = NEVER
-        freed = 0
+        tasks, freed = pool.tasks, 0
         for client, ident, answer in answers:
-            task = pool.tasks.get((client, ident))
+            task = tasks.get((client, ident))
             if task is None or task.worker != peer or worker is None:
                 freed += self._answered_late(worker, peer, (client, ident), answer, now, out)
                 continue

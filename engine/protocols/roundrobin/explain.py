@@ -158,8 +158,7 @@ def _answer(answer: packed.Answer, peer: bytes | None) -> Decoded:
 def standings(core: Broker, message: Decoded) -> Standings:
     """The worker table as it stands: least recently used first, nobody in it without a free slot."""
     pool = core.pool
-    workers = [pool.workers[key] for key in pool.ready]
-    order = tuple(Standing(w.key, w.name, w.slots - w.used, w.slots) for w in workers)
+    order = tuple(Standing(w.key, w.name, w.slots - w.used, w.slots) for w in pool.ready)
     if pool.backlog:
         return Standings(order, len(pool.backlog), "000 Processing Queue: what waits goes first, oldest first")
     return Standings(order, 0, "000 Worker Table: least recently used first, past those without a free slot")

@@ -41,6 +41,8 @@ STREAM_NAME = b"STREAM_ID"
 KINDS = {APP_PING: "ping", APP_STREAM: "data"}  # in our words, for show
 OTHER = "other"
 
+PLAIN = 3  # frames of a task without arguments
+
 
 class Is(Enum):
     """What a well-formed message is to its receiver."""

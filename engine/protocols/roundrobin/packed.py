@@ -27,7 +27,7 @@ import msgpack
 from engine.core import Frames
 from engine.parts.limits import MAX_FRAMES, MAX_ID, MAX_ROUTING_ID
 from engine.parts.unpacking import UNREADABLE, unpack
-from engine.protocols.roundrobin.messages import BROKERS_OWN, EXECUTE
+from engine.protocols.roundrobin.messages import BROKERS_OWN, EXECUTE, PLAIN
 
 BATCH = 64  # tasks in one frame
 SMALL = 16 * 1024  # bytes of a task's arguments, or of its answer
@@ -48,7 +48,6 @@ Result = tuple[bytes, bytes, bytes | None]
 
 _MAX_TASK = MAX_FRAMES - 4  # frames: what of a message's is the task
 _SHORT = 2048  # bytes of a frame in which arrays need no counting: of so few they can not be many
-_PLAIN = 3  # frames of a task without arguments
 
 _LIMITS = {
     "max_array_len": 3 * BATCH,
@@ -67,7 +66,7 @@ def kind(frame: bytes) -> bytes:
 
 def fits(task: Frames) -> bool:
     """Whether a task may go over the packed lane."""
-    return len(task) == _PLAIN or sum(map(len, task)) <= SMALL
+    return len(task) == PLAIN or sum(map(len, task)) <= SMALL
 
 
 # ---- builders: 1..BATCH of what fits ---------------------------------------------------------------------------------
@@ -170,11 +169,11 @@ def _array(frame: bytes, width: int) -> list[Any] | str:
 
 
 def _is_no_task(task: Any) -> bool:
-    if type(task) is not list or not _PLAIN <= len(task) <= _MAX_TASK or task[0] not in EXECUTE:
+    if type(task) is not list or not PLAIN <= len(task) <= _MAX_TASK or task[0] not in EXECUTE:
         return True
     ident, app = task[1], task[2]
     if type(ident) is not bytes or not 0 < len(ident) <= MAX_ID:
         return True
     if type(app) is not bytes or len(app) != 1 or app in BROKERS_OWN:
         return True
-    return len(task) > _PLAIN and not all(type(argument) is bytes for argument in task[_PLAIN:])
+    return len(task) > PLAIN and not all(type(argument) is bytes for argument in task[PLAIN:])

@@ -22,13 +22,12 @@ from engine.parts.ledger import Ledger
 from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
-from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.lanes import Lanes
+from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
-PLAIN = 3  # frames of a task without arguments
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
@@ -44,7 +43,7 @@ class Pool:
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
         self.backlog: deque[Task] = deque()
         self.size = 0  # bytes of all tasks
-        self.ready: Ready[bytes] = Ready()
+        self.ready: Ready[Worker] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
         self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
@@ -86,7 +85,7 @@ class Pool:
         for key, worker in self.workers.items():
             assert key in self.liveness and worker.owed >= 0 and worker.written_off >= 0
             assert all(task.worker == key for task in worker.held), "a task names another holder"
-            assert (key in self.ready) == (worker.used < worker.slots and not worker.leaving), "not in its place"
+            assert (worker in self.ready) == (worker.used < worker.slots and not worker.leaving), "not in its place"
             assert worker.used or not worker.leaving, "a drained worker stays"
             assert list(worker.quiet) == [task for task in worker.held if _is_quiet(task)]
 
@@ -97,25 +96,25 @@ class Pool:
 
         ``messages``: of each the task alone. Returns how many were refused, because their id is in use.
         """
-        tasks, ready, ledger = self.tasks, self.ready, self.ledger
+        tasks, ready = self.tasks, self.ready
         refused = 0
         for message in messages:
             key = (client, message[1])
             if key in tasks:
                 refused += 1
                 continue
-            ledger.sent += 1
             worker = ready.first()
             if (worker is None or len(message) > PLAIN) and not self._room(worker, _size(message), client, out):
                 continue
-            task = tasks[key] = Task(key, wire.KINDS.get(message[2], wire.OTHER), message, now)
+            task = tasks[key] = Task(key, KINDS.get(message[2], OTHER), message, now)
             if worker is None:
                 self.backlog.append(task)
             else:
-                self._give(task, self.workers[worker], now, out)
+                self._give(task, worker, now, out)
+        self.ledger.sent += len(messages) - refused
         return refused
 
-    def _room(self, worker: bytes | None, size: int, client: bytes, out: list[Command]) -> bool:
+    def _room(self, worker: Worker | None, size: int, client: bytes, out: list[Command]) -> bool:
         """Whether so many bytes more may be held, and one task more queued where nobody can take it."""
         if (worker is None and len(self.backlog) >= self.options.max_backlog) or self.size + size > MAX_HELD:
             self.ledger.dropped += 1
@@ -131,24 +130,24 @@ class Pool:
             worker = self.ready.first()
             if worker is None:
                 return
-            self._give(self.backlog.popleft(), self.workers[worker], now, out)
+            self._give(self.backlog.popleft(), worker, now, out)
 
     def _give(self, task: Task, worker: Worker, now: float, out: list[Command]) -> None:
         """000 Worker Table, 1 to 3: pass it on, take a slot, to the bottom of the table."""
-        key, message, held = worker.key, task.message, worker.held
-        task.worker, task.given = key, now
+        message, held = task.message, worker.held
+        task.worker, task.given = worker.key, now
         task.attempt += 1
         held[task] = None
-        if message[0] == wire.EXEC or task.kind == wire.OTHER:
+        if message[0] == EXEC or task.kind == OTHER:
             worker.quiet[task] = None
         worker.row = None
         if len(held) + worker.owed < worker.slots:
-            self.ready.put(key)
+            self.ready.put(worker)
         else:
-            self.ready.drop(key)
+            self.ready.drop(worker)
         if self._overdue_at == NEVER:
             self._overdue_at = now + self.options.task_deadline
-        self.lanes.deliver(key, task.key[0], message, out)
+        self.lanes.deliver(worker.key, task.key[0], message, out)
 
     def end(self, task: Task) -> Worker | None:
         """Take a task out of the books, wherever it is; returns who held it."""
@@ -175,7 +174,7 @@ class Pool:
             if not used:
                 self._remove(worker, out)
         elif used < worker.slots:
-            self.ready.put(worker.key)
+            self.ready.put(worker)
             self.drain(now, out)
 
     def take_back(self, worker: Worker, tasks: Iterable[Task]) -> None:
@@ -220,9 +219,9 @@ class Pool:
         worker.slots, worker.leaving, worker.row = slots, False, None
         self.dismissed.pop(worker.key, None)
         if worker.used < slots:
-            self.ready.put(worker.key)
+            self.ready.put(worker)
         else:
-            self.ready.drop(worker.key)
+            self.ready.drop(worker)
 
     def leave(self, key: bytes, out: list[Command]) -> None:
         """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Unknown or again: ignored."""
@@ -231,7 +230,7 @@ class Pool:
         if worker is None or worker.leaving:
             return
         worker.leaving, worker.row = True, None
-        self.ready.drop(key)
+        self.ready.drop(worker)
         if worker.used:
             out.append(Note("info", f"{worker.name} drains: {worker.used} slots in use", key))
         else:
@@ -244,20 +243,20 @@ class Pool:
             del self.dismissed[next(iter(self.dismissed))]
 
     def _remove(self, worker: Worker, out: list[Command]) -> None:
-        self._strike(worker.key)
+        self._strike(worker)
         out.append(Note("info", f"{worker.name} left", worker.key))
 
-    def _strike(self, key: bytes) -> None:
+    def _strike(self, worker: Worker) -> None:
         """Off every list of the living; it holds nothing any more."""
-        del self.workers[key]
-        self.ready.drop(key)
-        self.liveness.forget(key)
+        del self.workers[worker.key]
+        self.ready.drop(worker)
+        self.liveness.forget(worker.key)
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
         held = list(worker.held)
         self.take_back(worker, held)
-        self._strike(worker.key)
+        self._strike(worker)
         worker.lost_at = now
         if not worker.leaving:
             self.lost[worker.key] = worker
@@ -275,7 +274,7 @@ class Pool:
             self.workers[key] = worker
             worker.lost_at, worker.row = NEVER, None
             self.liveness.heard(key, now)
-            self.ready.put(key)
+            self.ready.put(worker)
             out.append(Note("good", f"{worker.name} is back", key))
         return worker
 
@@ -333,7 +332,7 @@ class Pool:
 
 def _is_quiet(task: Task) -> bool:
     """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
-    return task.message[0] == wire.EXEC or task.kind == wire.OTHER
+    return task.message[0] == EXEC or task.kind == OTHER
 
 
 def _size(message: Frames) -> int:

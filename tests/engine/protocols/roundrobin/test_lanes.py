@@ -396,7 +396,7 @@ class Life:
             workers,
             held,
             [(task.key, task.attempt) for task in pool.backlog],
-            list(pool.ready),
+            [one.key for one in pool.ready],
             list(pool.lost),
             [(key, pool.liveness.last(key), one.opened) for key, one in pool.workers.items()],
             pool.former,
