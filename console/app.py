@@ -175,8 +175,15 @@ class Console(Shell):
 
     def ask_to_stop(self, row: Shown) -> None:
         """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
-        said = f"worker {row.label} is asked to stop"
-        self.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
+        picture, state = self.desk.picture, row.worker.state
+        ours = picture is not None and picture.own(row.worker.key) is not None
+        if state == "drain":
+            self.say(f"worker {row.label} is leaving already", "warn")
+        elif state == "lost" and not ours:
+            self.say(f"worker {row.label} is lost: there is nobody to ask", "warn")
+        else:
+            said = f"worker {row.label} is asked to stop{', though its broker has lost it' if state == 'lost' else ''}"
+            self.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
 
     # ---- screens ----------------------------------------------------------------------------------------------------
 

@@ -115,10 +115,12 @@ class Brokers:
 
     def hand_back(self) -> None:
         """Start the primary again where it is gone, and it waits while its fallback serves; where it is there, let
-        the fallback give the service back. Raises Refused where there is no pair.
+        the fallback give the service back. Raises Refused where there is no pair, or nothing to give back yet.
         """
         self._pair()
-        if FIRST in self.views():
+        views = self.views()
+        if FIRST in views:
+            check_hand_back(views[FIRST], views.get(SECOND))
             self._nodes[SECOND].order(SECOND, self._system.hand_back)
             return
         try:
@@ -130,6 +132,16 @@ class Brokers:
     def _pair(self) -> None:
         if not self.paired:
             raise Refused("this broker has no fallback in this process")
+
+
+def check_hand_back(first: BrokerView, second: BrokerView | None) -> None:
+    """Raises Refused where the second broker of a pair would not give the service back to the first."""
+    if first.serving:
+        raise Refused("the primary serves: there is nothing to hand back")
+    if second is None:
+        raise Refused("the fallback is gone: there is nobody to hand back")
+    if not second.serving or dict(second.terms).get("peer") != "passive":
+        raise Refused("the primary is back, and the fallback has not heard yet that it waits: try again in a moment")
 
 
 def _answer(name: str, future: Future[dict[str, BrokerView]]) -> dict[str, BrokerView]:

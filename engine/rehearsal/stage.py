@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun, System
+from engine.lab.brokers import check_hand_back
 from engine.lab.lab import CLOSE
 from engine.lab.orders import WorkerOrders
 from engine.lab.pool import BULK, Pool, Refused
@@ -157,6 +158,8 @@ class Stage(Cast, WorkerOrders):
         if "fallback" not in self.world.names:
             raise Refused("there is no fallback here")
         if "broker" in self.world.names:
+            first, second = (self.world.core(name).snapshot(self.now) for name in ("broker", "fallback"))
+            check_hand_back(first, second)
             self.order("fallback", self.system.hand_back)
         else:
             self.restart("broker")

@@ -56,6 +56,7 @@ def test_the_plug_of_the_primary_is_pulled_under_load(lab: Lab, tmp_path: Path) 
     until(lambda: lab.registered() == 3, "every worker at the fallback")
     lab.hand_back()
     until(lambda: dict(brokers(lab)["broker"].terms)["state"] == "passive", "a primary that waits")
+    until(lambda: dict(brokers(lab)["fallback"].terms)["peer"] == "passive", "a fallback that has heard of it")
     assert serves(lab) == {"broker": False, "fallback": True}
     lab.hand_back()
     until(lambda: serves(lab) == {"broker": True, "fallback": False}, "the primary's return")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.screens.confirm import Confirm
+from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
 
@@ -69,3 +70,26 @@ def test_what_is_held_is_said_and_markup_is_not_read(tmp_path: Path) -> None:
         assert driver.shows("It finishes what it holds (3), then leaves.")
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
+def test_what_can_not_be_asked_to_stop_is_not_said_to_be(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table, lab = driver.main.table, driver.lab
+        for state, told in (
+            ("lost", "worker osprey-01 is lost: there is nobody to ask"),
+            ("drain", "worker vole-01 is leaving already"),
+        ):
+            table.cursor = next(worker.key for worker in lab.workers if worker.state == state)
+            await driver.press("k")
+            assert driver.at_main and driver.notice.endswith(told)
+        assert lab.orders == []
+        lost = next(worker.key for worker in lab.workers if worker.state == "lost")
+        lab.seats = {lost: "osprey-01"}
+        lab.feed.show("pool", {"osprey-01": WorkerView(lab.at, "linking", 1, 0, 0, lab.at)})
+        await driver.tick()
+        table.cursor = lost
+        await driver.press("k", "y")
+        assert driver.notice.endswith("worker osprey-01 is asked to stop, though its broker has lost it")
+        assert lab.orders == [("stop_worker", lost)]
+
+    drive(scenario, tmp_path)

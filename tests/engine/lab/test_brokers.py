@@ -126,6 +126,19 @@ def test_pulling_the_plug_and_bringing_it_back(pair: Seats) -> None:
     with pytest.raises(Refused, match="pulled already"):
         pair.brokers.pull_plug()
     pair.brokers.hand_back()
+    first, second = pair.nodes["broker"].views, pair.nodes["fallback"].views
+    for serves, other, told in (
+        (True, view(False), "the primary serves: there is nothing to hand back"),
+        (False, view(False), "has not heard yet that it waits"),
+        (False, view(True)._replace(terms=(("peer", "primary"),)), "has not heard yet that it waits"),
+    ):
+        first["broker"], second["fallback"] = view(serves), other
+        with pytest.raises(Refused, match=told):
+            pair.brokers.hand_back()
+    del second["fallback"]
+    with pytest.raises(Refused, match="the fallback is gone"):
+        pair.brokers.hand_back()
+    second["fallback"] = view(True)._replace(terms=(("peer", "passive"),))
     pair.brokers.hand_back()
     assert pair.did == [
         ("remove", "broker"),
