@@ -51,7 +51,7 @@ SEED = Annotated[int, Range(0, 2**32)]
 MUTE = ("runs", "compare", "paths", "drill", "replay", *queuearguments.COMMANDS)
 """Commands that speak with no broker."""
 
-UNRECORDED = (*MUTE, "submit", "jobs", "stop")
+UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop")
 """Commands in which nothing happens that a journal could hold."""
 
 Command = Callable[..., Parser]
@@ -135,7 +135,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _roles(command, keep, (system, journal), connect)
     _runs(command, keep, (system, journal))
     _jobs(command, connect)
-    queuearguments.add_commands(command, _json("the report"))
+    queuearguments.add_commands(command, _json("the report"), journal)
     _kept(command)
     return parser, commands.choices
 

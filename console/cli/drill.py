@@ -26,7 +26,9 @@ def drill(options: Namespace) -> int:
 def words(report: Report) -> str:
     """A report for people: a line for each act, and under a fault one for each promise with the time that it took."""
     drill = report.drill
-    size = f"{drill.workers} workers of {drill.slots} slots"
+    crew = drill.crew
+    size = ", ".join(f"{stage.name} {stage.workers}" for stage in crew.stages)
+    size = size or f"{crew.workers} workers of {crew.slots} slots"
     rows = [f"drill     {clean(drill.name)}", f"system    {drill.system.name}, {size}, seed {report.seed}", ""]
     for outcome in report.outcomes:
         rows += _rows(outcome)

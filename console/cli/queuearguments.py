@@ -13,14 +13,14 @@ COMMANDS = ("pipeline", "drive", "feed")
 ORDERS = ("run", "start", "stop", "kill", "show")
 
 
-def add_commands(command: Callable[..., Parser], json: Parser) -> None:
-    """``pipeline``, ``drive`` and ``feed``. ``command(name, words, *parents)`` makes one; ``json`` is the flag."""
+def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) -> None:
+    """``pipeline``, ``drive`` and ``feed``. ``command(name, words, *parents)`` makes one; the others are flags."""
     shown: Sequence[str] = (
         "roundhouse pipeline run --root q --stage parse=3:'parse {input} {output}' --stage output",
         "roundhouse pipeline show --root q",
     )
     words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
-    pipeline = command("pipeline", words, json, examples=shown)
+    pipeline = command("pipeline", words, json, journal, examples=shown)
     orders = "run it until it is done; start it and leave it to itself; let it stop; kill it; show it"
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
@@ -32,7 +32,7 @@ def add_commands(command: Callable[..., Parser], json: Parser) -> None:
         "--config", metavar="FILE", type=table, help="TOML with a table [[stage]] for each (as last time)"
     )
     shown = ("roundhouse drive --src q/queue-start --dst q/queue-output --number 1 --work upper",)
-    drive = command("drive", "run one driver of disk queues, until its source is done", examples=shown)
+    drive = command("drive", "run one driver of disk queues, until its source is done", journal, examples=shown)
     drive.usage = "roundhouse drive [--work WORK] PAR | roundhouse drive --src DIR --dst DIR --number N [--work WORK]"
     par = source("a parameter file of the original's kind")
     drive.add_argument("par", metavar="PAR", nargs="?", type=par, help="a parameter file of the original's kind")
@@ -59,6 +59,8 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
             parser.error(f"pipeline {options.order}: its stages are those that were run last")
         case "pipeline" if options.order not in ("run", "show") and options.json:
             parser.error(f"pipeline {options.order}: --json is for run and show")
+        case "pipeline" if options.order != "run" and options.journal:
+            parser.error(f"pipeline {options.order}: --journal is for run, which stays until it is done")
         case "drive":
             folders = (options.src, options.dst, options.number)
             if any(folders) if options.par else not all(folders):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -17,13 +21,18 @@ from console.text import clean
 from engine.core import Note
 from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
+from engine.drive.listening import seat_of
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
 from engine.lab.pool import Refused as ReadOnly
-from engine.protocols.diskqueue import names
+from engine.lab.record import begin
+from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole
-from engine.protocols.diskqueue.config import Refused, driver_config
+from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
+from engine.protocols.diskqueue.driver import Command, Event
+from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import PipelineView
+from engine.recording.journal import Journal
 from engine.settings import Flag, Settings
 
 REDRAW = 0.25  # seconds
@@ -51,10 +60,26 @@ def run(options: Namespace, settings: Settings) -> int:
     """Until it is done; then where every document is."""
     with Watched() as watched:
         made = watched.pipeline = pipeline_of(options, settings, watched)
-        status = made.run()
+        with recorded(made, options.journal, watched):
+            status = made.run()
     if status != 2:  # else there is nothing of ours to report
         return status if show_report(made.picture(), options.json) else status or 1
     return status
+
+
+@contextmanager
+def recorded(made: Pipeline, path: Path | None, say: Watched) -> Iterator[None]:
+    """Record what happens in a pipeline as long as this lasts, where a file is named for it."""
+    if path is None:
+        yield
+        return
+    journal = begin(path, SYSTEM, made.options, say)
+    try:
+        made.hub.attach(journal)
+        yield
+        made.hub.detach(journal)
+    finally:
+        journal.close()
 
 
 def start(options: Namespace, settings: Settings) -> int:
@@ -185,7 +210,29 @@ def drive(options: Namespace) -> int:
         return 2
     if idle(config.src):
         tell(clean(f"{config.src} is not done and holds no document to take: waiting for one"))
-    return run_driver(config)
+    if options.journal is None:
+        return run_driver(config)
+    journal = begin(options.journal, SYSTEM, Options(), tell_note)
+    try:
+        return run_driver(config, hears=partial(Recorded, journal))
+    finally:
+        journal.close()
+
+
+class Recorded:
+    """A driver of this process in a journal."""
+
+    def __init__(self, journal: Journal, config: DriverConfig, epoch: float) -> None:
+        self._journal, self._seat = journal, seat_of(config)
+        journal.seated(*self._seat, "driver", [list(astuple(config)), epoch], {"pid": os.getpid()})
+
+    def tell(self, now: float, event: Event, commands: list[Command]) -> None:
+        """One event and what came of it."""
+        self._journal.tap(*self._seat, now, event, commands)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        """It has left."""
+        self._journal.left(*self._seat)
 
 
 def idle(queue: str) -> bool:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from console.cli.screen import left, on_terminal, screen_settings
 from console.cli.streams import result, tell
 from console.text import clean
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.recording.journal import read
+from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replay import Replay
 from engine.recording.replaylab import ReplayLab
 from engine.settings import Flag
+
+if TYPE_CHECKING:
+    from console.shell import Shell
 
 
 def replay(options: Namespace, flags: list[Flag]) -> int:
@@ -19,7 +25,9 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
     With ``--check`` no screen is opened: 1 where the cores of this version do something else than was recorded.
     """
     try:
-        lab = ReplayLab(Replay.open(options.file, SYSTEMS))
+        reading = read(options.file, CATALOGUE)
+        broker = reading.about.system in SYSTEMS
+        lab = ReplayLab(Replay(reading, SYSTEMS)) if broker else QueueReplayLab(reading, CATALOGUE)
     except OSError as error:
         tell(f"{options.file}: {error.strerror or error}")
         return 2
@@ -35,14 +43,20 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
         tell("a replay needs a terminal on stdin and stderr; without one, try: roundhouse replay --check FILE")
         return 2
 
-    from console.replaydesk import ReplayConsole
+    screen: Shell
+    if isinstance(lab, ReplayLab):
+        from console.replaydesk import ReplayConsole
 
-    screen = ReplayConsole(lab, screen_settings(flags))
+        screen = ReplayConsole(lab, screen_settings(flags))
+    else:
+        from console.queuereplay import QueueReplayConsole
+
+        screen = QueueReplayConsole(lab, screen_settings(flags))
     screen.run()
     return left(screen)
 
 
-def check(lab: ReplayLab) -> int:
+def check(lab: ReplayLab | QueueReplayLab) -> int:
     """Tell what a recording holds, and whether the cores still do it."""
     machine = lab.replay
     result(

@@ -24,8 +24,6 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     queues = settings.system not in SYSTEMS
     if options.root and not queues:
         raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
-    if options.journal and queues:
-        raise Wrong([Problem("--journal", f"{settings.system} has nothing that could be recorded; leave it away")])
     if not on_terminal():
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
@@ -38,11 +36,11 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
 
     def make(name: str) -> Lab | QueueLab:
         settings = settings_of([*flags, Flag(("system",), "--system", name)])
+        journal = options.journal if name == first else None
         if name not in SYSTEMS:
             from engine.lab.queuelab import QueueLab
 
-            return QueueLab(settings.options[name], options.root or "", readonly=settings.readonly)
-        journal = options.journal if name == first else None
+            return QueueLab(settings.options[name], options.root or "", readonly=settings.readonly, journal=journal)
         return lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=journal, pair=True)
 
     return make

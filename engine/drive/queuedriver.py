@@ -24,7 +24,7 @@ from engine.drive.telling import Teller
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Process, Processed
-from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
+from engine.protocols.diskqueue.parameters import MAX_SIZE, ParameterError, read_parameters
 
 USAGE = 2  # exit status: wrong configuration
 
@@ -76,7 +76,7 @@ def load_config(path: str, work: str = "copy", log_file: str = "", keep_input: b
 
     def load(name: str) -> str:
         with open(name, encoding="utf-8") as file:
-            return file.read()
+            return file.read(MAX_SIZE + 1)  # one more is refused; what has no end is not read to it
 
     try:
         found = read_parameters(os.path.abspath(path), load)

@@ -14,6 +14,7 @@ from engine.core import Note
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
 
+ENDLESS = "longer than 1000000 characters"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -144,9 +145,14 @@ def test_a_driver_that_has_to_wait_says_so_at_once(
         (home / "q" / name).unlink()
 
 
+def test_a_parameter_file_without_an_end_is_not_read_to_it(capsys: Capture) -> None:
+    assert main(["drive", "/dev/zero"]) == 2
+    assert capsys.readouterr().err == f"roundhouse: /dev/zero: {ENDLESS}\n"
+
+
 def test_what_is_wrong_in_a_parameter_file_is_named_with_it(home: Path, capsys: Capture) -> None:
     par = home / "worker.par"
-    for content, reason in ((b"", "disk_queue_src: missing"), (b"\xff", "not UTF-8 text")):
+    for content, reason in ((b"", "disk_queue_src: missing"), (b"\xff", "not UTF-8 text"), (b"#" * 1_000_001, ENDLESS)):
         par.write_bytes(content)
         assert main(["drive", str(par)]) == 2
         assert capsys.readouterr().err == f"roundhouse: {par}: {reason}\n"
