@@ -102,7 +102,7 @@ def test_no_broker_at_all_is_told_with_a_record_of_nothing(processes: Processes,
     run = processes.run("bulkping", "10", "--system", name, "--connect", endpoint, "--timeout", "0.5", "--json", "-")
     record = from_json(run.out.encode())
     assert (run.ended(), record["requested"], record["sent"], record["verdict"]) == (1, 10, 0, "fail")
-    assert f"no broker answers at {endpoint}" in run.err
+    assert f"no broker of {name} answers at {endpoint}" in run.err
 
 
 def test_a_worker_that_is_killed_in_the_middle_of_a_run_loses_nothing(
