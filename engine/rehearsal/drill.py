@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from engine.core import System
 from engine.lab.pool import Refused
 from engine.parts.bulk import BulkView
-from engine.rehearsal.faults import plan
-from engine.rehearsal.script import ORDERS, Act, Drill, words_of
+from engine.rehearsal import faults, queuefaults, terms
+from engine.rehearsal.queuestage import QueueStage
+from engine.rehearsal.script import Act, Drill
 from engine.rehearsal.stage import Stage
-from engine.rehearsal.watch import Watch
+from engine.rehearsal.terms import Feed
+from engine.rehearsal.watch import Plan, Watch
 
 SCHEMA: Literal["roundhouse.drill/1"] = "roundhouse.drill/1"
 
@@ -56,13 +59,13 @@ class Report(NamedTuple):
 def play(drill: Drill, seed: int | None = None) -> Report:
     """Play a script from its beginning to its end; ``seed`` in place of its own."""
     seed = drill.seed if seed is None else seed
-    with Stage(drill.system, drill.options, workers=drill.workers, slots=drill.slots, seed=seed) as stage:
-        player = _Player(stage)
+    player: _Player = _Documents(drill, seed) if drill.crew.stages else _Tasks(drill, seed)
+    with player.stage:
         for act in drill.acts:
             player.go(act.at)
             player.do(act)
         player.go(drill.until)
-        return Report(drill, seed, tuple(player.outcomes()), stage.health().dead)
+        return Report(drill, seed, tuple(player.outcomes()), player.stage.health().dead)
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -73,8 +76,7 @@ def document(report: Report) -> dict[str, Any]:
         "drill": drill.name,
         "system": drill.system.name,
         "seed": report.seed,
-        "workers": drill.workers,
-        "slots": drill.slots,
+        **_crew(drill),
         "until_s": drill.until,
         "verdict": "pass" if report.passed else "fail",
         "stopped_by": report.dead[0] if report.dead else None,
@@ -99,16 +101,24 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
+def _crew(drill: Drill) -> dict[str, Any]:
+    crew = drill.crew
+    if crew.stages:
+        return {"stages": {stage.name: stage.workers for stage in crew.stages}}
+    return {"workers": crew.workers, "slots": crew.slots}
+
+
 class _Player:
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    """Plays acts on a stage; what a run is, its kinds say."""
+
+    stage: Any  # a Standing of one kind or the other
+
+    def __init__(self) -> None:
         self._done: list[tuple[Act, Watch | str]] = []  # with the watch of a fault, or what there is to say
-        self._runs: dict[int, BulkView | None] = {}  # by place among what was done: as it was seen last
-        self._run: int | None = None  # the place of the newest
 
     def go(self, until: float) -> None:
         """Let time pass until then, or until the world stands still."""
-        stage = self._stage
+        stage = self.stage
         while stage.now < until and not stage.health().dead:
             stage.advance(until - stage.now)
 
@@ -124,25 +134,38 @@ class _Player:
         self._look()
         return [self._outcome(place, act, what) for place, (act, what) in enumerate(self._done)]
 
-    def _begun(self, act: Act) -> Watch | str:
-        stage = self._stage
-        if act.kind == "fault":
-            watch = Watch(stage, plan(stage, act.text))
-            watch.begin()
-            return watch
-        if act.spec is None:
-            order(stage, act.text)
-            return ""
-        self._look()
-        stage.run(act.spec)
-        self._run = len(self._done)
-        self._runs[self._run] = None
-        return ""
+    # ---- what differs -----------------------------------------------------------------------------------------------
+
+    def _plan(self, line: str) -> Plan:
+        raise NotImplementedError
+
+    def _order(self, text: str) -> None:
+        raise NotImplementedError
+
+    def _run(self, act: Act) -> None:
+        """Begin one; its place among what was done is ``len(self._done)``."""
+        raise NotImplementedError
+
+    def _ended(self, place: int) -> tuple[str, bool | None]:
+        """What came of the run at this place, and whether it passed; None where it has not ended."""
+        raise NotImplementedError
 
     def _look(self) -> None:
-        """See how the newest run is: the client knows no other."""
-        if self._run is not None and "client" in self._stage.world.names:
-            self._runs[self._run] = self._stage.run_view()
+        """See how things are, before they are no longer to be seen."""
+
+    # ---- what does not ----------------------------------------------------------------------------------------------
+
+    def _begun(self, act: Act) -> Watch | str:
+        if act.kind == "fault":
+            watch = Watch(self.stage, self._plan(act.text))
+            watch.begin()
+            return watch
+        if act.kind == "order":
+            self._order(act.text)
+        else:
+            self._look()
+            self._run(act)
+        return ""
 
     def _outcome(self, place: int, act: Act, what: Watch | str) -> Outcome:
         if isinstance(what, Watch):
@@ -152,21 +175,84 @@ class _Player:
             return Outcome(act, what.held, what.plan.does, promises)
         if what or act.kind == "order":
             return Outcome(act, not what, what or "done")
+        words, passed = self._ended(place)
+        if passed is None:
+            return Outcome(act, False, words)
+        verdict = "pass" if passed else "fail"
+        return Outcome(act, verdict == act.expect, f"{words}: {verdict}, expected {act.expect}")
+
+
+class _Tasks(_Player):
+    """On a stage with a broker."""
+
+    def __init__(self, drill: Drill, seed: int) -> None:
+        super().__init__()
+        assert isinstance(drill.system, System)
+        crew = drill.crew
+        self.stage = Stage(drill.system, drill.options, workers=crew.workers, slots=crew.slots, seed=seed)
+        self._runs: dict[int, BulkView | None] = {}  # by place among what was done: as it was seen last
+        self._newest: int | None = None
+
+    def _plan(self, line: str) -> Plan:
+        return faults.plan(self.stage, line)
+
+    def _order(self, text: str) -> None:
+        order(self.stage, text)
+
+    def _run(self, act: Act) -> None:
+        self.stage.run(act.spec)
+        self._newest = len(self._done)
+        self._runs[self._newest] = None
+
+    def _look(self) -> None:
+        """The client knows no run but the newest."""
+        if self._newest is not None and "client" in self.stage.world.names:
+            self._runs[self._newest] = self.stage.run_view()
+
+    def _ended(self, place: int) -> tuple[str, bool | None]:
         run = self._runs[place]
         if run is None:
-            return Outcome(act, False, "the client was never told")
+            return "the client was never told", None
         ledger = run.ledger
         failed = "".join(f", {n:,} {kind}" for kind, n in ledger.failed)
         words = f"{ledger.succeeded:,} of {run.spec.n:,} succeeded{failed}"
         if run.state != "ended":
-            return Outcome(act, False, f"{words}; not ended by the end of the drill")
-        verdict = "pass" if run.passed else "fail"
-        return Outcome(act, verdict == act.expect, f"{words}: {verdict}, expected {act.expect}")
+            return f"{words}; not ended by the end of the drill", None
+        return words, run.passed
+
+
+class _Documents(_Player):
+    """On a stage of disk queues."""
+
+    def __init__(self, drill: Drill, seed: int) -> None:
+        super().__init__()
+        self.stage = QueueStage(drill.crew.stages, drill.options, seed=seed, feeding=False)
+        self._fed: dict[int, tuple[int, list[str]]] = {}  # by place: how many are to be fed, and which were
+
+    def _plan(self, line: str) -> Plan:
+        return queuefaults.plan(self.stage, line)
+
+    def _order(self, text: str) -> None:
+        queue_order(self.stage, text)
+
+    def _run(self, act: Act) -> None:
+        assert isinstance(act.spec, Feed)
+        self._fed[len(self._done)] = (act.spec.n, self.stage.feed_batch(act.spec.n, act.spec.rate))
+
+    def _ended(self, place: int) -> tuple[str, bool | None]:
+        """A document that is given up, with its input kept, is accounted for; it is counted."""
+        wanted, fed = self._fed[place]
+        published, given_up = self.stage.ended(fed)
+        words = f"{published:,} of {wanted:,} published"
+        words += f", {given_up:,} failed twice" if given_up else ""
+        if published + given_up < wanted:
+            return f"{words}; not ended by the end of the drill", None
+        return words, not given_up
 
 
 def order(stage: Stage, text: str) -> None:
     """Carry out an order such as ``add 2``. Raises Refused."""
-    name, n = words_of(text, ORDERS)
+    name, n = terms.words_of(text, terms.ORDERS)
     match name:
         case "add":
             stage.add_workers(n)
@@ -176,3 +262,19 @@ def order(stage: Stage, text: str) -> None:
             stage.stop_run()
         case _:
             getattr(stage, name)()
+
+
+def queue_order(stage: QueueStage, text: str) -> None:
+    """Carry out an order such as ``pause parse``. Raises Refused."""
+    name, of = terms.queue_order(text)
+    match name:
+        case "add" | "remove":
+            stage.known(of)
+            wanted = next(row.wanted for row in stage.view().stages if row.name == of)
+            stage.set_workers(of, wanted + (1 if name == "add" else -1))
+        case "pause":
+            stage.pause_stage(of)
+        case "resume":
+            stage.resume_stage(of)
+        case "done":
+            stage.say_done()

@@ -20,7 +20,7 @@ from engine.lab.pool import Refused
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.explain import MOVES, explain, number_of, stage_of
-from engine.protocols.diskqueue.operations import Done, Process, Processed
+from engine.protocols.diskqueue.operations import Done, Process, Processed, Touch
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
     MAX_WORKERS,
@@ -39,7 +39,7 @@ from engine.protocols.diskqueue.promises import Sight
 from engine.protocols.diskqueue.transitions import retry
 from engine.protocols.diskqueue.watchdog import KillDriver, Looked, PauseStage, ResumeStage, SetWorkers, StageView
 from engine.rehearsal.standing import BEGAN, Happened, Standing
-from engine.sim.queues import Queues, Seat
+from engine.sim.queues import FEEDER, Queues, Seat
 from engine.tracing.operations import Operations
 
 STAGES = (Stage("values", 1), Stage("parse", 2), Stage("output", 1))
@@ -214,6 +214,32 @@ class QueueStage(Standing):
         for _ in range(count):
             if not self._feed_one():
                 raise Refused("the first queue takes nothing")
+
+    def feed_batch(self, count: int, rate: float | None) -> list[str]:
+        """Feed so many documents, all at once or so many a second; their ids, which go on growing."""
+        fed: list[str] = []
+
+        def one() -> None:
+            id = self.next_id()
+            taken = self._feed_one()
+            if taken:
+                fed.append(id)
+            if len(fed) < count:
+                self.world.after(FEED if not taken else 1 / rate if rate else 0.0, one)
+
+        one()
+        return fed
+
+    def ended(self, ids: Sequence[str]) -> tuple[int, int]:
+        """How many of these documents have left the last stage, and how many were given up."""
+        last = set(self.world.listing(self.world.queues[-1]))
+        lost = {name for queue in self.world.queues for name in self.world.listing(queue)}
+        published = sum(names.ready(id) in last for id in ids)
+        return published, sum(names.failed_twice(id) in lost for id in ids)
+
+    def say_done(self) -> None:
+        """Nothing more will be fed."""
+        self.world.outsider(FEEDER, Touch(queue_folder("", START), names.DONE))
 
     def next_id(self) -> str:
         """What the next document that is fed will be called."""

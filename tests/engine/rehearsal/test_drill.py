@@ -27,6 +27,7 @@ def test_there_is_one_drill_for_each_system_of_a_stage() -> None:
         "conversation",
         "pingpong",
         "negotiated",
+        "diskqueue",
     }
 
 
@@ -132,3 +133,44 @@ def test_every_order_can_be_given(tmp_path: Path) -> None:
         ),
     )
     assert report.passed
+
+
+# ---- disk queues --------------------------------------------------------------------------------------------------
+
+QUEUES = 'system = "diskqueue"\nstages = ["parse=2", "output"]\nuntil = 60\n'
+
+
+def piped(tmp_path: Path, *acts: str) -> Report:
+    path = tmp_path / "a.toml"
+    path.write_text(QUEUES + "".join(f"[[do]]\n{act}\n" for act in acts), encoding="utf-8")
+    return play(read_drill(path))
+
+
+def test_documents_are_fed_and_faults_are_judged(tmp_path: Path) -> None:
+    acts = ("at = 1\nrun = 'feed 20'\nrate = 2", "at = 4\nfault = 'freeze 1 3'", "at = 30\norder = 'done'")
+    report = piped(tmp_path, *acts)
+    assert document(report) == document(piped(tmp_path, *acts)) and report.passed
+    whole = document(report)
+    assert (whole["system"], whole["stages"]) == ("diskqueue", {"parse": 2, "output": 1}) and "slots" not in whole
+    assert [act["words"] for act in whole["acts"]] == [
+        "20 of 20 published: pass, expected pass",
+        "driver 1 is stopped for 3 s, and then goes on where it was",
+        "done",
+    ]
+    assert len(whole["acts"][1]["promises"]) >= 4
+
+
+def test_documents_that_fail_and_those_that_wait(tmp_path: Path) -> None:
+    fails = ("at = 1\nrun = 'feed 3'", "at = 1\nfault = 'fail parse 2'")
+    report = piped(tmp_path, *fails)
+    assert report.outcomes[0].words == "2 of 3 published, 1 failed twice: fail, expected pass" and not report.passed
+    waits = piped(tmp_path, "at = 1\norder = 'pause output'", "at = 2\nrun = 'feed 3'")
+    assert waits.outcomes[1].words == "0 of 3 published; not ended by the end of the drill" and not waits.passed
+
+
+def test_every_order_of_queues_can_be_given(tmp_path: Path) -> None:
+    orders = ("add parse", "remove parse", "pause parse", "resume parse", "done", "pause nowhere")
+    report = piped(tmp_path, *(f"at = {at}\norder = '{text}'" for at, text in enumerate(orders, 1)))
+    assert [outcome.words for outcome in report.outcomes] == ["done"] * 5 + ["refused: there is no stage nowhere"]
+    late = piped(tmp_path, "at = 1\norder = 'done'", "at = 20\nrun = 'feed 2'", "at = 21\nfault = 'kill 1'")
+    assert late.outcomes[-1].words.startswith("refused: kill: no driver '1'; there are nobody")

@@ -131,3 +131,22 @@ def test_a_broken_core_stops_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
         (dead,) = stage.health().dead
         assert "KeyError: 'oh'" in dead and stage.step() == ()
         assert FEEDER not in [row.name for row in stage.view().stages]
+
+
+def test_documents_are_fed_at_a_rate_and_followed_to_their_end() -> None:
+    with QueueStage(feeding=False) as stage:
+        assert stage.feed_batch(3, None) == ["d1"]
+        slow = stage.feed_batch(4, 0.5)
+        stage.advance(7.0)
+        assert slow == ["d2", "d5", "d6", "d7"] and stage.fed(0.0) == 7
+        stage.world.disk.full = True
+        late = stage.feed_batch(1, None)
+        stage.advance(3.0)
+        assert late == []
+        stage.world.disk.full = False
+        stage.world.fate = lambda of, id, attempt: "failed" if id == "d8" else "done"
+        stage.advance(20.0)
+        assert late == ["d8"] and stage.ended([*slow, *late]) == (4, 1)
+        stage.say_done()
+        stage.advance(20.0)
+        assert stage.view().drivers == () and stage.view().state == "absent"

@@ -8,8 +8,10 @@ import pytest
 
 from engine.lab.pool import Refused
 from engine.parts.bulk import BulkSpec
+from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.roundrobin.options import Options
-from engine.rehearsal.script import ORDERS, Act, read_drill, words_of
+from engine.rehearsal.script import Act, read_drill
+from engine.rehearsal.terms import ORDERS, Crew, Feed, words_of
 from engine.settings import MAX_FILE, Wrong
 
 WHOLE = """\
@@ -57,7 +59,7 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 def test_a_whole_script_in_the_order_of_its_times(tmp_path: Path) -> None:
     drill = read_drill(script(tmp_path, WHOLE))
     assert (drill.name, drill.system.name, drill.options) == ("a script", "roundrobin", Options(expiry=5.0))
-    assert (drill.workers, drill.slots, drill.seed, drill.until) == (3, 2, 7, 60.0)
+    assert (drill.crew, drill.seed, drill.until) == (Crew(3, 2), 7, 60.0)
     spec = BulkSpec("data", 100, 64, 20, 50.0, 9.0)
     assert drill.acts == (
         Act(2.5, "run", "bulkdata 100", spec, "fail"),
@@ -68,7 +70,7 @@ def test_a_whole_script_in_the_order_of_its_times(tmp_path: Path) -> None:
 
 def test_what_may_be_left_out(tmp_path: Path) -> None:
     drill = read_drill(script(tmp_path, 'system = "pingpong"\nuntil = 5\n[[do]]\nat = 1\nrun = "ping"\n'))
-    assert (drill.workers, drill.slots, drill.seed) == (10, 10, 0)
+    assert (drill.crew, drill.seed) == (Crew(10, 10), 0)
     assert drill.acts == (Act(1.0, "run", "ping", BulkSpec("ping", 1, tracked=False), "pass"),)
     assert read_drill(script(tmp_path, 'system = "pingpong"\nuntil = 5\n')).acts == ()
 
@@ -148,3 +150,19 @@ def test_words_and_their_numbers() -> None:
     for text in ("add 0", "add 1e3", "add -1", "add 10000000"):
         with pytest.raises(Refused, match="needs a number"):
             words_of(text, ORDERS)
+
+
+def test_a_script_of_disk_queues(tmp_path: Path) -> None:
+    text = (
+        'system = "diskqueue"\nstages = ["parse=2", "output"]\nuntil = 9\n[options]\nmax_files = 3\n'
+        '[[do]]\nat = 1\nrun = "feed 5"\nrate = 2\n[[do]]\nat = 2\nfault = "kill parse.1"\n'
+    )
+    drill = read_drill(script(tmp_path, text))
+    assert drill.crew.stages == (Stage("parse", 2), Stage("output", 1)) and drill.options.max_files == 3
+    assert drill.acts == (Act(1.0, "run", "feed 5", Feed(5, 2.0)), Act(2.0, "fault", "kill parse.1"))
+    wrong = text.replace('"output"', '"output=0"').replace("rate = 2", "bytes = 2").replace("kill", "cut")
+    assert [problem.split(";")[0] for problem in problems(tmp_path, wrong)] == [
+        "FILE:2: stages: stage 'output=0': workers are a number from 1 to 1000",
+        "FILE:6: do: bytes: no such key",
+        "FILE:10: do: fault: no fault 'cut'",
+    ]
