@@ -246,10 +246,14 @@ class System:
 class QueueSystem:
     """A system of ``engine.catalogue`` without broker and sockets: documents in folders, moved on by drivers.
 
-    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own.
+    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own. Its
+    cores are made by whoever drives them; ``driver(options, config, epoch)`` and ``watchdog(options, stages, first,
+    fail_fast)`` make them again from what stands in a journal, on no sockets.
     """
 
     name: str
     seed: str
     title: str
     options: type[Any]
+    driver: Callable[..., Seat]
+    watchdog: Callable[..., Seat]

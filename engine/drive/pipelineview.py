@@ -108,7 +108,7 @@ class Sight:
         self._logs.look(self._root, stage, number)
         self._logs.forget(self._root, number)
         if times is not None:
-            self._buried[stage] = _sum(self._buried.get(stage, _NONE), times)
+            self._buried[stage] = self._buried.get(stage, _NONE).plus(times)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class Sight:
         own = [row for row in rows if row.stage == stage.name]
         times = self._buried.get(stage.name, _NONE)
         for row in own:
-            times = _sum(times, row.times)
+            times = times.plus(row.times)
         before, after = surveys[source(self._stages, index)].counts, surveys[stage.name].counts
         done = before.done and not before.live and after.done
         return StageRow(
@@ -222,13 +222,3 @@ def documents(folder: str, state: names.State, limit: int = 200) -> tuple[str, .
                 if len(ids) == limit:
                     break
     return tuple(sorted(ids))
-
-
-def _sum(one: Times, other: Times) -> Times:
-    return Times(
-        one.work + other.work,
-        one.wait + other.wait,
-        one.block + other.block,
-        one.overhead + other.overhead,
-        one.docs + other.docs,
-    )

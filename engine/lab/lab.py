@@ -24,6 +24,7 @@ from engine.lab.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.lab.orders import WorkerOrders
 from engine.lab.pool import BULK, Pool, wait_seated, wait_until
 from engine.lab.pool import Refused as Refused  # what every order here raises
+from engine.lab.record import begin
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import ClientView
 from engine.recording.journal import Journal
@@ -99,7 +100,7 @@ class Lab(WorkerOrders):
         self._context = make_context()
         try:
             if self._record is not None:
-                self._journal = self._recording(self._record)
+                self._journal = begin(self._record, self.system, self.options, self._say)
             if self._with_broker:
                 self.endpoints = self._brokers.open(self.endpoints, self._say)
                 if self._pair:
@@ -266,14 +267,6 @@ class Lab(WorkerOrders):
         self._brokers.hand_back()
 
     # ---- inside -----------------------------------------------------------------------------------------------------
-
-    def _recording(self, path: Path) -> Journal:
-        try:
-            return Journal(path, self.system, self.options, self._say)
-        except FileExistsError:
-            raise Refused(f"no journal can be written to {path}: it exists; name a new file") from None
-        except OSError as error:
-            raise Refused(f"no journal can be written to {path}: {error.strerror or error}") from None
 
     def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
         self._seat(name, name, self._made("broker", name, name, endpoints))

@@ -14,8 +14,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 
 from engine.core import Leave, Note
+from engine.drive.listening import Ear
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import DocumentView, document
 from engine.drive.queuedemo import STAGES, DemoFeeder
@@ -23,6 +25,7 @@ from engine.drive.scratch import Scratch
 from engine.feed import Feed
 from engine.lab.lab import Health
 from engine.lab.pool import Refused
+from engine.lab.record import begin
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options
@@ -35,6 +38,7 @@ from engine.protocols.diskqueue.pipeline import (
     queue_folder,
 )
 from engine.protocols.diskqueue.watchdog import Abort, KillDriver, PauseStage, ResumeStage, SetWorkers
+from engine.recording.journal import Journal
 from engine.tracing.operations import Operations
 
 BATCH = 20  # documents that ``feed_some`` feeds: among so many one fails once and one twice
@@ -59,8 +63,13 @@ class _Watched:
 class QueueLab:
     """One pipeline, running."""
 
-    def __init__(self, options: Options | None = None, root: str = "", *, readonly: bool = False) -> None:
-        """``root``: of a pipeline that was run before; the demonstration where it is empty."""
+    def __init__(
+        self, options: Options | None = None, root: str = "", *, readonly: bool = False, journal: Path | None = None
+    ) -> None:
+        """``root``: of a pipeline that was run before; the demonstration where it is empty.
+
+        ``journal``: a new file that everything is recorded in.
+        """
         self.system = SYSTEM
         self.options = options or Options()
         self.readonly = readonly
@@ -76,6 +85,8 @@ class QueueLab:
         self._fed: deque[tuple[float, int]] = deque(maxlen=1000)  # wall clock, documents that were fed by then
         self._told: tuple[DocumentRow, ...] = ()  # what has become of documents, as far as it was looked at
         self._traces: dict[Operations, _Watched] = {}
+        self._record = journal
+        self._journal: Journal | None = None
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -97,6 +108,8 @@ class QueueLab:
                 raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
             present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
             self._fed.append((0.0, present))
+        if self._record is not None:
+            self._journal = self._begin(self._record)
         name = "doc" if self.demonstration else f"demo-{time.time():.0f}"
         self._feeder = DemoFeeder(self.root, name, lambda answer: self._pipeline.told("feeder", answer))
         stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
@@ -115,6 +128,9 @@ class QueueLab:
         if self._dead and not self._watchdog.is_alive():
             self._pipeline.kill(PATIENCE[-1])  # nobody else sees to the drivers any more
         self._clerk.join(TURN * 4)
+        if self._journal is not None:
+            self._pipeline.hub.detach(self._journal)
+            self._journal.close()
         if self.demonstration:
             self._scratch.close()
 
@@ -150,12 +166,9 @@ class QueueLab:
 
     def attach(self, trace: Operations) -> None:
         """Show a trace everything from now on that drivers, the watchdog and this lab do."""
-        watched = self._traces[trace] = _Watched(trace)
-        try:
-            self._pipeline.hub.attach(watched)
-        except OSError as error:
-            del self._traces[trace]
-            raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
+        watched = _Watched(trace)
+        self._listen(watched)
+        self._traces[trace] = watched
 
     def detach(self, trace: Operations) -> None:
         """Show it nothing more."""
@@ -222,6 +235,22 @@ class QueueLab:
         thread = threading.Thread(target=run, name=f"roundhouse-{name}", daemon=True)
         thread.start()
         return thread
+
+    def _listen(self, ear: Ear) -> None:
+        try:
+            self._pipeline.hub.attach(ear)
+        except OSError as error:
+            raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
+
+    def _begin(self, path: Path) -> Journal:
+        try:
+            journal = begin(path, SYSTEM, self._pipeline.options, self._say)
+            self._listen(journal)
+        except Refused:
+            if self.demonstration:
+                self._scratch.close()
+            raise
+        return journal
 
     def _watch(self) -> None:
         self._pipeline.run(signals=False, fail_fast=False)

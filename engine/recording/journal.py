@@ -6,7 +6,8 @@ The rules of this file:
   deflated. A block that is cut or does not fit its checksum ends the journal; everything before it stands.
 - Records are lists. ``[SEAT, at, number, node, name, role, args, world]`` says that a core was made and how, ``[LEFT,
   at, number]`` that it is gone, ``[EVENT, at, number, event]`` what it was given, and ``[DIGEST, at, number, crc]``
-  what all its commands so far come to, so that a replay can tell whether it does the same.
+  what all its commands so far come to, so that a replay can tell whether it does the same. A seat without a role is
+  one whose core can not be run again, for its beginning was not heard: ``[HEARD, at, number, event, commands]``.
 - Times are monotonic seconds of the process that recorded. The first record is ``[HEAD, about]``.
 - A node's thread only appends to a bounded queue; one thread packs and writes. A journal that is full, can not be
   written or is left behind by the engine ends with a fact; what it recorded until then stands.
@@ -19,7 +20,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 import msgpack
 
 from engine import __version__
-from engine.core import Command, Event, Exit, Note, Send, System
+from engine.core import Command, Event, Exit, Note, QueueSystem, Send, System
 from engine.parts.unpacking import UNREADABLE, counter
 from engine.recording.tape import Tape, Unreadable
 
@@ -41,8 +42,9 @@ MAX_BLOCK = 64 * 1024 * 1024  # bytes of a block, packed or not, that is read
 MAX_READ = 2 * 1024 * 1024 * 1024  # bytes of all blocks together, unpacked, that are read
 DENSE = 4  # bytes of a block, at least, for each array or map in it
 EVERY = 64  # events a digest stands for
+NAMES = "surrogateescape"  # names of files are whatever bytes they are
 
-HEAD, SEAT, LEFT, EVENT, DIGEST = range(5)
+HEAD, SEAT, LEFT, EVENT, DIGEST, HEARD = range(6)
 
 _SHAPES: dict[int, tuple[Any, ...]] = {
     HEAD: (list,),
@@ -50,6 +52,7 @@ _SHAPES: dict[int, tuple[Any, ...]] = {
     LEFT: (int | float, int),
     EVENT: (int | float, int, object),
     DIGEST: (int | float, int, int),
+    HEARD: (int | float, int, object, object),
 }
 _ABOUT = (str, dict, int | float, int | float, str)
 
@@ -74,7 +77,7 @@ class Journal:
     def __init__(
         self,
         path: Path,
-        system: System,
+        system: System | QueueSystem,
         options: Any,
         say: Say,
         limit: int = LIMIT,
@@ -99,18 +102,26 @@ class Journal:
         self._writer = threading.Thread(target=self._write, name="roundhouse-journal", daemon=True)
         self._writer.start()
 
-    def seated(self, node: str, name: str, role: str, args: list[Any], world: dict[str, Any]) -> None:
-        """A core is about to sit down: which, and what its maker was given behind the options and by name."""
+    def seated(
+        self, node: str, name: str, role: str, args: list[Any], world: dict[str, Any], at: float | None = None
+    ) -> None:
+        """A core is about to sit down: which, and what its maker was given behind the options and by name.
+
+        ``at``: when, where that is not now. Without a role its answers are recorded as well, for nobody could run it.
+        """
         self._serial += 1
         self._numbers[(node, name)] = self._serial
-        self._digests[self._serial] = [0, 0]
-        self._queue.append([SEAT, self._clock(), self._serial, node, name, role, args, world])
+        if role:
+            self._digests[self._serial] = [0, 0]
+        at = self._clock() if at is None else at
+        self._queue.append([SEAT, at, self._serial, node, name, role, args, world])
 
     def left(self, node: str, name: str) -> None:
         """A core is gone."""
         number = self._numbers.pop((node, name), None)
         if number is not None:
-            self._queue.append([DIGEST, self._clock(), number, self._digests.pop(number)[1]])
+            if number in self._digests:
+                self._queue.append([DIGEST, self._clock(), number, self._digests.pop(number)[1]])
             self._queue.append([LEFT, self._clock(), number])
 
     def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
@@ -120,6 +131,9 @@ class Journal:
             return
         if len(self._queue) >= BEHIND:
             self._end("the engine is faster than the journal")
+            return
+        if number not in self._digests:
+            self._queue.append([HEARD, now, number, event, commands])
             return
         self._queue.append([EVENT, now, number, event])
         digest = self._digests[number]
@@ -149,15 +163,15 @@ class Journal:
                 while not self._ended.wait(FLUSH):
                     self._blocks()
                 self._blocks()
-        except (OSError, TypeError) as error:  # the disk; or a core's key that no tape can hold
+        except (OSError, TypeError, ValueError) as error:  # the disk; or a core's key that no tape can hold
             self._end(str(error))
 
     def _blocks(self) -> None:
-        packer = msgpack.Packer(autoreset=False)
+        packer = msgpack.Packer(autoreset=False, unicode_errors=NAMES)
         while self._queue:
             record = self._queue.popleft()
-            if record[0] == EVENT:
-                record[3] = self._tape.plain(record[3])
+            if record[0] in (EVENT, HEARD):
+                record[3:] = map(self._tape.plain, record[3:])
             packer.pack(record)
             if len(packer.getbuffer()) >= BLOCK:
                 self._block(packer)
@@ -183,7 +197,7 @@ class Reading(NamedTuple):
     cut: str  # why it ends before the file does; empty where it does not
 
 
-def read(path: Path, systems: dict[str, System]) -> Reading:
+def read(path: Path, systems: Mapping[str, System | QueueSystem]) -> Reading:
     """Read a journal. Raises OSError; Unreadable where not even its head stands or its system is unknown."""
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
@@ -203,9 +217,9 @@ def read(path: Path, systems: dict[str, System]) -> Reading:
         raise Unreadable(f"{path}: of a system {about.system!r} that is not known here")
     tape = tape_of(systems[about.system])
     for record in records:
-        if record[0] == EVENT:
+        if record[0] in (EVENT, HEARD):
             try:
-                record[3] = tape.value(record[3])
+                record[3:] = map(tape.value, record[3:])
             except RecursionError:
                 raise Unreadable(f"{path}: an event is nested too deeply") from None
     return Reading(about, records[1:], "".join(cut))
@@ -221,7 +235,7 @@ def crc(commands: list[Command], start: int) -> int:
     return start
 
 
-def tape_of(system: System) -> Tape:
+def tape_of(system: System | QueueSystem) -> Tape:
     """The tape for a system's events."""
     return Tape(import_module(system.options.__module__.rpartition(".")[0]))
 
@@ -280,6 +294,6 @@ def _contents(rest: bytes, cut: list[str]) -> Iterator[bytes]:
 def _unpack(block: bytes) -> list[Any]:
     """The values in a block. Raises ``UNREADABLE``, also for more arrays and maps than records have."""
     counted = counter(len(block) // DENSE + 1)
-    unpacker = msgpack.Unpacker(max_buffer_size=MAX_BLOCK, list_hook=counted, object_hook=counted)
+    unpacker = msgpack.Unpacker(max_buffer_size=MAX_BLOCK, unicode_errors=NAMES, list_hook=counted, object_hook=counted)
     unpacker.feed(block)
     return list(unpacker)

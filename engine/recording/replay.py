@@ -9,12 +9,12 @@ difference is kept in ``differences``: then the journal was made by other rules 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.core import Command, Core, Event, System
-from engine.recording.journal import DIGEST, EVENT, LEFT, SEAT, Reading, crc, read
+from engine.recording.journal import DIGEST, EVENT, HEARD, LEFT, SEAT, Reading, crc, read
 from engine.recording.tape import kept
 
 KEYFRAMES = 48  # at most; the distance between them grows with the journal
@@ -50,7 +50,7 @@ class _Seat:
 class Replay:
     """A journal and a position in it: ``position`` records have been played."""
 
-    def __init__(self, reading: Reading, systems: dict[str, System]) -> None:
+    def __init__(self, reading: Reading, systems: Mapping[str, Any]) -> None:
         """Raises TypeError or ValueError where the recorded options do not fit this version's system."""
         self.about, self.records, self.cut = reading
         self.system = systems[self.about.system]
@@ -59,11 +59,13 @@ class Replay:
         self.differences: list[Difference] = []
         self._seats: dict[int, _Seat] = {}
         self._checked = 0  # records that were compared with their digests so far
+        self._heard: dict[int, tuple[str, str]] = {}  # who sits there of whom no core can be run: node and name
         self._frames: dict[int, dict[int, _Seat]] = {0: {}}
+        self._copied = isinstance(self.system, System)  # procedures, as drivers of queues are, can not be copied
         self._stride = max(NEAREST, len(self.records) // KEYFRAMES)
 
     @classmethod
-    def open(cls, path: Path, systems: dict[str, System]) -> Replay:
+    def open(cls, path: Path, systems: Mapping[str, Any]) -> Replay:
         """Read a journal and stand at its beginning. Raises OSError, Unreadable, TypeError, ValueError."""
         return cls(read(path, systems), systems)
 
@@ -89,7 +91,7 @@ class Replay:
         """Play one record; False at the end. ``watch`` is shown it, if it is an event."""
         if self.position >= len(self.records):
             return False
-        if self.position % self._stride == 0 and self.position not in self._frames:
+        if self._copied and self.position % self._stride == 0 and self.position not in self._frames:
             self._frames[self.position] = copy.deepcopy(self._seats)
         record = self.records[self.position]
         self._play(record, watch)
@@ -133,8 +135,15 @@ class Replay:
         kind, at, number = record[:3]
         if kind == SEAT:
             _, _, _, node, name, role, args, world = record
+            if not role:
+                self._heard[number] = (node, name)
+                return
             made = getattr(self.system, role)(self.options, *args, **world)
             self._seats[number] = _Seat(node, name, made.core)
+            return
+        if kind == HEARD:
+            if watch is not None and number in self._heard:
+                watch(Step(self.position, at, *self._heard[number], *record[3:]))
             return
         seat = self._seats.get(number)
         if seat is None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
 def fits(value: object, wanted: Any) -> bool:
-    """Whether a value is of a type: of plain types, NamedTuples, dataclasses, tuples, lists, unions and literals."""
+    """Whether a value is of a type: of plain types, NamedTuples, dataclasses, tuples, lists, sets, unions, literals."""
     if wanted is object or wanted is Any:
         return True
     if wanted is float:
@@ -28,8 +28,8 @@ def fits(value: object, wanted: Any) -> bool:
         return any(fits(value, one) for one in args)
     if origin is Literal:
         return value in args
-    if origin is list:
-        return type(value) is list and all(fits(item, args[0]) for item in value)
+    if origin in (list, frozenset):
+        return isinstance(value, origin) and all(fits(item, args[0]) for item in value)
     if origin is tuple and args[-1] is Ellipsis:
         return type(value) is tuple and all(fits(item, args[0]) for item in value)
     if origin is tuple:

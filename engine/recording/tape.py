@@ -20,6 +20,7 @@ from engine.parts import bulk
 MARK = "\x00"  # the first item of a list that stands for an object: no plain list here begins with it
 TUPLE = "()"
 LIST = "[]"
+SET = "{}"
 
 
 class Unreadable(ValueError):
@@ -51,6 +52,8 @@ class Tape:
             return [MARK, name, *(self.plain(getattr(value, field)) for field in fields)]
         if isinstance(value, tuple):
             return [MARK, TUPLE, *map(self.plain, value)]
+        if isinstance(value, frozenset):
+            return [MARK, SET, *map(self.plain, sorted(value, key=repr))]
         if isinstance(value, list):
             return [MARK, LIST, *map(self.plain, value)]
         raise TypeError(f"{type(value)} can not stand on a tape")
@@ -66,11 +69,11 @@ class Tape:
             return tuple(items)
         if plain[1] == LIST:
             return items
-        made = self._classes.get(plain[1])
-        if made is None:
+        made: Any = self._classes.get(plain[1])
+        if made is None and plain[1] != SET:
             raise Unreadable(f"no class {plain[1]!r} in this system")
         try:
-            return made(*items)
+            return frozenset(items) if made is None else made(*items)
         except (TypeError, ValueError) as error:
             raise Unreadable(f"{plain[1]}: {error}") from None
 

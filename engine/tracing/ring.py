@@ -12,11 +12,14 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import islice
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from engine.parts.inflight import TaskKey
 from engine.tracing.links import Arrow, Entry, Life, arrows, life
 from engine.tracing.sieve import Sieve
+
+if TYPE_CHECKING:
+    from engine.recording.replay import Step
 
 KEPT = 20_000  # messages
 BYTES = 64 * 1024 * 1024
@@ -56,6 +59,12 @@ class Ring(Generic[R]):
             self._bytes -= ring.popleft().size
         return record
 
+    def step(self, step: Step) -> None:
+        """What a replayed record says; fit for ``Replay.seek``'s watch."""
+        self._record = step.record
+        self.tap(step.node, step.name, step.at, step.event, step.commands)
+        self._record = None
+
     def clear(self) -> None:
         """Forget every message; numbers go on."""
         with self._lock:
@@ -63,6 +72,10 @@ class Ring(Generic[R]):
             self._bytes = 0
 
     # ---- what differs -------------------------------------------------------------------------------------------
+
+    def tap(self, node: str, name: str, now: float, event: Any, commands: Any) -> None:
+        """One event of a core and what came of it."""
+        raise NotImplementedError
 
     def _entries(self, record: R) -> Iterable[Entry]:
         """What a record says."""

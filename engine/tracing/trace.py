@@ -26,7 +26,7 @@ from engine.tracing.links import Entry
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
 if TYPE_CHECKING:
-    from engine.recording.replay import Replay, Step
+    from engine.recording.replay import Replay
 
 PEERS = 10_000  # names of routing ids that are remembered, the oldest forgotten first
 SAYS = "violation: "  # how the note of a violation begins
@@ -132,12 +132,6 @@ class Trace(Ring[_Record]):
                     self._reopened(seat, command)
                 elif type(command) is Exit:
                     self.left(node, name)
-
-    def step(self, step: Step) -> None:
-        """The same, of a replayed record; fit for ``Replay.seek``'s watch."""
-        self._record = step.record
-        self.tap(step.node, step.name, step.at, step.event, step.commands)
-        self._record = None
 
     def _add(self, now: float, seat: _Seat, direction: Direction, frames: Frames, socket: str) -> _Record:
         self.total += 1

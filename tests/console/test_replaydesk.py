@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from console.replaydesk import SPEEDS, OneLab, ReplayDesk
+from console.replaydesk import OneLab, ReplayDesk
+from console.transport import SPEEDS
 from engine.catalogue import SYSTEMS
 from engine.lab.pool import Refused
 from engine.recording.replay import Difference
@@ -82,7 +83,7 @@ def test_it_plays_at_a_speed_holds_and_ends(tmp_path: Path) -> None:
         await hands.press("plus")
         before = lab.now
         await hands.pass_time(0.25)
-        assert lab.now - before == pytest.approx(0.5) and SPEEDS[desk.speed] == 2.0
+        assert lab.now - before == pytest.approx(0.5) and SPEEDS[desk.transport.speed] == 2.0
         await hands.press("space")
         before = lab.now
         await hands.pass_time(0.25)

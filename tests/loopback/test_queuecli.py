@@ -47,7 +47,9 @@ def test_a_thousand_documents_while_drivers_are_killed_at_random(processes: Proc
     files = [f"in/{id}" for id in ids]
     assert processes.run("feed", "--root", str(root), "--done", *files).out == "1,000 documents fed\n"
     stages = ("--stage", "values=1", "--stage", "parse=3", "--stage", "output=2")
-    process = processes.start("pipeline", "run", *stages, "--root", str(root), "--json", "report.json")
+    process = processes.start(
+        "pipeline", "run", *stages, "--root", str(root), "--json", "report.json", "--journal", "j"
+    )
     killed, choose = 0, random.Random(3)
     until(lambda: (root / "pipeline.json").exists(), "the pipeline")
     pipeline = Pipeline.open(str(root))
@@ -71,6 +73,8 @@ def test_a_thousand_documents_while_drivers_are_killed_at_random(processes: Proc
     assert "killed by signal 9" in process.err
     for id in published:
         assert (root / "queue-output" / names.ready(id)).read_text(encoding="utf-8") == f"text of {id}\n"
+    checked = processes.run("replay", "--check", "j")  # every driver from its first event to its last, killed or not
+    assert checked.out.startswith("diskqueue: ") and checked.out.endswith("as recorded\n")
 
 
 def test_started_drivers_are_left_to_themselves_shown_stopped_and_killed(processes: Processes, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.core import QueueSystem
+from engine.protocols.diskqueue import seats
 from engine.protocols.diskqueue.options import Options
 
-SYSTEM = QueueSystem("diskqueue", "003", "Disk queues", Options)
+SYSTEM = QueueSystem("diskqueue", "003", "Disk queues", Options, seats.driver, seats.watchdog)

@@ -40,6 +40,16 @@ class Times(NamedTuple):
     overhead: float
     docs: int
 
+    def plus(self, other: Times) -> Times:
+        """Both together."""
+        return Times(
+            self.work + other.work,
+            self.wait + other.wait,
+            self.block + other.block,
+            self.overhead + other.overhead,
+            self.docs + other.docs,
+        )
+
     def text(self) -> str:
         """The original's timer file: milliseconds, tab-separated."""
         return (

@@ -55,6 +55,8 @@ def test_drive_and_feed() -> None:
         ("drive --src a --dst b --number x", "--number: expected 1 to 9 digits, got 'x'"),
         ("--system pingpong feed --root r a", "feed: it speaks with no broker, so --system can not be pingpong"),
         ("--journal x feed --root r a", "nothing to record"),
+        ("pipeline start --root r --journal x", "pipeline start: --journal is for run"),
+        ("--journal x pipeline show --root r", "pipeline show: --journal is for run"),
     ],
 )
 def test_what_makes_no_sense_is_status_2_with_a_reason(line: str, message: str, capsys: Capture) -> None:

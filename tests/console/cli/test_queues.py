@@ -13,6 +13,7 @@ from console.cli.queues import Watched, progress, tell_note
 from engine.core import Note
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
+from tests.helpers.queue_recordings import opened
 
 ENDLESS = "longer than 1000000 characters"
 Capture = pytest.CaptureFixture[str]
@@ -126,6 +127,38 @@ def test_one_driver_by_folders_and_by_a_parameter_file(fed: Path, home: Path) ->
     par.write_text(parameter_file(DriverConfig(str(middle), str(end), "4")), encoding="utf-8")
     assert main(["drive", str(par)]) == 0
     assert sorted(os.listdir(end)) == ["a.txt.ready", "b.txt.ready", "c.txt.ready", "done"]
+
+
+def test_a_pipeline_and_a_driver_are_recorded_and_do_the_same_again(fed: Path, home: Path, capsys: Capture) -> None:
+    stages = ["--stage", "parse=2:fail marked", "--stage", "output"]
+    whole, one = str(home / "whole.journal"), str(home / "one.journal")
+    assert main(["pipeline", "run", "--root", str(fed), *stages, "--journal", whole]) == 0
+    assert os.listdir(fed / ".watchers") == []
+    assert main(["drive", "--src", str(fed / "queue-output"), "--dst", str(home / "end"), "--number", "9",
+                 "--journal", one]) == 0  # fmt: skip
+    capsys.readouterr()
+    for path in (whole, one):
+        assert main(["replay", "--check", path]) == 0
+        assert capsys.readouterr().out.endswith("as recorded\n")
+    lab = opened(Path(whole))
+    lab.seek(lab.last)
+    assert [queue.counts.ready for queue in lab.view().queues] == [0, 0, 2]
+    assert [(row.id, row.outcome) for row in lab.view().documents if row.id == "c.txt"] == [
+        ("c.txt", "failed"),
+        ("c.txt", "failed_twice"),
+    ]
+    assert [stage.docs for stage in lab.view().stages] == [5, 2]
+    lab = opened(Path(one))
+    assert [stage.name for stage in lab.view().stages] == ["end"]
+
+
+def test_a_journal_that_exists_is_left_as_it_is(fed: Path, home: Path, capsys: Capture) -> None:
+    (home / "a.journal").write_text("text", encoding="utf-8")
+    drive = ["drive", "--src", str(fed / "queue-start"), "--dst", str(home / "b"), "--number", "9"]
+    for line in (["pipeline", "run", "--root", str(fed), "--stage", "a"], drive):
+        assert main([*line, "--journal", str(home / "a.journal")]) == 2
+        assert "it exists; name a new file" in capsys.readouterr().err
+    assert (home / "a.journal").read_text(encoding="utf-8") == "text"
 
 
 def test_a_driver_that_has_to_wait_says_so_at_once(

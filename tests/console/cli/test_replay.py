@@ -17,8 +17,10 @@ from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from engine.protocols.pingpong.messages import PONG
 from engine.recording.journal import MAGIC
+from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replaylab import ReplayLab
 from engine.rehearsal.stage import Stage
+from tests.helpers.queue_recordings import write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -29,6 +31,38 @@ def recorded(path: Path, system: str = "roundrobin") -> Path:
         stage.run(BulkSpec("ping", 5, 0, 2))
         stage.advance(2.0)
     return path
+
+
+def test_a_recording_of_disk_queues_is_compared_and_shown(
+    home: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(home / "a.journal")
+    assert main(["replay", "--check", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["as recorded"]
+    shown: list[str] = []
+
+    class Screen:
+        signal_received = summary = None
+
+        def __init__(self, lab: QueueReplayLab, settings: Any) -> None:
+            shown.append(lab.system.name)
+
+        def run(self) -> None:
+            shown.append("run")
+
+    monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
+    monkeypatch.setattr("console.queuereplay.QueueReplayConsole", Screen)
+    assert replay(Namespace(file=path, check=False), []) == 0
+    assert shown == ["diskqueue", "run"]
+    monkeypatch.setattr("engine.protocols.diskqueue.driver.move.publish", publish_nothing)
+    assert main(["replay", "--check", str(path)]) == 1
+    assert "ends at record" in capsys.readouterr().out
+
+
+def publish_nothing(held: Any) -> Any:
+    """As a driver of other rules would."""
+    return ""
+    yield
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -134,16 +134,18 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
 ) -> None:
     monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
     monkeypatch.setattr("console.queueapp.QueueConsole", terminal)
-    asked = Namespace(journal=None, root="here")
+    asked = Namespace(journal=Path("x"), root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"
     assert console(asked, flags) == 0
     lab, settings, _ = terminal.made
-    assert (lab.settings, lab.root, lab.how) == (settings.options["diskqueue"], "here", {"readonly": True})
+    assert (lab.settings, lab.root, lab.how) == (
+        settings.options["diskqueue"],
+        "here",
+        {"readonly": True, "journal": Path("x")},
+    )
     assert lab.state == "closed"
     assert capsys.readouterr() == ("3 documents\n", "")
-    with pytest.raises(Wrong, match="--journal: diskqueue has nothing"):
-        console(Namespace(journal=Path("x"), root=None), flags)
     with pytest.raises(Wrong, match="--root: roundrobin has no queues"):
         console(asked, [])
 

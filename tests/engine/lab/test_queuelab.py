@@ -18,7 +18,9 @@ from engine.lab.pool import Refused
 from engine.lab.queuelab import BATCH, QueueLab
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverRow, Stage
+from engine.tracing.operations import Operations
 from tests.helpers.processes import until
+from tests.helpers.queue_recordings import opened
 
 QUICK = Options(poll=0.05)
 
@@ -113,6 +115,34 @@ def test_a_pipeline_that_exists_is_taken_up_and_kept(tmp_path: Path) -> None:
         with pytest.raises(Refused, match="another watchdog"):
             QueueLab(root=str(root)).open()
     assert os.listdir(root / "queue-a") == ["a.txt.ready"]
+
+
+def test_everything_is_recorded_and_traced_beside(tmp_path: Path) -> None:
+    path, trace = tmp_path / "a.journal", Operations(("start", "values", "parse", "output"))
+    with QueueLab(QUICK, journal=path) as lab:
+        lab.attach(trace)
+        until(lambda: lab.view().queues[-1].counts.ready >= 3)
+        victim = next(driver.number for driver in lab.view().drivers if driver.stage == "parse")
+        lab.kill_driver(victim)
+        until(lambda: any(entry.command == "SPAWN" for entry in trace.entries()))
+        until(lambda: any(entry.seat == "feeder" and entry.command == "FEED" for entry in trace.entries()))
+        spent, lost = lab.listening()
+        assert spent > 0 and lost == 0
+        lab.detach(trace)
+        lab.detach(trace)
+    assert lab.health().dead == ()
+    recording = opened(path)
+    assert (recording.replay.differences, recording.broken) == ([], "")
+    recording.seek(recording.last)
+    assert recording.view().queues[-1].counts.ready >= 3 and recording.fed(0.0) >= 3
+    with pytest.raises(Refused, match="it exists"):
+        QueueLab(QUICK, journal=path).open()
+
+
+def test_where_no_socket_can_be_made_a_trace_is_refused(lab: QueueLab) -> None:
+    Path(lab.root, ".watchers").write_text("in the way", encoding="utf-8")
+    with pytest.raises(Refused, match="drivers can not be listened to"):
+        lab.attach(Operations(("start",)))
 
 
 def test_a_pipeline_that_has_ended_takes_no_orders(tmp_path: Path) -> None:

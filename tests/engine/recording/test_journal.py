@@ -10,11 +10,14 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from engine.catalogue import SYSTEMS
+from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.core import Exit, Note, Received, Send, Started
+from engine.protocols import diskqueue
+from engine.protocols.diskqueue.operations import Done, Entry, Exists, List
+from engine.protocols.diskqueue.options import Options
 from engine.protocols.pingpong import SYSTEM
 from engine.recording import journal as module
-from engine.recording.journal import DIGEST, EVENT, EVERY, HEAD, LEFT, MAGIC, SEAT, Journal, read
+from engine.recording.journal import DIGEST, EVENT, EVERY, HEAD, HEARD, LEFT, MAGIC, SEAT, Journal, read
 from engine.recording.tape import Unreadable
 
 WORKER = ["tcp://127.0.0.1:6715", 7, 1]
@@ -227,3 +230,18 @@ def _ends(whole: bytes) -> set[int]:
         at += 8 + int.from_bytes(whole[at : at + 4], "little")
         ends.add(at)
     return ends
+
+
+def test_whose_core_nobody_can_run_is_recorded_with_its_answers(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    journal = Journal(path, diskqueue.SYSTEM, Options(), lambda note: None, clock=lambda: 9.0)
+    journal.seated("parse.1", "parse.1", "", [], {}, at=1.0)
+    odd = Done(List("/q"), entries=(Entry("\udcff.ready", 1, 2),))
+    journal.tap("parse.1", "parse.1", 2.0, odd, [Exists("/q", "\udcff")])  # type: ignore[arg-type, list-item]
+    journal.left("parse.1", "parse.1")
+    journal.close()
+    assert read(path, CATALOGUE).records == [
+        [SEAT, 1.0, 1, "parse.1", "parse.1", "", [], {}],
+        [HEARD, 2.0, 1, odd, [Exists("/q", "\udcff")]],
+        [LEFT, 9.0, 1],
+    ]

@@ -10,6 +10,7 @@ from engine.core import Leave, Note, Ordered, Woken
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.protocols.diskqueue.operations import Done, Entry, List, Processed, Take
+from engine.protocols.diskqueue.watchdog import Looked
 from engine.recording.shape import fits
 
 GOOD: list[tuple[Any, Any]] = [
@@ -17,6 +18,7 @@ GOOD: list[tuple[Any, Any]] = [
     (Done(Take("/q", "a.ready", "a.1.working")), Event),
     (Done(List("/q"), entries=(Entry("a", 1, 2),), still=True), Event),
     (Ordered(Leave()), Event),
+    (Looked(frozenset({"a"}), (("a", "1"),)), Looked),
     ([Note("warn", "text", b""), List("/q")], list[Command]),
     (DriverConfig("/a", "/b", "1"), DriverConfig),
     (1, float),
@@ -31,6 +33,7 @@ BAD: list[tuple[Any, Any]] = [
     (Done(List("/q"), entries=(Entry("a", "b", 2),)), Event),  # type: ignore[arg-type]
     (Processed("done", None), Event),  # type: ignore[arg-type]
     ("woken", Event),
+    (Looked(frozenset({1}), ()), Looked),  # type: ignore[arg-type]
     ([Note("loud", "text")], list[Command]),  # type: ignore[arg-type]
     ((), list[Command]),
     (DriverConfig("/a", "/b", "1", max_files="x"), DriverConfig),  # type: ignore[arg-type]

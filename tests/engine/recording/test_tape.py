@@ -10,7 +10,7 @@ from engine.core import Drain, Event, Finished, Inspect, Ordered, Paused, Receiv
 from engine.parts.bulk import BulkSpec
 from engine.protocols import conversation, diskqueue, negotiated, roundrobin
 from engine.protocols.conversation.frontend import StopWorkers
-from engine.protocols.diskqueue import books, operations
+from engine.protocols.diskqueue import books, operations, watchdog
 from engine.recording.tape import Tape, Unreadable, kept
 
 EVENTS: list[Event] = [
@@ -72,3 +72,12 @@ def test_two_modules_of_one_word_are_told_apart() -> None:
     for value in (books.Entry(1, 2, 3, 4), operations.Entry("a.ready", 5, 6)):
         again = tape.value(tape.plain(value))
         assert again == value and type(again) is type(value)
+
+
+def test_sets_that_do_not_change_come_back() -> None:
+    tape = Tape(diskqueue)
+    looked = watchdog.Looked(frozenset({"b", "a"}), ())
+    assert tape.plain(looked)[2][1:] == ["{}", "a", "b"]
+    assert tape.value(tape.plain(looked)) == looked
+    with pytest.raises(Unreadable):
+        tape.value(["\x00", "{}", ["\x00", "[]"]])

@@ -1,0 +1,43 @@
+"""The console on a recording of disk queues, and hands on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from console.queuereplay import QueueReplayConsole
+from engine.recording.queuereplaylab import QueueReplayLab
+from tests.helpers.fake_lab import FakeSettings
+from tests.helpers.fake_queues import QueueDriver
+from tests.helpers.queue_recordings import opened, write
+
+
+class Viewer(QueueDriver):
+    """Hands on a recording."""
+
+    @property
+    def recording(self) -> QueueReplayLab:
+        lab = self.app.lab
+        assert isinstance(lab, QueueReplayLab)
+        return lab
+
+    def still(self) -> list[str]:
+        """The screen without how often it is drawn, and without dashes that move."""
+        return [line for line in self.screen() if "Hz" not in line and "━" not in line]
+
+
+def watch(
+    scenario: Callable[[Viewer], Awaitable[None]], folder: Path, size: tuple[int, int] = (120, 36)
+) -> QueueReplayConsole:
+    now = [0.0]
+    app = QueueReplayConsole(opened(write(folder / "a.journal")), FakeSettings(folder), clock=lambda: now[0])
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            viewer = Viewer(now, app, pilot)  # type: ignore[arg-type]
+            await pilot.pause()
+            await scenario(viewer)
+
+    asyncio.run(run())
+    return app
