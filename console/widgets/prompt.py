@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
 from console.commands import WORDS, Word, complete
 from console.history import History
+
+PATIENCE = 5.0  # seconds that a key waits for those before it at most
+
+
+async def drained(*pumps: MessagePump) -> None:
+    """Return when each of them, one after the other, has handled all that it was sent until then."""
+    for pump in pumps:
+        done = asyncio.Event()
+        if pump.call_later(done.set):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), PATIENCE)
 
 
 class Words(Suggester):
@@ -32,11 +46,16 @@ class Prompt(Horizontal):
     """One line at the bottom of the screen, shown while something is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", show=False),
-        Binding("up", "older", show=False),
-        Binding("down", "newer", show=False),
-        Binding("tab", "complete", show=False, priority=True),
+        Binding(key, action, show=False, priority=True)
+        for key, action in (
+            ("enter", "enter"),
+            ("escape", "cancel"),
+            ("up", "older"),
+            ("down", "newer"),
+            ("tab", "complete"),
+        )
     ]
+    """They come before everything else, and before the next key: that may be for whoever the line gives way to."""
 
     class Entered(Message):
         """A line was typed."""
@@ -90,34 +109,40 @@ class Prompt(Horizontal):
         """Hide the line."""
         self.display = False
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        event.stop()
-        self.post_message(self.Entered(self.sign, event.value.strip()))
-
     def on_input_changed(self, event: Input.Changed) -> None:
         """A filter works while it is typed."""
         event.stop()
         if self.sign == "/":
             self.post_message(self.Edited(event.value))
 
-    def action_cancel(self) -> None:
-        """Escape."""
-        self.post_message(self.Left(self.sign))
+    async def action_enter(self) -> None:
+        """Enter: the line is done with, whatever it says, before the next key is looked at."""
+        await drained(self._line)
+        self.post_message(self.Entered(self.sign, self._line.value.strip()))
+        await drained(self, self.screen)
 
-    def action_complete(self) -> None:
+    async def action_cancel(self) -> None:
+        """Escape."""
+        await drained(self._line)
+        self.post_message(self.Left(self.sign))
+        await drained(self, self.screen)
+
+    async def action_complete(self) -> None:
         """Tab."""
+        await drained(self._line)
         word = complete(self._line.value, self.words) if self.sign == ":" else None
         if word is not None:
             self._set(word)
 
-    def action_older(self) -> None:
+    async def action_older(self) -> None:
         """Up."""
+        await drained(self._line)
         if self.sign == ":":
             self._set(self.history.older(self._line.value))
 
-    def action_newer(self) -> None:
+    async def action_newer(self) -> None:
         """Down."""
+        await drained(self._line)
         if self.sign == ":":
             self._set(self.history.newer(self._line.value))
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual import events
 from textual.widgets import Input
 
+from console.widgets.prompt import drained
 from tests.helpers.pilot import Driver, drive
 
 
@@ -67,3 +69,25 @@ def test_a_filter_begins_with_the_one_that_is_set_and_has_no_history(tmp_path: P
         assert driver.main.table.filter is None
 
     drive(scenario, tmp_path)
+
+
+NAMES = {":": "colon", " ": "space", "\r": "enter", "\t": "tab", "\x1b": "escape"}
+
+
+async def burst(driver: Driver, text: str) -> None:
+    """Keys that come all at once, as from a terminal that was typed into while nobody looked."""
+    for letter in text:
+        driver.app.post_message(events.Key(NAMES.get(letter, letter), letter))
+    await drained(driver.app)
+    await driver.pilot.pause()
+
+
+def test_each_line_that_is_typed_ahead_is_its_own_and_keys_behind_it_are_orders(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await burst(driver, ":ping\r:bulkp\t7\r:nonsense\x1b:pingt\r:stop\rd")
+        asked = [order[0] if order[0] != "run" else (order[1].kind, order[1].n) for order in driver.lab.orders]
+        assert asked == ["ping", ("ping", 7), "ping", "stop_run", ("data", 100)]
+        assert driver.at_main and driver.main.focused is driver.main.table and not driver.main.prompt.display
+
+    drive(scenario, tmp_path)
+    assert (tmp_path / "state" / "history").read_text() == "ping\nbulkping 7\npingt\nstop\n"
