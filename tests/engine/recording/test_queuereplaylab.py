@@ -135,11 +135,11 @@ def test_drivers_and_documents_are_drilled_into(lab: QueueReplayLab) -> None:
     assert [(line.what, line.attempt) for _, line in found.attempts] == [("fail", 1), ("begin", 2), ("fail", 2)]
     lab.seek(0)
     assert lab.inspected is not None and lab.inspected.places == () and lab.inspected.attempts == ()
-    lab.inspect("")
-    assert lab.inspected is None
     lab.seek(lab.last)
     assert "failed_twice" in lab.output("2") + lab.output("1") + lab.output("4")
     assert lab.listening() == (0.0, 0)
+    lab.inspect("")
+    assert lab.inspected is None
 
 
 def test_it_takes_no_orders(lab: QueueReplayLab) -> None:
