@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 from console import units
 from console.rows import Shown
 from console.screens.layer import Question
-from console.text import clean
+from console.text import label
 
 
 class Confirm(Question[bool]):
@@ -58,4 +58,4 @@ def stop_question(row: Shown) -> Confirm:
     """The question before a worker is stopped; it names the row."""
     held = row.worker.in_flight
     fate = f"It finishes what it holds ({units.count(held)}), then leaves." if held else "It holds no task."
-    return Confirm(f"Stop worker {row.label}?", [fate, clean(row.worker.name)], "Stop worker")
+    return Confirm(f"Stop worker {row.label}?", [fate, label(row.worker.key)], "Stop worker")

@@ -14,7 +14,7 @@ from console import keys, units
 from console.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.text import clean, fit
-from console.widgets.ink import Parts
+from console.widgets.ink import Parts, cells
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from engine.drive.pipelineview import DocumentView
@@ -126,16 +126,17 @@ def history_lines(rows: Sequence[DocumentRow], width: int) -> list[Parts]:
     lines: list[Parts] = []
     for row in sorted(rows, reverse=True):
         glyph, ink = OUTCOMES.get(row.outcome, ("·", "label"))
-        about = f" · attempt {row.attempt} · driver {row.number} · {units.duration(row.ms * 1000)}"
-        lines.append(
-            [
-                (f"{units.time_of_day(row.at)} ", "label"),
-                (f"{glyph} ", ink),
-                (fit(clean(row.stage), 10), "text bold"),
-                (clean(row.outcome).replace("_", " "), ink),
-                (about, "label"),
-            ]
-        )
+        about = f"attempt {row.attempt} · driver {row.number} · {units.duration(row.ms * 1000)}"
+        line: Parts = [
+            (f"{units.time_of_day(row.at)} ", "label"),
+            (f"{glyph} ", ink),
+            (fit(clean(row.stage), 10), "text bold"),
+            (clean(row.outcome).replace("_", " "), ink),
+        ]
+        if cells(whole := [*line, (f" · {about}", "label")]) <= width:
+            lines.append(whole)
+        else:
+            lines += [line, *wrapped(about, width, "label")]
         lines += wrapped(row.text, width, "bad")
     return lines
 

@@ -9,7 +9,7 @@ from textual.keys import format_key
 from console import keys
 from console.bridge import Picture
 from console.commands import WORDS
-from console.text import clean, fit
+from console.text import fit, label
 from console.widgets.ink import Parts
 from console.widgets.workers import STATES
 
@@ -63,5 +63,5 @@ def worker_list(picture: Picture) -> list[Parts]:
         worker = row.worker
         glyph, ink = STATES[worker.state]
         free = f"{worker.free:>4} of {worker.slots:<4}"
-        lines.append([(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), (clean(worker.name), "text")])
+        lines.append([(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), (label(worker.key), "text")])
     return lines

@@ -108,7 +108,7 @@ def test_hold_release_and_cancel(shop: Shop) -> None:
     shop.submit("echo running; while ! test -e go; do sleep 0.05; done", 12)
     shop.running(8)
     assert shop.run("jobs", "hold", "1").out == "job 1 is held\n"
-    assert shop.jobs()[0]["status"] == "paused"
+    assert shop.jobs()[0]["status"] == "held"
     assert shop.run("jobs", "release", "1").out == "job 1 is released\n"
     assert shop.run("jobs", "cancel", "1").out == "job 1 is cancelled\n"
     (job,) = shop.jobs()

@@ -16,7 +16,7 @@ from struct import Struct
 
 from engine.parts.inflight import Task
 from engine.protocols.conversation import messages
-from engine.protocols.conversation.messages import CANCELLED, FINISHED, PAUSED, RUNNING, WAITING, Description
+from engine.protocols.conversation.messages import CANCELLED, FINISHED, HELD, RUNNING, WAITING, Description
 
 HISTORY = 1000  # ended jobs that are remembered
 MAX_JOBS = 100_000  # that have not ended
@@ -146,7 +146,7 @@ class Jobs:
         job.out -= 1
         job.returned.append(task)
         self.queued += 1
-        if job.status != PAUSED:
+        if job.status != HELD:
             self.ripe += 1
             self._stand(job)
 
@@ -164,13 +164,13 @@ class Jobs:
         """Give no more of a job; the reason where it can not be held."""
         if job.status not in (WAITING, RUNNING):
             return f"job is {messages.STATUS[job.status]}"
-        job.status = PAUSED
+        job.status = HELD
         self.ripe -= job.queued
         return ""
 
     def release(self, job: Job) -> str:
         """Undo a hold; the reason where there is none."""
-        if job.status != PAUSED:
+        if job.status != HELD:
             return f"job is {messages.STATUS[job.status]}"
         job.status = RUNNING if job.fresh > 1 else WAITING
         self.ripe += job.queued
@@ -183,7 +183,7 @@ class Jobs:
             return f"job is {messages.STATUS[job.status]}", 0
         dropped = job.queued
         self.queued -= dropped
-        if job.status != PAUSED:
+        if job.status != HELD:
             self.ripe -= dropped
         job.status = CANCELLED
         job.failed += dropped

@@ -15,8 +15,9 @@ import msgpack
 
 from engine.parts.unpacking import UNREADABLE, unpack
 
-WAITING, RUNNING, FINISHED, PAUSED, CANCELLED = range(5)
-STATUS = ("waiting", "running", "finished", "paused", "cancelled")
+WAITING, RUNNING, FINISHED, HELD, CANCELLED = range(5)
+STATUS = ("waiting", "running", "finished", "held", "cancelled")
+"""A job's status in words, by its number on the wire; 3 is the seed's "paused", and what the order "hold" leads to."""
 
 DONE = "done"
 FAULT = "error encountered: "

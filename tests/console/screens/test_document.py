@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.screens.document import history_lines, place_lines, wrapped
+from engine.protocols.diskqueue.pipeline import DocumentRow
 from tests.helpers.fake_queues import QueueDriver, a_view, drive_queues
 
 
@@ -48,3 +49,12 @@ def test_a_long_error_is_wrapped() -> None:
     assert wrapped("", 40, "bad") == []
     parts = [line[1][0] for line in wrapped("x" * 70, 41, "bad")]
     assert parts == ["x" * 30, "x" * 30, "x" * 10]
+
+
+def test_a_line_that_is_too_long_goes_on_below_and_loses_nothing() -> None:
+    row = DocumentRow(0.0, "parse", "7", "doc-1", "failed_twice", 2, 1234.0, "")
+    (whole,) = history_lines([row], 80)
+    first, second = ("".join(text for text, _ in line) for line in history_lines([row], 50))
+    text = "".join(part for part, _ in whole)
+    assert text.endswith(" · attempt 2 · driver 7 · 1.2s") and text.startswith(first)
+    assert second.strip() == "attempt 2 · driver 7 · 1.2s"
