@@ -33,7 +33,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     )
     shown = ("roundhouse drive --src q/queue-start --dst q/queue-output --number 1 --work upper",)
     drive = command("drive", "run one driver of disk queues, until its source is done", journal, examples=shown)
-    drive.usage = "roundhouse drive [--work WORK] PAR | roundhouse drive --src DIR --dst DIR --number N [--work WORK]"
+    drive.usage = "roundhouse drive [options] PAR | roundhouse drive [options] --src DIR --dst DIR --number N"
     par = source("a parameter file of the original's kind")
     drive.add_argument("par", metavar="PAR", nargs="?", type=par, help="a parameter file of the original's kind")
     drive.add_argument("--src", metavar="DIR", type=given, help="the queue to take from")
