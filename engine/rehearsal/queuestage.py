@@ -142,13 +142,14 @@ class QueueStage(Standing):
     def view(self) -> PipelineView:
         """A picture of now."""
         world = self.world
-        queues = []
-        for queue in world.queues:
-            seen = survey(world.listing(queue))
+        queues: list[QueueRow] = []
+        beyond: set[str] = set()
+        for queue in reversed(world.queues):
+            seen = survey(_held_on_to(world.listing(queue), beyond))
             folder = queue_folder("", queue)
             held = tuple(holder for holder in seen.held if holder.state == "working")
             trouble = "no permission" if folder in world.disk.denied else "the disk is full" if world.disk.full else ""
-            queues.append(QueueRow(queue, folder, seen.counts, trouble, (*held, *seen.some)))
+            queues.insert(0, QueueRow(queue, folder, seen.counts, trouble, (*held, *seen.some)))
         drivers = tuple(self._driver(number, seat) for number, seat in world.seats.items())
         stages = tuple(self._stage_row(view, drivers) for view in self._views())
         state: WatchState = "running" if world.watchdog is not None else "absent"
@@ -325,6 +326,17 @@ class QueueStage(Standing):
         outcome = "published" if how.outcome == "done" else twice
         at, ms = self.began + self.now, (now - began) * 1000
         self._rows.append(DocumentRow(at, stage, number, work.id, outcome, work.attempt, ms, how.text))
+
+
+def _held_on_to(listing: Sequence[str], beyond: set[str]) -> list[str]:
+    """A queue without documents that are published already and only not let go of: a world that stands shows both.
+
+    ``beyond``: documents of the queues behind it, to which its own are added.
+    """
+    items = [(name, names.parse(name)) for name in listing]
+    found = [name for name, item in items if not (isinstance(item, names.Item) and item.id in beyond and item.number)]
+    beyond |= {item.id for _, item in items if isinstance(item, names.Item) and item.state != "writing"}
+    return found
 
 
 def _tells(one: Happened) -> bool:

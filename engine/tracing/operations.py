@@ -20,7 +20,8 @@ from engine.core import Cancel, Exit, Frames, Leave, Note, Ordered, Start
 from engine.parts.explain import Decoded, Direction, Role, plain
 from engine.parts.inflight import TaskKey
 from engine.protocols.diskqueue import explain as words
-from engine.protocols.diskqueue.operations import Done, List, Operation, Process, Processed
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.operations import Append, Done, List, Operation, Process, Processed
 from engine.protocols.diskqueue.watchdog import Spawn
 from engine.tracing.links import Arrow, Entry, Leg, Life, State
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
@@ -32,11 +33,14 @@ _ASKED: tuple[Any, ...] = get_args(Operation)
 
 
 class _Record(Record):
-    __slots__ = ("answer", "direction", "node", "seat", "what")
+    __slots__ = ("answer", "back", "direction", "node", "seat", "what")
 
-    def __init__(self, node: str, seat: str, direction: Direction, what: Any, answer: Any, *kept: Any) -> None:
+    def __init__(
+        self, node: str, seat: str, direction: Direction, what: Any, answer: Any, back: bool, *kept: Any
+    ) -> None:
         super().__init__(*kept)
         self.node, self.seat, self.direction, self.what, self.answer = node, seat, direction, what, answer
+        self.back = back  # the seat has put on record that it gives its document back
 
 
 class Operations(Ring[_Record]):
@@ -51,6 +55,7 @@ class Operations(Ring[_Record]):
         self._seats: dict[str, str] = {}  # of whoever was heard of: seat → the driver's number, "" for others
         self._drivers: dict[str, str] = {}  # and the other way round
         self._works: dict[str, Process] = {}  # what each seat is writing
+        self._back: dict[str, bool] = {}  # whether the last line that a seat put on record gives a document back
 
     # ---- what happens -------------------------------------------------------------------------------------------
 
@@ -68,6 +73,8 @@ class Operations(Ring[_Record]):
             self._sits(name, words.number_of(name))
             match event:
                 case Done(operation):
+                    if isinstance(operation, Append) and names.record_of(operation.name) is not None:
+                        self._back[name] = operation.line.startswith("back\t")
                     self._add(node, name, now, _direction(operation, event), operation, _counted(event))
                 case Processed() if name in self._works:
                     work = self._works.pop(name)
@@ -93,14 +100,18 @@ class Operations(Ring[_Record]):
     def _add(self, node: str, seat: str, now: float, direction: Direction, what: Any, answer: Any) -> None:
         self.total += 1
         size = sum(map(len, _frames(what))) + len(getattr(answer, "text", ""))
-        self._keep(_Record(node, seat, direction, what, answer, self.total, now, size, self._record))
+        back = self._back.get(seat, False)
+        self._keep(_Record(node, seat, direction, what, answer, back, self.total, now, size, self._record))
 
     def _sits(self, seat: str, number: str) -> None:
         self._seats[seat] = number
         if number:
             self._drivers[number] = seat
         if len(self._seats) > SEATS:
-            self._drivers.pop(self._seats.pop(next(iter(self._seats))), None)
+            oldest = next(iter(self._seats))
+            self._drivers.pop(self._seats.pop(oldest), None)
+            self._works.pop(oldest, None)
+            self._back.pop(oldest, None)
 
     # ---- who looks ----------------------------------------------------------------------------------------------
 
@@ -119,7 +130,7 @@ class Operations(Ring[_Record]):
 
     def _entries(self, record: _Record) -> Iterable[Entry]:
         seat, what = record.seat, record.what
-        decoded = _decoded(what, record.answer, seat)
+        decoded = _decoded(what, record.answer, seat, record.back)
         peer = decoded.peer.decode("utf-8", "replace") if decoded.peer else seat
         peer = self._drivers.get(peer, peer)
         source, target = (peer, seat) if decoded.command in words.COMES else (seat, peer)
@@ -169,7 +180,7 @@ class Operations(Ring[_Record]):
         return Life(task, tuple(legs), takes, ended)
 
 
-def _decoded(what: Any, answer: Any, seat: str) -> Decoded:
+def _decoded(what: Any, answer: Any, seat: str, back: bool) -> Decoded:
     match what:
         case Note():
             return words.noted(what)
@@ -181,7 +192,7 @@ def _decoded(what: Any, answer: Any, seat: str) -> Decoded:
             return Decoded("LEAVE", (), WATCHDOG.encode(), rule="ruling 7: the document at hand is finished")
     if (told := words.supervised(what)) is not None:
         return told
-    return words.explain(what, answer, words.number_of(seat), words.stage_of(seat))
+    return words.explain(what, answer, words.number_of(seat), words.stage_of(seat), back)
 
 
 def _counted(answer: Done) -> Done:

@@ -32,7 +32,7 @@ from engine.protocols.diskqueue.operations import (
 from engine.protocols.diskqueue.pipeline import PipelineView
 
 _TAKE = "003 row 1: <id>.ready becomes <id>.<N>.working"
-_PUBLISH = "003 row 2: write, rename to .ready, then delete .working"
+_PUBLISH = "003 row 2: write, rename, delete the input"
 _FAIL = "003 row 3: .working becomes .failed, tried once more"
 _DISCARD = "003 row 4: fails again, .failed_twice"
 _DONE = "003 row 5: done runs down the pipeline"
@@ -108,13 +108,20 @@ def number_of(seat: str) -> str:
 
 
 def explain(
-    operation: Operation | Process, answer: Done | Processed | None = None, number: str = "", stage: str = ""
+    operation: Operation | Process,
+    answer: Done | Processed | None = None,
+    number: str = "",
+    stage: str = "",
+    back: bool = False,
 ) -> Decoded:
     """One operation, as it was asked for or with its answer; ``peer`` is the queue, ``task`` the document's id.
 
-    ``number``: of the driver that asked, "" for somebody else. ``stage``: the queue that it publishes into.
+    ``number``: of the driver that asked, "" for somebody else. ``stage``: the queue that it publishes into. ``back``:
+    it has put on record that it gives its document back, which names alone do not say of a second attempt.
     """
     command, rule, id = _what(operation, number, stage)
+    if back and command == "FAIL":
+        command, rule = "GIVE BACK", _BACK
     fields = [(name, plain(value)) for name, value in _fields(operation) if value]
     violation = ""
     if isinstance(answer, Processed):

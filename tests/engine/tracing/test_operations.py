@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Command, Driver, Event
-from engine.protocols.diskqueue.operations import Done, Entry, List, Process, Processed, Remove, Rename, Take
+from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Process, Processed, Remove, Rename, Take
 from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Recovered, Spawn
 from engine.sim.disk import Fate, SimDisk, SimDriver, config
 from engine.tracing.ladder import ladder, text
@@ -175,3 +175,15 @@ def test_a_watchdog_is_told_too() -> None:
         ("SETTLED", "watchdog", "parse.1"),
     ]
     assert trace.follow(document("a")).legs[0].what == "recover"
+
+
+def test_what_is_given_back_on_its_second_attempt_has_not_failed() -> None:
+    trace = Operations(QUEUES)
+    names_ = ("/q/queue-start", "a.1.working", "a.failed")
+    for word in ("back", "fail"):
+        record = Append("/q/queue-start", ".a.attempts", f"{word}\t2\t1\t5.0\t")
+        trace.tap("parse.1", "parse.1", 1.0, Done(record), [Rename(*names_)])
+        trace.tap("parse.1", "parse.1", 2.0, Done(Rename(*names_)), [])
+    moves = [entry.command for entry in trace.entries() if entry.command != "RECORD"]
+    assert moves == ["GIVE BACK", "GIVE BACK", "FAIL", "FAIL"]
+    assert trace.entries()[1].rule == "ruling 7: nothing was wrong with it"

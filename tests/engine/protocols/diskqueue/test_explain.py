@@ -94,7 +94,7 @@ NO = "003 row 8: a name with a number is its driver's"
         (
             Remove("in", "d"),
             Done(Sync(""), "gone"),
-            "003 row 2: write, rename to .ready, then delete .working",
+            "003 row 2: write, rename, delete the input",
             "",
             False,
         ),
@@ -116,7 +116,7 @@ NO = "003 row 8: a name with a number is its driver's"
         (
             Process("d", 1, "in/a", "out/b"),
             Processed("done"),
-            "003 row 2: write, rename to .ready, then delete .working",
+            "003 row 2: write, rename, delete the input",
             "",
             False,
         ),
