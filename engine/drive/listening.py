@@ -28,7 +28,7 @@ from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from engine.core import Note, Start
-from engine.drive.telling import FOLDER, LENGTH, MAX_MESSAGE, PENDING, VERSION, short
+from engine.drive.telling import FOLDER, LENGTH, MAX_MESSAGE, PENDING, RECORDER, VERSION, short
 from engine.parts.unpacking import UNREADABLE, unpack
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
@@ -81,11 +81,14 @@ class Hub:
 
     # ---- who listens ------------------------------------------------------------------------------------------------
 
-    def attach(self, ear: Ear) -> None:
-        """Tell it everything from now on. Raises OSError where the pipeline's folder takes no socket."""
+    def attach(self, ear: Ear, recorder: bool = False) -> None:
+        """Tell it everything from now on. Raises OSError where the pipeline's folder takes no socket.
+
+        ``recorder``: drivers wait for it rather than lose anything; it is to be the first who listens.
+        """
         with self._door:
             if self._thread is None:
-                bound = _bound(self._folder)
+                bound = _bound(self._folder, RECORDER if recorder else "")
                 self._ended.clear()
                 self._thread = threading.Thread(
                     target=self._serve, args=(bound,), name="roundhouse-listener", daemon=True
@@ -126,6 +129,12 @@ class Hub:
         """What one core was given and what it answered."""
         if self._ears:
             self._hold(now, lambda ear: ear.tap(node, name, now, event, commands))
+
+    def miss(self, name: str, events: int) -> None:
+        """Count what was told and not heard; the first time it is said."""
+        if not self.lost:
+            self._say(Note("warn", f"{name} told more than could be heard: {events:,} events are missing"))
+        self.lost += events
 
     # ---- the thread -------------------------------------------------------------------------------------------------
 
@@ -253,7 +262,7 @@ class _Link:
         if any(type(command) is Start and not fits(command.body, Process) for command in commands):
             raise ValueError("no document")
         if number > self._next:
-            self._hub.lost += number - self._next
+            self._hub.miss(self._seat[1], number - self._next)
             self._hub.left(*self._seat, at=self._at)
             self._hub.seated(*self._seat, "", *self._about, at=at)
         self._next = number + 1
@@ -300,13 +309,13 @@ class _Bound:
             os.unlink(self._path)
 
 
-def _bound(folder: str) -> _Bound:
+def _bound(folder: str, kind: str) -> _Bound:
     """Listen in the folder, which is made where it is missing; takes away what watchers left that died."""
     os.makedirs(folder, 0o700, exist_ok=True)
     for name in os.listdir(folder):
         if not name.startswith("."):
             _sweep(f"{folder}/{name}")
-    name = secrets.token_hex(4)
+    name = kind + secrets.token_hex(4)
     early, path = f"{folder}/.{name}", f"{folder}/{name}"  # nobody knocks before somebody is there
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

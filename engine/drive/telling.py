@@ -6,6 +6,8 @@ The rules of this file:
   now and then; while nobody listens that is all that it does.
 - A driver never waits for a watcher. What a socket does not take at once is kept, up to ``PENDING`` bytes; what exceeds
   that is lost, and the numbers of the events say so to whoever listens.
+- Only for a recorder, which must not miss anything, it waits: as long as that goes on taking, and ``PATIENCE`` seconds
+  where it does not. A recorder's socket has a name that begins with ``RECORDER``.
 - A watcher that died is left alone. A socket that is not of this user is none.
 - A message is its length (``>I``) and msgpack, in the journal's terms: first ``[VERSION, begun, at, pid, epoch,
   config]``, where ``begun`` is how many events the core had had by then, then ``[number, at, event, commands, spent]``
@@ -15,6 +17,7 @@ The rules of this file:
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import struct
@@ -39,6 +42,9 @@ MAX_MESSAGE = 16 * 1024 * 1024  # bytes
 PENDING = 16 * 1024 * 1024  # bytes that one watcher may leave unread
 LOOK = 0.25  # seconds between two looks at who listens
 LAST_WORDS = 0.2  # seconds that a driver that ends takes to get rid of what is pending
+RECORDER = "all-"
+HIGH = 256 * 1024  # bytes that a recorder may leave unread before a driver waits for it
+PATIENCE = 1.0  # seconds
 LISTENERS = 8
 PATH = 100  # bytes of an address: systems take 104 or 108
 
@@ -102,7 +108,7 @@ class Teller:
         try:
             if os.lstat(path).st_uid != os.geteuid():
                 raise PermissionError(path)
-            ear = _Ear(path)
+            ear = _Ear(path, name.startswith(RECORDER))
         except BlockingIOError:
             self._settled = -1  # too many knock there just now
             return
@@ -118,8 +124,10 @@ class Teller:
 class _Ear:
     """One who listens. Raises OSError where nobody does."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, recorder: bool) -> None:
         self._pending = bytearray()
+        self._recorder = recorder
+        self._stuck = False  # it has taken nothing for as long as it is waited for
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.setblocking(False)
         try:
@@ -134,10 +142,7 @@ class _Ear:
         if len(data) - LENGTH.size <= MAX_MESSAGE and len(self._pending) + len(data) <= PENDING:
             self._pending += data
         try:
-            while self._pending:
-                del self._pending[: self._socket.send(self._pending)]
-        except BlockingIOError:
-            pass
+            self._send(PATIENCE if self._recorder else 0.0, HIGH)
         except OSError:
             self._socket.close()
             return False
@@ -146,8 +151,18 @@ class _Ear:
     def close(self) -> None:
         """The last words."""
         with self._socket, suppress(OSError):
-            self._socket.settimeout(LAST_WORDS)
-            self._socket.sendall(self._pending)
+            self._send(PATIENCE if self._recorder else LAST_WORDS, 0)
+
+    def _send(self, patience: float, most: int) -> None:
+        """Send what is taken; while more than ``most`` bytes are left, wait for so many seconds at a time."""
+        while self._pending:
+            try:
+                del self._pending[: self._socket.send(self._pending)]
+                self._stuck = False
+            except BlockingIOError:
+                if len(self._pending) <= most or self._stuck or not patience:
+                    return
+                self._stuck = not select.select([], [self._socket], [], patience)[1]
 
 
 def _message(value: list[object]) -> bytes:

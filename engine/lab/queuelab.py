@@ -236,16 +236,16 @@ class QueueLab:
         thread.start()
         return thread
 
-    def _listen(self, ear: Ear) -> None:
+    def _listen(self, ear: Ear, recorder: bool = False) -> None:
         try:
-            self._pipeline.hub.attach(ear)
+            self._pipeline.hub.attach(ear, recorder)
         except OSError as error:
             raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
 
     def _begin(self, path: Path) -> Journal:
         try:
             journal = begin(path, SYSTEM, self._pipeline.options, self._say)
-            self._listen(journal)
+            self._listen(journal, recorder=True)
         except Refused:
             if self.demonstration:
                 self._scratch.close()

@@ -21,6 +21,8 @@ MARK = "\x00"  # the first item of a list that stands for an object: no plain li
 TUPLE = "()"
 LIST = "[]"
 SET = "{}"
+ROWS = "*"  # a tuple of records of one class, column by column: there may be a hundred thousand files in a folder
+PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 
 
 class Unreadable(ValueError):
@@ -51,6 +53,8 @@ class Tape:
                 raise TypeError(f"{type(value)} is no class of this system")
             return [MARK, name, *(self.plain(getattr(value, field)) for field in fields)]
         if isinstance(value, tuple):
+            if len(value) > 1 and (rows := self._rows(value)) is not None:
+                return rows
             return [MARK, TUPLE, *map(self.plain, value)]
         if isinstance(value, frozenset):
             return [MARK, SET, *map(self.plain, sorted(value, key=repr))]
@@ -58,12 +62,35 @@ class Tape:
             return [MARK, LIST, *map(self.plain, value)]
         raise TypeError(f"{type(value)} can not stand on a tape")
 
+    def _rows(self, value: tuple[Any, ...]) -> list[Any] | None:
+        """The same as columns, where that is possible."""
+        made = type(value[0])
+        if made not in self._names or not issubclass(made, tuple) or {*map(type, value)} != {made}:
+            return None
+        columns = [list(column) for column in zip(*value, strict=True)]
+        if any(not {*map(type, column)} <= PLAIN for column in columns):
+            return None
+        return [MARK, ROWS, self._names[made], *columns]
+
+    def _from_rows(self, name: list[Any], columns: list[Any]) -> tuple[Any, ...]:
+        made: Any = next((self._classes.get(one) for one in name if isinstance(one, str)), None)
+        if made is None or not issubclass(made, tuple):
+            raise Unreadable("rows of nothing")
+        if any(type(column) is not list or {*map(type, column)} - PLAIN for column in columns):
+            raise Unreadable("columns that hold more than plain values")
+        try:
+            return tuple(map(made._make, zip(*columns, strict=True)))
+        except (TypeError, ValueError) as error:
+            raise Unreadable(f"rows: {error}") from None
+
     def value(self, plain: Any) -> Any:
         """What ``plain`` made its argument from. Raises Unreadable."""
         if not isinstance(plain, list):
             return plain
         if len(plain) < 2 or plain[0] != MARK or not isinstance(plain[1], str):
             raise Unreadable("a list that stands for nothing")
+        if plain[1] == ROWS:
+            return self._from_rows(plain[2:3], plain[3:])
         items = [self.value(item) for item in plain[2:]]
         if plain[1] == TUPLE:
             return tuple(items)

@@ -14,7 +14,7 @@ import pytest
 
 from engine.core import Note, Started, Woken
 from engine.drive.listening import Hub, seat_of
-from engine.drive.telling import FOLDER, LENGTH, VERSION, Teller, short
+from engine.drive.telling import FOLDER, LENGTH, RECORDER, VERSION, Teller, short
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import Done, Take
 from tests.helpers.ears import Heard
@@ -101,6 +101,28 @@ def test_what_was_lost_is_counted_and_ends_what_can_be_run_again(tmp_path: Path,
         ("left", "parse.7"),
     ]
     assert (hub.lost, hub.spent) == (3, 0.75)
+
+
+def test_the_first_loss_is_said(tmp_path: Path) -> None:
+    said: list[Note] = []
+    hub = Hub(str(tmp_path), said.append)
+    hub.miss("parse.7", 1500)
+    hub.miss("parse.8", 1)
+    assert hub.lost == 1501
+    assert said == [Note("warn", "parse.7 told more than could be heard: 1,500 events are missing")]
+
+
+def test_a_recorder_is_known_by_its_socket_and_works_however_deep_the_folder_lies(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    hub, heard = Hub(str(deep)), Heard()
+    hub.attach(heard, recorder=True)
+    (name,) = os.listdir(deep / FOLDER)
+    assert name.startswith(RECORDER)
+    teller = Teller(f"{deep}/{FOLDER}", CONFIG, 0.0, 0.0)
+    teller.tell(1.0, Started(), [])
+    teller.close()
+    hub.detach(heard)
+    assert heard.all == [("seated", "parse.7", "driver"), ("parse.7", 1.0, Started(), []), ("left", "parse.7")]
 
 
 GOOD = packed(VERSION, 0, 1.0, 1, 0.0, ["/p/queue-start", "/p/queue-parse", "7"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from engine.core import Started, Woken
 from engine.drive import telling
-from engine.drive.telling import LENGTH, LOOK, VERSION, Teller, short
+from engine.drive.telling import LENGTH, LOOK, PATIENCE, RECORDER, VERSION, Teller, short
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import Done, Entry, List
 from tests.helpers.processes import until
@@ -114,6 +115,45 @@ def test_a_watcher_that_reads_nothing_is_not_waited_for(
     (ear,) = teller._ears.values()
     assert len(ear._pending) <= 100_000
     teller.close()
+
+
+def test_a_recorder_is_waited_for_and_misses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "PATIENCE", 30.0)
+    recorder = Watcher(folder, f"{RECORDER}w")
+    heard: list[int] = []
+
+    def listen() -> None:
+        recorder.heard()
+        heard.extend(recorder.heard()[0] for _ in range(600))
+
+    thread = threading.Thread(target=listen)
+    teller = Teller(str(folder), CONFIG, 0.0, 0.0)
+    thread.start()
+    for number in range(600):
+        teller.tell(float(number), Woken(), [List("/" + "x" * 9_000)])
+    teller.close()
+    thread.join()
+    assert heard == list(range(1, 601))
+    recorder.close()
+
+
+def test_a_recorder_that_takes_nothing_is_waited_for_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    def select(_: object, waiting: list[object], __: object, seconds: float) -> tuple[list[object], ...]:
+        waits.append(seconds)
+        return [], [], []
+
+    monkeypatch.setattr("engine.drive.telling.select.select", select)
+    recorder = Watcher(folder, f"{RECORDER}w")
+    teller = Teller(str(folder), CONFIG, 0.0, 0.0)
+    for number in range(600):
+        teller.tell(float(number), Woken(), [List("/" + "x" * 9_000)])
+    assert waits == [PATIENCE]
+    recorder.heard()
+    teller.tell(601.0, Woken(), [])
+    teller.close()
+    recorder.close()
 
 
 def test_a_message_that_is_too_long_is_lost_alone(

@@ -74,6 +74,42 @@ def test_two_modules_of_one_word_are_told_apart() -> None:
         assert again == value and type(again) is type(value)
 
 
+ROWS = tuple(operations.Entry(f"{number}.ready", number, 7) for number in range(3))
+
+
+def test_many_records_of_one_class_stand_as_columns() -> None:
+    tape = Tape(diskqueue)
+    listing = operations.Done(operations.List("/q"), entries=ROWS)
+    columns = tape.plain(listing)[5]
+    assert columns[1] == "*" and columns[3:] == [["0.ready", "1.ready", "2.ready"], [0, 1, 2], [7, 7, 7]]
+    again = tape.value(tape.plain(listing))
+    assert again == listing and {*map(type, again.entries)} == {operations.Entry}
+    for odd in ((*ROWS, 5), (operations.Entry("a", 1, (2,)), *ROWS), ((1, 2), (3, 4))):  # type: ignore[arg-type]
+        assert tape.value(tape.plain(odd)) == odd
+
+
+ENTRY = "operations.Entry"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [],
+        [ENTRY, [1]],
+        [ENTRY, [1], [2], [3], [4]],
+        [ENTRY, [1], [2, 2], [3]],
+        [ENTRY, 5, 5, 5],
+        [ENTRY, [[]], [1], [1]],
+        [[ENTRY], [1]],
+        ["Nobody", [1]],
+        ["DriverConfig", [1]],
+    ],
+)
+def test_columns_of_a_stranger_make_nothing_else(columns: list[Any]) -> None:
+    with pytest.raises(Unreadable):
+        Tape(diskqueue).value(["\x00", "*", *columns])
+
+
 def test_sets_that_do_not_change_come_back() -> None:
     tape = Tape(diskqueue)
     looked = watchdog.Looked(frozenset({"b", "a"}), ())
