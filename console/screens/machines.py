@@ -86,7 +86,8 @@ def _state(state: str, here: int, times: int) -> Parts:
 def _edge(edge: Edge, states: StateMap, counts: Counter[tuple[str, str]] | None, width: int) -> list[Parts]:
     """How often, what happens, where that leads, what is done; the rule behind it, or on a line of its own."""
     times = counts[edge.state, edge.event] if counts is not None else 0
-    often = units.short(times) if times else "·" if counts is not None else ""
+    counted = counts is not None and (edge.state, edge.event) not in states.uncounted
+    often = units.short(times) if times else "·" if counted else ""
     stays = edge.next == edge.state
     event = min(32, max(7, *(len(one.event) for one in states.edges)))
     target = min(14, max(len(one.next) for one in states.edges)) + 3

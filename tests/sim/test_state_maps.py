@@ -37,7 +37,7 @@ class Witness:
     """Compares where everybody stands after each event with where it stood before."""
 
     def __init__(self, name: str, world: World) -> None:
-        maps = explain_of(SYSTEMS[name]).state_maps()
+        maps = self.all = explain_of(SYSTEMS[name]).state_maps()
         self.maps = {states.role: states for states in reversed(maps)}  # the first of a role
         self.allowed: dict[tuple[str, int], set[tuple[str, str]]] = {}
         self.nowhere = NOWHERE.get(name)
@@ -47,6 +47,10 @@ class Witness:
     def watch(self, at: float, seat: str, event: Event, commands: list[Command]) -> None:
         core = self.world.core(seat)
         picture = core.snapshot(at)
+        here = "broker" if isinstance(picture, BrokerView) else "client" if seat == "client" else "worker"
+        for states in self.all:
+            if states.role == here:
+                self._counted(states, picture, event)
         if not isinstance(picture, BrokerView):
             role = "client" if seat == "client" else "worker"
             (state,) = self.maps[role].current(picture)
@@ -59,6 +63,12 @@ class Witness:
             for key, state in [*rows.items(), *((key, self.nowhere) for key in gone)]:
                 self.before.setdefault(key, self.nowhere)
                 self._changed("broker", key, state, event)
+
+    def _counted(self, states: StateMap, picture: Any, event: Event) -> None:
+        """No edge is walked less than never: what is told by totals fits to what was counted."""
+        assert states.walked is not None
+        less = {edge: times for edge, times in states.walked(picture).items() if times < 0}
+        assert less == {}, (states.title, event)
 
     def _row(self, picture: BrokerView, row: Any) -> str:
         found = self.maps["broker"].current(picture._replace(workers=(row,)))

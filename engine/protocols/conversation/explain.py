@@ -296,7 +296,8 @@ def _links(picture: BrokerView) -> Counter[str]:
     """Between two events a link is in SV_INIT1 or SV_LOOP2."""
     found = Counter(dict(row.terms)["state"] for row in picture.workers)
     greeting = int(dict(picture.terms)["greeting"])
-    return found + Counter({Sv.NAMES[Sv.INIT1]: greeting})
+    found.update({Sv.NAMES[Sv.INIT1]: greeting})
+    return found
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:
@@ -313,7 +314,7 @@ def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
         loop: entered[loop] - found[Cl.NAMES[Cl.INIT1], "OK(nproc)"] - answered,
         waiting: entered[waiting] - entered[update],
     }
-    return found + Counter(
+    found.update(
         {
             (loop, "job done"): entered[update],
             (update, ""): entered[update],
@@ -321,6 +322,7 @@ def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
             **{(at, "JOB that fits"): n - found[at, "JOB too large"] - found[at, "STOP(n)"] for at, n in begun.items()},
         }
     )
+    return found
 
 
 def _links_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
@@ -351,7 +353,8 @@ def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
     found = walked(picture)
     ended = picture.run.ledger.succeeded if picture.run is not None else 0
     silences = found["silent", "anything"] - picture.linked
-    return found + Counter({("linked", "TaskEnded"): ended, ("linked", "no answer for expiry"): silences})
+    found.update({("linked", "TaskEnded"): ended, ("linked", "no answer for expiry"): silences})
+    return found
 
 
 def _visits(picture: WorkerView | BrokerView) -> Mapping[str, int]:

@@ -259,12 +259,16 @@ def _worker_stands(picture: WorkerView) -> Counter[str]:
 
 def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
     """Work is taken in whatever state the link is, and counted as if it were linked."""
-    return walked(picture) + Counter({("linked", "WORKREQUEST"): picture.done})
+    found = walked(picture)
+    found.update({("linked", "WORKREQUEST"): picture.done})
+    return found
 
 
 def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
     replies = picture.run.ledger.succeeded if picture.run is not None else 0
-    return walked(picture) + Counter({("linked", "WORKREPLY"): replies})
+    found = walked(picture)
+    found.update({("linked", "WORKREPLY"): replies})
+    return found
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:

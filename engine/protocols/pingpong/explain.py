@@ -200,7 +200,8 @@ def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
     """What was done and did not take its time was done at once."""
     found = walked(picture)
     late = found["working", "the job is done"] + found["working", "the job is done after EXIT"]
-    return found + Counter({("ready", "job"): picture.done - late})
+    found.update({("ready", "job"): picture.done - late})
+    return found
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:
@@ -218,13 +219,14 @@ def _seen_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
     given = books.succeeded + picture.in_flight + nothing
     shown = sum(row.state == "lost" for row in picture.workers)
     back = sum(times for (state, _), times in found.items() if state == "lost")
-    return found + Counter(
+    found.update(
         {
             ("idle", "a task"): given,
             ("busy", "result"): books.succeeded - found["leaving", "result"],
             ("lost", "half a minute"): counted["lost workers"] - back - shown,
         }
     )
+    return found
 
 
 def _standing(row: WorkerRow) -> str:

@@ -42,6 +42,7 @@ from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import Worker
 
 IN_USE = "id already in use"
+FEWER = "REGISTER of as many slots as are in use"  # no edge of the map: a worker is busy after it
 
 
 class Broker:
@@ -201,11 +202,12 @@ class Broker:
     def _register(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 REGISTER. Right behind a link PING it opens a new link, and what was held over the old one is lost."""
         key, slots = frames[0], wire.slots_of(frames)
+        before = None if worker is None else worker.stands
         if slots is None:
             out += self.violations.add(key, "REGISTER with bad slots", now)
             return
         if worker is None:
-            worker = self.pool.revive(key, now, out) or self.pool.add(key, now, out)
+            worker = self.pool.revive(key, "REGISTER", now, out) or self.pool.add(key, now, out)
             if worker is None:
                 out += self.violations.add(key, "too many workers", now)
                 return
@@ -213,6 +215,8 @@ class Broker:
             self.pool.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
         worker.opened = NEVER
         self.pool.offer(worker, slots)
+        if before not in (None, worker.stands):
+            self.pool.walked[before, "PING, REGISTER" if worker.stands == "ready" else FEWER] += 1
         if frames[3] == wire.TRACKEXEC:
             out.append(Send([key, *wire.registered(frames[4])]))
         self.pool.drain(now, out)
@@ -297,7 +301,7 @@ class Broker:
         peer, ident = frames[0], frames[4]
         if worker is not None:
             worker.opened = now
-        elif self.pool.revive(peer, now, out) is None and peer not in self.pool.dismissed:
+        elif self.pool.revive(peer, "PING", now, out) is None and peer not in self.pool.dismissed:
             denial = wire.disowned(ident)
             if denial is not None:
                 self.denied += 1
@@ -311,7 +315,7 @@ class Broker:
         if worker is not None:
             if worker.ping_id and frames[4] == worker.ping_id.to_bytes(8, "little"):
                 worker.rtt, worker.ping_id, worker.row = now - worker.ping_at, 0, None
-        elif self.pool.revive(frames[0], now, out) is not None:
+        elif self.pool.revive(frames[0], "PONG", now, out) is not None:
             self.pool.drain(now, out)
         else:
             self.late += 1

@@ -27,7 +27,8 @@ from engine.parts.explain import (
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
-from engine.protocols.roundrobin.broker import Broker
+from engine.protocols.roundrobin.broker import FEWER, Broker
+from engine.protocols.roundrobin.pool import OVERTAKEN
 from engine.protocols.roundrobin.worker import State
 
 _PASS = "000 process_round_robin_pass"
@@ -223,7 +224,15 @@ def state_maps() -> tuple[StateMap, ...]:
     states = (_LINKING, _REGISTERING, _WORKING, _LEAVING, _LEFT)
     return (
         StateMap("worker", "Worker", states, _WORKER, _worker_stands, walked=_worker_walked),
-        StateMap("broker", "A worker at the broker", ("unknown", "ready", "busy", "draining", "lost"), _SEEN, _seen),
+        StateMap(
+            "broker",
+            "A worker at the broker",
+            ("unknown", "ready", "busy", "draining", "lost"),
+            _SEEN,
+            _seen,
+            walked=_seen_walked,
+            uncounted=frozenset({("ready", "RESPONSE"), ("busy", "RESPONSE")}),
+        ),
         StateMap("client", "The client's link", ("linking", "linked"), _CLIENT, _client_stands, walked=_client_walked),
     )
 
@@ -235,12 +244,38 @@ def _worker_stands(picture: WorkerView) -> Counter[str]:
 def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
     """Tasks from before it linked anew are answered all the same, and counted as if it were working."""
     tasks = picture.done + int(dict(picture.terms)["unknown tasks"])
-    return walked(picture) + Counter({(_WORKING, "task"): tasks})
+    found = walked(picture)
+    found.update({(_WORKING, "task"): tasks})
+    return found
 
 
 def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
     replies = picture.run.ledger.succeeded if picture.run is not None else 0
-    return walked(picture) + Counter({("linked", "RESPONSE"): replies})
+    found = walked(picture)
+    found.update({("linked", "RESPONSE"): replies})
+    return found
+
+
+def _seen_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
+    """What was counted, and what follows from it and from the books.
+
+    A delivery is out, or its task has ended, or it is made again. Whoever became busy is so still, or has left that
+    state as was counted, or else by INCREMENT. Which of the two states a RESPONSE finds is looked at by nobody.
+    """
+    found, books, counted = walked(picture), picture.ledger, dict(picture.counters)
+    ended = books.succeeded + sum(times for _, times in books.failed)
+    given = ended + picture.in_flight + counted["redelivered"] - found[OVERTAKEN]
+    full = found["ready", "task, the last slot"]
+    entered = full + sum(times for (_, event), times in found.items() if event == FEWER)
+    left = sum(times for (state, _), times in found.items() if state == "busy")
+    found.update(
+        {
+            ("unknown", "PING that claims"): counted["denied"],
+            ("ready", "task, slots are left"): given - full,
+            ("busy", "INCREMENT"): entered - left - _seen(picture)["busy"],
+        }
+    )
+    return found
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:

@@ -35,6 +35,7 @@ def of(broker: Broker, now: float) -> BrokerView:
         incidents=broker.violations.newest(),
         detail=_detail(broker),
         legs=broker.legs.view(),
+        walked=(*broker.pool.walked.items(), (("ready", "task, the last slot"), broker.pool.filled)),
     )
 
 

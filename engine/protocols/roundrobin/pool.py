@@ -13,7 +13,7 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 
 from engine.core import NEVER, Command, Frames, Note
@@ -28,6 +28,7 @@ from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Worker
 
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
+OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
@@ -49,6 +50,8 @@ class Pool:
         self.lanes = Lanes(options.packed)
         self.redelivered = 0
         self.unpaid = 0  # INCREMENTs that never came
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self.filled = 0  # how often a worker was given the task of its last slot
         self._joined = 0  # workers so far, for names
         self._overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
 
@@ -144,6 +147,7 @@ class Pool:
         if len(held) + worker.owed < worker.slots:
             self.ready.put(worker)
         else:
+            self.filled += 1
             self.ready.drop(worker)
         if self._overdue_at == NEVER:
             self._overdue_at = now + self.options.task_deadline
@@ -158,6 +162,7 @@ class Pool:
             self.former.pop(task.key, None)
         if not task.worker:
             self.backlog.remove(task)
+            self.walked[OVERTAKEN] += 1
             return None
         holder = self.workers[task.worker]
         del holder.held[task]
@@ -172,6 +177,7 @@ class Pool:
         used = worker.used
         if worker.leaving:
             if not used:
+                self.walked["draining", "the last INCREMENT"] += 1
                 self._remove(worker, out)
         elif used < worker.slots:
             self.ready.put(worker)
@@ -209,6 +215,7 @@ class Pool:
         if len(self.workers) >= MAX_WORKERS:
             return None
         self._joined += 1
+        self.walked["unknown", "REGISTER"] += 1
         worker = self.workers[key] = Worker(key, f"w{self._joined}", 0, now)
         self.liveness.heard(key, now)
         out.append(Note("good", f"{worker.name} joined", key))
@@ -225,10 +232,13 @@ class Pool:
 
     def leave(self, key: bytes, out: list[Command]) -> None:
         """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Unknown or again: ignored."""
-        self.lost.pop(key, None)
+        if self.lost.pop(key, None) is not None:
+            self.walked["lost", "DEREGISTER"] += 1
         worker = self.workers.get(key)
         if worker is None or worker.leaving:
             return
+        held = ", tasks held" if worker.used else ", nothing held"
+        self.walked[worker.stands, f"DEREGISTER{'' if worker.stands == 'busy' else held}"] += 1
         worker.leaving, worker.row = True, None
         self.ready.drop(worker)
         if worker.used:
@@ -254,6 +264,7 @@ class Pool:
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
+        self.walked[worker.stands, "silent for expiry" if why == "silent" else why] += 1
         held = list(worker.held)
         self.take_back(worker, held)
         self._strike(worker)
@@ -264,13 +275,14 @@ class Pool:
                 del self.lost[next(iter(self.lost))]
         out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))
 
-    def revive(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
+    def revive(self, key: bytes, event: str, now: float, out: list[Command]) -> Worker | None:
         """A lost worker is heard again: cut off, not dead, and it may not know that it was given up.
 
         The caller drains: behind a REGISTER the reply has to go first.
         """
         worker = self.lost.pop(key, None)
         if worker is not None:
+            self.walked["lost", event] += 1
             self.workers[key] = worker
             worker.lost_at, worker.row = NEVER, None
             self.liveness.heard(key, now)
@@ -288,6 +300,7 @@ class Pool:
             oldest = next(iter(self.lost.values()))
             if now < oldest.lost_at + self.options.lost_shown:
                 break
+            self.walked["lost", "lost_shown is over"] += 1
             del self.lost[oldest.key]
         if now >= self._overdue_at:
             self._write_off(now, out)
@@ -300,7 +313,7 @@ class Pool:
         """
         allowed, oldest = self.options.task_deadline, now
         for worker in list(self.workers.values()):
-            slots = 0
+            slots, before = 0, worker.stands
             for task in list(worker.held):
                 if task.given + allowed > now:
                     oldest = min(oldest, task.given)
@@ -317,6 +330,8 @@ class Pool:
                 worker.owed = 0
             if slots:
                 worker.written_off += slots
+                if before != worker.stands:
+                    self.walked[before, "task_deadline"] += 1
                 out.append(Note("bad", f"{worker.name} let the deadline of {slots} slots pass", worker.key))
                 self.free(worker, now, out)
         self._overdue_at = oldest + allowed

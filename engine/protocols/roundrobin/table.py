@@ -52,6 +52,15 @@ class Worker:
         """Slots: one for each task that it holds and for each answer that is still owed an INCREMENT."""
         return len(self.held) + self.owed
 
+    @property
+    def stands(self) -> str:
+        """Its state in the map of ``explain``."""
+        if self.lost_at != NEVER:
+            return "lost"
+        if self.leaving:
+            return "draining"
+        return "ready" if self.used < self.slots else "busy"
+
     def state(self, heard: float, late_after: float, now: float) -> State:
         """In the operator's words; ``late_after``: seconds of silence that make it late."""
         if self.lost_at != NEVER:

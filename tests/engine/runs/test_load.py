@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.core import NEVER
 from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView, WorkerRow
+from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView, State, WorkerRow
 from engine.runs.load import MAX_RECORD, RunReport, from_json, run_id, summary, to_json, versions
 from engine.schema import Misfit
 from tests.helpers.runs import BEGAN, a_run, finished
@@ -105,9 +105,15 @@ def test_legs_are_of_this_run_only() -> None:
 
 def test_the_crew_is_whoever_had_joined_when_the_run_had_ended_and_stays_that() -> None:
     spec = BulkSpec("ping", 1)
+    seen: tuple[tuple[bytes, State, int], ...] = (
+        (b"a", "ready", 10),
+        (b"b", "busy", 4),
+        (b"c", "lost", 10),
+        (b"d", "drain", 10),
+    )
     rows = tuple(
         WorkerRow(name, name.decode(), state, slots, slots, 0, 0, 0, 0, 0.0, 0.0, NEVER, None)
-        for name, state, slots in ((b"a", "ready", 10), (b"b", "busy", 4), (b"c", "lost", 10), (b"d", "drain", 10))
+        for name, state, slots in seen
     )
     broker = BrokerView(100.0, rows, 0, 0, LedgerView(0, 0, (), 0, 0, 0), (), ())
     going = ClientView(100.0, True, Bulk(spec, 100.0).view(100.0), 0)
