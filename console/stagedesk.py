@@ -35,6 +35,7 @@ class StageDesk(Rehearsing, Desk):
             options = system.paired(options, system.endpoint, fallback(system))
         self.stage = Stage(system, options, workers=WORKERS, slots=SLOTS)
         self.trace = Trace(system)
+        self.stage.attended = True
         self.stage.attach(self.trace)
         self.stage.open()
         self.name, self.lab = f"stage of {system.name}", self.stage

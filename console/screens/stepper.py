@@ -66,7 +66,7 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
     def likeliest(self, fault: Fault) -> str:
         """The chosen worker."""
         row = self.table.chosen() if self.table.cursor is not None else None
-        return row.worker.name if row else ""
+        return row.label if row else ""
 
     def action_details(self) -> None:
         """The chosen message, where the keyboard is the ladder's; else the chosen worker."""

@@ -49,6 +49,7 @@ class Stage(Cast, WorkerOrders):
         self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
         self._pool = Pool(_PoolSeats(self), self._worker)
         self._run: RunReport | None = None
+        self.attended = False  # somebody looks on, to whom a run that finds no worker yet shows nothing
         self._unsaved: History | None = None  # where the run that is going will be kept
 
     # ---- life -------------------------------------------------------------------------------------------------------
@@ -97,6 +98,9 @@ class Stage(Cast, WorkerOrders):
             done = view.ledger.succeeded if view else 0
             raise Refused(f"a run is going on ({done:,} of {self._run.spec.n:,} done): stop it first")
         self.admit(spec)
+        broker = self.sight().broker if self.attended else None
+        if broker is not None and not broker.workers:
+            raise Refused("no worker has joined yet: let messages through, or time pass, until one has")
         spec = BulkSpec(*spec)  # an object of its own, so that its run is told from one before it
         began = datetime.fromtimestamp(self.began + self.now, UTC)
         self._run = RunReport(self.system.name, "stage", spec, began, self.now)

@@ -11,6 +11,7 @@ from console.rehearsing import LATE, Pace
 from console.stagedesk import WORKERS, StageDesk
 from engine.catalogue import SYSTEMS
 from engine.lab.pool import Refused
+from engine.parts.bulk import BulkSpec
 
 
 def desk_of(folder: Path, system: str = "roundrobin") -> StageDesk:
@@ -96,3 +97,17 @@ def test_the_pace_of_looks() -> None:
     assert pace.hertz == 4.0
     assert [pace.passed(at) for at in (10.0, 10.5, 11.0)] == [0.0, 0.5, 0.5]
     assert pace.hertz == 2.0
+
+
+def test_a_run_that_would_find_no_worker_yet_is_refused_and_every_name_in_the_table_is_a_target(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, "pingpong")
+    answer = desk.order(lambda lab: lab.run(BulkSpec("ping", 100)))
+    with pytest.raises(Refused, match="no worker has joined yet"):
+        answer.result()
+    assert desk.stage.run_view() is None
+    desk.settle()
+    desk.order(lambda lab: lab.run(BulkSpec("ping", 100))).result()
+    assert [row.label for row in desk.look(0.0).rows] == ["w3", "w2", "w1"]
+    assert {desk.plan(f"kill {row.label}").does for row in desk.look(0.0).rows} == {
+        f"w{n} is dead, without a word" for n in (1, 2, 3)
+    }
