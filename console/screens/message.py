@@ -78,7 +78,8 @@ def frame_lines(number: int, frame: bytes) -> list[Parts]:
 def life_lines(life: Life, started: float) -> list[Parts]:
     """A task's way, leg by leg, with the time that each took."""
     head = " ".join(_task(life.task))
-    again = f" · given {life.deliveries} times" if life.deliveries > 1 else ""
+    given = "taken" if life.task[0] == DOCUMENT else "given"
+    again = f" · {given} {life.deliveries} times" if life.deliveries > 1 else ""
     state = "ended" if life.ended else "not ended yet"
     lines: list[Parts] = [[(head, "text bold"), (f"  {state} · {units.duration(life.seconds * 1e6)}{again}", "label")]]
     lines += [[], [(f"{'seconds':>12}{'after':>10}  {'what':22}{'where':16}{'message':12}rule", "label")]]

@@ -32,6 +32,7 @@ from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
 from engine.core import System
 from engine.drive.files import write_whole
+from engine.parts.explain import DOCUMENT
 from engine.parts.inflight import TaskKey
 from engine.recording.replaylab import ReplayLab
 from engine.recording.why import why
@@ -203,7 +204,8 @@ class Messages(Layer):
             self.app.say("this message is about no task", "warn")
             return
         started = self.desk.lab.started
-        self.app.open_screen(Page("a task's life", [], lambda _: life_lines(self.trace.follow(task), started)))
+        title = "a document's life" if task[0] == DOCUMENT else "a task's life"
+        self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started)))
 
     def action_why(self) -> None:
         """Why the worker of this message was given its task."""

@@ -61,7 +61,7 @@ def test_a_document_is_followed_and_operations_are_filtered(tmp_path: Path) -> N
         await driver.press("slash", *"worker=values.1", "space", *"cmd=TAKE", "space", *"task=doc-2", "enter")
         assert driver.shows("/worker=values.1 cmd=TAKE task=doc-2") and driver.shows("1 of ")
         await driver.press("F")
-        assert driver.shows("document doc-2") and driver.shows("publish") and driver.shows("500ms")
+        assert driver.shows("a document's life") and driver.shows("document doc-2") and driver.shows("publish") and driver.shows("500ms")
         await driver.press("escape", "escape", "slash", *"violation", "enter")
         assert driver.shows("2 of ") and driver.shows("somebody else works under number 1")
         assert not any("\x1b" in line for line in driver.screen())

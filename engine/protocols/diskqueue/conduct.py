@@ -74,6 +74,7 @@ class Conduct:
     def __init__(self) -> None:
         self._violations = Violations()
         self._standing: frozenset[Broken] = frozenset()
+        self._unlocked: frozenset[Broken] = frozenset()  # in the last look: one listing may show what is no more
         self._foreign: dict[tuple[str, str], float] = {}  # (queue, name) → when it was seen first
 
     @property
@@ -89,10 +90,13 @@ class Conduct:
             for name in survey.foreign
         }
         standing = {*drivers}
+        unlocked: set[Broken] = set()
         for queue, survey in surveys.items():
             standing |= {Broken(queue, f"{STRANGE}: {why}", name) for name, why in survey.odd}
             held = (one for one in survey.held if one.state == "working" and one.number not in survey.locks)
-            standing |= {Broken(f"{queue}: driver {one.number}", UNLOCKED, one.id) for one in held}
+            unlocked |= {Broken(f"{queue}: driver {one.number}", UNLOCKED, one.id) for one in held}
+        standing |= unlocked & self._unlocked
+        self._unlocked = frozenset(unlocked)
         standing |= {
             Broken(queue, FOREIGN, name) for (queue, name), since in self._foreign.items() if now - since >= STAYS
         }

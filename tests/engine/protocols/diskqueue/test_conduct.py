@@ -60,6 +60,8 @@ def test_a_strange_name_is_counted_once_while_it_stands_and_again_when_it_comes_
 def test_a_document_that_is_worked_on_without_a_lock_is_held_against_its_number() -> None:
     made = Conduct()
     made.look(a_look("a.7.working", "b.8.working", ".8.working.lock"), [], 1.0)
+    assert told(made) == [], "its name may be an old one, seen just before it changed"
+    made.look(a_look("a.7.working", "b.8.working", ".8.working.lock"), [], 2.0)
     assert told(made) == [("start: driver 7", UNLOCKED, 1)]
 
 
