@@ -164,4 +164,4 @@ def _misfit(value: object, wanted: Any) -> Misfit:
 
 
 def _number(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:,g}" if isinstance(value, float) else f"{value:,}"

@@ -103,7 +103,7 @@ def test_text_is_read_as_what_it_stands_for(text: str, wanted: Any, value: objec
 def test_types_in_words() -> None:
     assert describe(Small) == "a whole number from 1 to 9"
     assert describe(float | None) == "a number, or nothing"
-    assert describe(Annotated[float, Range(0.001, 3600)]) == "a number from 0.001 to 3600"
+    assert describe(Annotated[float, Range(0.001, 3600)]) == "a number from 0.001 to 3,600"
 
 
 def test_only_a_near_word_is_suggested() -> None:

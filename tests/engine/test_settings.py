@@ -140,21 +140,21 @@ quit = 3
         "FILE:2: system: expected one of roundrobin, pingpong, got 'roundrobbin'; did you mean roundrobin?",
         "FILE:3: readonly: expected true or false, got 'yes'",
         "FILE:7: [pool] wrkers: no such key; did you mean workers?",
-        "FILE:8: [pool] slots: expected a whole number from 1 to 100000, got 0",
+        "FILE:8: [pool] slots: expected a whole number from 1 to 100,000, got 0",
         "FILE:10: [pol]: no such table; did you mean pool?",
-        "FILE:14: [run] timeout: expected a number from 0.001 to 3600 seconds, got nan",
-        "FILE:15: [run] bytes: expected a whole number from 1 to 2097152 bytes, got [1]",
+        "FILE:14: [run] timeout: expected a number from 0.001 to 3,600 seconds, got nan",
+        "FILE:15: [run] bytes: expected a whole number from 1 to 2,097,152 bytes, got [1]",
         "FILE:23: [keymap] quit: expected plain text, got 3",
         "ROUNDHOUSE_POOL_WORKER: no such setting; did you mean ROUNDHOUSE_POOL_WORKERS?",
-        "ROUNDHOUSE_RUN_COUNT: expected a whole number from 1 to 100000000, got 'many'",
-        "--in-flight: expected a whole number from 1 to 1000000, got -1",
+        "ROUNDHOUSE_RUN_COUNT: expected a whole number from 1 to 100,000,000, got 'many'",
+        "--in-flight: expected a whole number from 1 to 1,000,000, got -1",
         "FILE:19: [roundrobin]: low must not be above high",
     ]
 
 
 def test_an_overridden_value_must_still_be_right(paths: Paths) -> None:
     assert wrong(paths, "[pool]\nslots = 0", {"ROUNDHOUSE_POOL_SLOTS": "5"}) == [
-        "FILE:2: [pool] slots: expected a whole number from 1 to 100000, got 0"
+        "FILE:2: [pool] slots: expected a whole number from 1 to 100,000, got 0"
     ]
 
 

@@ -44,7 +44,7 @@ def parse_stage(text: str, work: str = "copy") -> Stage:
     if not equals:
         return Stage(name, 1, work)
     if not count.isascii() or not count.isdigit() or len(count) > 4 or not 1 <= int(count) <= MAX_WORKERS:
-        raise ValueError(f"stage {text!r}: workers are a number from 1 to {MAX_WORKERS}")
+        raise ValueError(f"stage {text!r}: workers are a number from 1 to {MAX_WORKERS:,}")
     return Stage(name, int(count), work)
 
 

@@ -68,12 +68,12 @@ def test_everything_wrong_in_a_file_is_named_with_its_line(here: Path) -> None:
     (here / "job.toml").write_text('comand = "x"\n\ntasks = 0\nname = 3\ncommand = [1]\n')
     assert wrong("job.toml") == [
         "job.toml:1: comand: no such key; did you mean command?",
-        "job.toml:3: tasks: expected a whole number from 1 to 1000000, got 0",
+        "job.toml:3: tasks: expected a whole number from 1 to 1,000,000, got 0",
         "job.toml:4: name: expected plain text, got 3",
         "job.toml:5: command: expected plain text, got 1",
     ]
     (here / "job.json").write_text('{"tasks": true}')
-    assert wrong("job.json") == ["job.json: tasks: expected a whole number from 1 to 1000000, got True"]
+    assert wrong("job.json") == ["job.json: tasks: expected a whole number from 1 to 1,000,000, got True"]
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def test_stages_and_options(tmp_path: Path) -> None:
         (
             '[[stage]]\nname = "a"\nworkers = 0\n[diskqueue]\npoll = "x"',
             [
-                "FILE:5: poll: expected a number from 0.01 to 3600 seconds, got 'x'",
-                "FILE: stage 1: workers: expected a whole number from 1 to 1000, got 0",
+                "FILE:5: poll: expected a number from 0.01 to 3,600 seconds, got 'x'",
+                "FILE: stage 1: workers: expected a whole number from 1 to 1,000, got 0",
             ],
         ),
         ('[[stage]]\nname = "a"\n[[stage]]\nname = "a"', ["FILE: stage 'a' is there twice"]),

@@ -41,7 +41,7 @@ def test_drive_and_feed() -> None:
     [
         ("pipeline", "the following arguments are required: ORDER, --root"),
         ("pipeline go --root r", "ORDER: expected one of run, start, stop, kill, show, got 'go'"),
-        ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1000"),
+        ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1,000"),
         (f"pipeline run --root r --stage a --config {__file__}", "not allowed with"),
         ("pipeline stop --root r --stage a", "its stages are those that were run last"),
         ("pipeline kill --root r --json -", "--json is for run and show"),

@@ -81,7 +81,7 @@ def test_two_runs_are_named(tmp_path: Path, size: tuple[int, int]) -> None:
         for line, said in (
             (f"compare {a}", "compare needs the ids of two kept runs, and perhaps a bound in percent"),
             (f"compare {a} {b} 5 5", "compare needs the ids of two kept runs, and perhaps a bound in percent"),
-            (f"compare {a} {b} much", "the bound: expected a number from 0 to 10000"),
+            (f"compare {a} {b} much", "the bound: expected a number from 0 to 10,000"),
             (f"compare {a[:-1]} {b}", f"no kept run {a[:-1]!r}; did you mean {a}?"),
         ):
             await driver.command(line)

@@ -85,14 +85,14 @@ def changed(old: str, new: str) -> str:
     [
         ('"roundrobin"', '"roundrobbin"', "FILE:1: system: expected one of roundrobin, conversation, pingpong"),
         ("workers", "worker", "FILE:2: worker: no such key; did you mean workers?"),
-        ("workers = 3", "workers = 0", "FILE:2: workers: expected a whole number from 1 to 1000, got 0"),
-        ("until = 60", "until = 'later'", "FILE:5: until: expected a number from 0.1 to 86400 seconds, got 'later'"),
+        ("workers = 3", "workers = 0", "FILE:2: workers: expected a whole number from 1 to 1,000, got 0"),
+        ("until = 60", "until = 'later'", "FILE:5: until: expected a number from 0.1 to 86,400 seconds, got 'later'"),
         ("until = 60\n", "", "FILE: until is missing"),
         ("expiry", "expiri", "FILE:8: [options] expiri: no such key; did you mean expiry?"),
         ("5.0", '"long"', "FILE:8: [options] expiry: expected a number"),
         ("at = 20\n", "at = 61\n", "FILE:10: do: at 61 is after the end, until = 60"),
         ("at = 2.5\n", "", "FILE:14: do: at is missing"),
-        ("at = 2.5\n", "at = -1\n", "FILE:14: do: at: expected a number from 0 to 86400 seconds, got -1"),
+        ("at = 2.5\n", "at = -1\n", "FILE:14: do: at: expected a number from 0 to 86,400 seconds, got -1"),
         ("cut ", "cutt ", "FILE:10: do: fault: no fault 'cutt'; did you mean cut?"),
         ("w3   5", "w3 soon", "FILE:10: do: fault: cut: seconds is a number from 0.1 to 600, got 'soon'"),
         ("bulkdata 100", "bulkdata", "FILE:14: do: run: bulkdata needs a number from 1 to 1,000,000, got ''"),
@@ -162,7 +162,7 @@ def test_a_script_of_disk_queues(tmp_path: Path) -> None:
     assert drill.acts == (Act(1.0, "run", "feed 5", Feed(5, 2.0)), Act(2.0, "fault", "kill parse.1"))
     wrong = text.replace('"output"', '"output=0"').replace("rate = 2", "bytes = 2").replace("kill", "cut")
     assert [problem.split(";")[0] for problem in problems(tmp_path, wrong)] == [
-        "FILE:2: stages: stage 'output=0': workers are a number from 1 to 1000",
+        "FILE:2: stages: stage 'output=0': workers are a number from 1 to 1,000",
         "FILE:6: do: bytes: no such key",
         "FILE:10: do: fault: no fault 'cut'",
     ]
