@@ -75,7 +75,7 @@ def recorded(made: Pipeline, path: Path | None, say: Watched) -> Iterator[None]:
         return
     journal = begin(path, SYSTEM, made.options, say)
     try:
-        made.hub.attach(journal, recorder=True)
+        made.record(journal)
         yield
         made.hub.detach(journal)
     finally:

@@ -20,15 +20,16 @@ from types import FrameType
 from engine.core import Exit, Leave, Note, Ordered, Started, Woken
 from engine.drive import disk
 from engine.drive.disk import Lock, Trouble
-from engine.drive.listening import Hub
+from engine.drive.listening import Ear, Hub
 from engine.drive.pipelineview import Sight
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queuesight import tail_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
-from engine.protocols.diskqueue.operations import Done
+from engine.protocols.diskqueue.operations import Done, List
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
+    START,
     PipelineView,
     Stage,
     WatchState,
@@ -79,6 +80,7 @@ class Pipeline:
         self._say = say
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._hub = Hub(self.root, say)
+        self._others: set[str] = set()  # who is no driver and no watchdog, and has done something
         self._sight = Sight(self.root, self.stages)
         self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound)
         self._view = self._sight.picture("absent")
@@ -207,8 +209,19 @@ class Pipeline:
         """Where one listens to everything that is done in this pipeline: by its drivers, and by this process."""
         return self._hub
 
+    def record(self, ear: Ear) -> None:
+        """Let a recorder listen, beginning with what lies in the queues. Raises OSError as ``Hub.attach`` does."""
+        self._hub.attach(ear, recorder=True)
+        for name in (START, *(stage.name for stage in self.stages)):
+            answer = disk.perform(List(queue_folder(self.root, name)))
+            if not answer.error:  # else it is not there yet
+                self.told("recorder", answer)
+
     def told(self, who: str, answer: Done) -> None:
         """Somebody in this process who is no driver has done something to the queues."""
+        if who not in self._others:
+            self._others.add(who)
+            self._hub.seated(who, who, "", [], {})
         self._hub.tap(who, who, time.monotonic(), answer, [])
 
     # ---- the watchdog ------------------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ class QueueLab:
     def attach(self, trace: Operations) -> None:
         """Show a trace everything from now on that drivers, the watchdog and this lab do."""
         watched = _Watched(trace)
-        self._listen(watched)
+        self._listen(watched, self._pipeline.hub.attach)
         self._traces[trace] = watched
 
     def detach(self, trace: Operations) -> None:
@@ -236,16 +236,16 @@ class QueueLab:
         thread.start()
         return thread
 
-    def _listen(self, ear: Ear, recorder: bool = False) -> None:
+    def _listen(self, ear: Ear, attach: Callable[[Ear], None]) -> None:
         try:
-            self._pipeline.hub.attach(ear, recorder)
+            attach(ear)
         except OSError as error:
             raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
 
     def _begin(self, path: Path) -> Journal:
         try:
             journal = begin(path, SYSTEM, self._pipeline.options, self._say)
-            self._listen(journal, recorder=True)
+            self._listen(journal, self._pipeline.record)
         except Refused:
             if self.demonstration:
                 self._scratch.close()

@@ -88,6 +88,16 @@ def test_a_root_that_cannot_be_used_and_a_second_watchdog_are_status_2(tmp_path:
     lock.release()
 
 
+def test_a_recorder_begins_with_what_lies_in_the_queues(tmp_path: Path) -> None:
+    (tmp_path / "queue-start").mkdir()
+    (tmp_path / "queue-start" / "x.ready").touch()
+    pipeline, heard = Pipeline(str(tmp_path), [Stage("a")]), Heard()
+    pipeline.record(heard)
+    pipeline.hub.detach(heard)
+    assert heard.all[0] == ("seated", "recorder", "")
+    assert [[entry.name for entry in told[2].entries] for told in heard.all[1:]] == [["x.ready"]]
+
+
 def test_a_retry_is_heard_as_the_operators(tmp_path: Path) -> None:
     queue = tmp_path / "queue-start"
     queue.mkdir()
@@ -96,7 +106,8 @@ def test_a_retry_is_heard_as_the_operators(tmp_path: Path) -> None:
     pipeline.hub.attach(heard)
     assert pipeline.retry("start", "x") == ""
     pipeline.hub.detach(heard)
-    assert [(told[0], told[2].operation.name) for told in heard.all] == [
+    assert heard.all[0] == ("seated", "operator", "")
+    assert [(told[0], told[2].operation.name) for told in heard.all[1:]] == [
         ("operator", "x.failed_twice.input"),
         ("operator", ".x.attempts"),
         ("operator", "x.failed_twice"),
