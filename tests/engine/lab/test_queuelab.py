@@ -134,7 +134,7 @@ def test_everything_is_recorded_and_traced_beside(tmp_path: Path) -> None:
     assert lab.health().dead == ()
     recording = opened(path)
     assert (recording.replay.differences, recording.broken) == ([], "")
-    assert {"recorder", "feeder", "watchdog"} <= {record[4] for record in recording.replay.records if record[0] == SEAT}
+    assert {"recovery", "feeder", "watchdog"} <= {record[4] for record in recording.replay.records if record[0] == SEAT}
     recording.seek(recording.last)
     assert recording.view().queues[-1].counts.ready >= 3 and recording.fed(0.0) >= 3
     with pytest.raises(Refused, match="it exists"):
