@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +9,6 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys
-from console.bridge import Settings
 from console.history import History
 from console.queueapp import QueueConsole
 from console.queuebridge import QueueBridge, QueueLab, QueuePicture
@@ -97,9 +94,6 @@ class QueueReplayConsole(QueueConsole):
     """The console of a recording of disk queues."""
 
     OFFERED: ClassVar[tuple[keys.Key, ...]] = tuple(key for key in (*_MOVES, *_ALSO) if key.id != "focus.next")
-
-    def __init__(self, lab: QueueReplayLab, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(lab, settings, clock)
 
     def make_desk(self, lab: QueueLab) -> QueueDesk:
         """A desk with a bar."""
