@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.commands import MOST, WORDS, Command, CommandError, complete, parse
+from console.commands import MOST, QUEUE_WORDS, WORDS, Command, CommandError, complete, parse
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,13 @@ def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
         said = command.name
         assert said in {word.name for word in WORDS}
     assert said.isprintable()
+
+
+def test_disk_queues_know_fewer_words() -> None:
+    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "theme", "help"]
+    assert parse("fault kill 3", QUEUE_WORDS) == Command("fault", "kill 3")
+    assert complete("f", QUEUE_WORDS) == "fault " and complete("bulk", QUEUE_WORDS) is None
+    with pytest.raises(CommandError, match="unknown command 'bulkping'"):
+        parse("bulkping 5", QUEUE_WORDS)
+    with pytest.raises(CommandError, match="did you mean fault"):
+        parse("falt kill 3", QUEUE_WORDS)

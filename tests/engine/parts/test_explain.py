@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.parts.explain import Finding, conformance, plain, rule_of, show, task_name, to_broker, unknown
+from engine.parts.explain import (
+    DOCUMENT,
+    Finding,
+    conformance,
+    key_name,
+    plain,
+    rule_of,
+    show,
+    task_name,
+    to_broker,
+    unknown,
+)
 from engine.parts.ledger import Ledger
 from engine.parts.view import BrokerView, Incident
 from engine.tracing.trace import explain_of
@@ -64,3 +75,10 @@ def test_findings_by_peer_and_rule_and_what_is_counted_for_all() -> None:
         Finding(b"\xff", "ff", "something new", "", 1, 2.0),
         Finding(None, "all peers", "late", "R3 the first reply ends a task", 2, None),
     )
+
+
+def test_a_document_is_called_by_its_id_whatever_its_length() -> None:
+    assert key_name((b"client-1", (7).to_bytes(4, "little"))) == "7"
+    assert [key_name((DOCUMENT, id)) for id in (b"a.01", b"doc-0009", "\u00e4".encode(), b"\xff")] == [
+        "a.01", "doc-0009", "\u00e4", "\ufffd",
+    ]  # fmt: skip

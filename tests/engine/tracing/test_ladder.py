@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from engine.catalogue import SYSTEMS
 from engine.core import Note, Received, Send
 from engine.parts.bulk import BulkSpec
+from engine.protocols.diskqueue.operations import Done, Rename, Take
 from engine.protocols.pingpong.broker import BACKEND, FRONTEND
 from engine.tracing.ladder import HEAD, OTHERS, ladder, svg, text
 from engine.tracing.links import Arrow
+from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
 from tests.helpers.traces import Watched
 
@@ -154,3 +156,16 @@ def test_svg_is_xml_whatever_a_peer_says(note: str) -> None:
     texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert len(texts) == len(diagram.lanes) + 2 * len(diagram.rows)
     assert any((said or "").startswith('<&"') for said in texts)
+
+
+def test_lanes_stand_in_the_order_that_somebody_says_and_narrow_ones_keep_the_task() -> None:
+    trace = Operations(("start", "parse"))
+    take = Take("/queue-start", "d1.ready", "d1.7.working")
+    trace.tap("parse.7", "parse.7", 1.0, Done(take), [])
+    trace.tap("parse.7", "parse.7", 2.0, Done(Rename("/queue-parse", "d1.7.writing.xml", "d1.ready")), [])
+    assert ladder(trace.arrows()).lanes == ("start", "parse", "parse.7")
+    diagram = ladder(trace.arrows(), order=("parse", "start"))
+    assert diagram.lanes == ("parse", "start", "parse.7")
+    lines = text(ladder(trace.arrows(), order=trace.lanes), 44)
+    assert lines[2].rstrip() == "   0.0000        \u2502 TAKE d1 \u25b6\u2502          \u2502"
+    assert lines[3].rstrip() == "   1.0000        \u2502          \u2502 PUB\u2026 d1 \u25b6\u2502"

@@ -132,3 +132,20 @@ def test_a_filter_has_an_end() -> None:
     assert parse("violation " * MAX_TERMS)(ENTRY)
     with pytest.raises(BadFilter, match=f"more than {MAX_TERMS} terms"):
         parse("violation " * (MAX_TERMS + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("driver=parse.7", True),
+        ("driver=7", True),
+        ("worker=7 to=start", True),
+        ("driver=1", False),
+        ("document=a.01", True),
+        ("task=a.*", True),
+        ("document=b", False),
+    ],
+)
+def test_a_driver_by_its_seat_or_number_and_a_document_by_its_id(text: str, fits: bool) -> None:
+    entry = ENTRY._replace(source="parse.7", target="start", seat="parse.7", task=(b"", b"a.01"))
+    assert parse(text)(entry) == fits and parse("document=a").needs_task
