@@ -167,5 +167,5 @@ def test_lanes_stand_in_the_order_that_somebody_says_and_narrow_ones_keep_the_ta
     diagram = ladder(trace.arrows(), order=("parse", "start"))
     assert diagram.lanes == ("parse", "start", "parse.7")
     lines = text(ladder(trace.arrows(), order=trace.lanes), 44)
-    assert lines[2].rstrip() == "   0.0000        \u2502 TAKE d1 \u25b6\u2502          \u2502"
-    assert lines[3].rstrip() == "   1.0000        \u2502          \u2502 PUB\u2026 d1 \u25b6\u2502"
+    assert lines[2].rstrip() == "   0.0000       \u2502 TAKE d1 \u25b6\u2502          \u2502"
+    assert lines[3].rstrip() == "   1.0000       \u2502          \u2502 PUB\u2026 d1 \u25b6\u2502"
