@@ -188,7 +188,7 @@ def _slow(aim: Aim) -> Made:
         world.pace[aim.of] = 1000.0
         world.after(seconds, world.pace.pop, aim.of)
 
-    promised = [p.waits_for_room(aim.source, before, seconds), p.bounded(aim.source, most + crew, seconds + MOMENT)]
+    promised = [p.waits_for_room(before, seconds), p.bounded(aim.source, most + crew, seconds + MOMENT)]
     promised += [p.nothing_fails(seconds + MOMENT), p.books(seconds + MOMENT)]
     return Made(f"documents that {aim.of} begins in the next {seconds:g} s take very long", promised, deed)
 

@@ -242,6 +242,162 @@ def flows(within: float, since: float = 0.0) -> Promise:
     return Promise(f"what waits goes on being published by {within:g} s", within, more, since)
 
 
+def waits_for_room(stage: str, within: float) -> Promise:
+    """003 row 9: it publishes into a queue that nobody empties."""
+
+    def blocked(_: Sight, now: Sight) -> bool:
+        return any(now.drivers[number].phase == "blocked" for number, own in now.stages.items() if own == stage)
+
+    return Promise(f"the drivers of {stage} wait for room within {within:g} s", within, blocked)
+
+
+def bounded(before: Sight, now: Sight) -> bool:
+        return all(n <= max(times, before.attempts.get(key, 0)) for key, n in now.attempts.items())
+
+    words = "no document is processed a second time" if times == 1 else "no document is tried a third time"
+    return Promise(words, within, bounded, always=True)
+
+
+def complete(within: float) -> Promise:
+    """Ruling 11."""
+    words = "nothing is published that is not complete"
+    return Promise(words, within, lambda _, now: bool(now.whole), always=True)
+
+
+def numbers_are_new(within: float) -> Promise:
+    """003 row 11."""
+
+    def new(before: Sight, now: Sight) -> bool:
+        highest = max(map(int, before.drivers), default=0)
+        return all(number in before.drivers or int(number) > highest for number in now.drivers)
+
+    return Promise("no number is used twice", within, new, always=True)
+
+
+# ---- drivers ------------------------------------------------------------------------------------------------------
+
+
+def dies(number: str, within: float) -> Promise:
+    words = f"driver {number} dies within {within:g} s"
+    return Promise(words, within, lambda _, now: number not in now.drivers)
+
+
+def stays(number: str, within: float) -> Promise:
+    words = f"driver {number} is not replaced"
+    return Promise(words, within, lambda _, now: number in now.drivers, always=True)
+
+
+def replaced(number: str, stage: str, within: float) -> Promise:
+    """003 row 11, ruling 12."""
+
+    def full(_: Sight, now: Sight) -> bool:
+        return number not in now.drivers and now.running(stage) >= now.wanted[stage]
+
+    words = f"another driver works in its place, under a new number, within {within:g} s"
+    return Promise(words, within, full)
+
+
+def everybody_there(since: float, within: float) -> Promise:
+    """003 row 11."""
+
+    def full(_: Sight, now: Sight) -> bool:
+        return all(now.running(stage) == wanted for stage, wanted in now.wanted.items())
+
+    return Promise(f"every stage has its number of drivers by {within:g} s", within, full, since)
+
+
+def adopted(within: float) -> Promise:
+    def same(before: Sight, now: Sight) -> bool:
+        return before.drivers.keys() <= now.drivers.keys()
+
+    return Promise("every driver lives on, and is adopted", within, same, always=True)
+
+
+def recovered_from_trouble(since: float) -> Promise:
+    """Ruling 8."""
+    within = since + TROUBLE_MOST + SLACK
+
+    def well(_: Sight, now: Sight) -> bool:
+        return all(driver.phase != "troubled" for driver in now.drivers.values())
+
+    return Promise(f"everybody has gone on by {within:g} s, by itself", within, well, since)
+
+
+def suffers(within: float) -> Promise:
+    """Ruling 8."""
+
+    def alarmed(_: Sight, now: Sight) -> bool:
+        return any(driver.phase == "troubled" for driver in now.drivers.values())
+
+    return Promise(f"a driver waits and says why, within {within:g} s", within, alarmed)
+
+
+def loses_a_race(number: str, within: float) -> Promise:
+    """003 row 6."""
+
+    def lost(before: Sight, now: Sight) -> bool:
+        driver = now.drivers.get(number)
+        return driver is not None and driver.lost > before.drivers[number].lost
+
+    return Promise(f"driver {number} hears that it is gone, within {within:g} s", within, lost)
+
+
+def goes_on(number: str, within: float) -> Promise:
+    def more(before: Sight, now: Sight) -> bool:
+        driver = now.drivers.get(number)
+        return driver is not None and driver.published > before.drivers[number].published
+
+    return Promise(f"driver {number} publishes its next document within {within:g} s", within, more)
+
+
+# ---- documents ----------------------------------------------------------------------------------------------------
+
+
+def locked(id: str, number: str, queue: str, within: float) -> Promise:
+    """003 row 8."""
+    name = names.working(id, number)
+    words = f"nobody else takes {id}: it stays {name}"
+    return Promise(words, within, lambda _, now: name in now.names(queue), always=True)
+
+
+def unlocked(id: str, number: str, queue: str, within: float) -> Promise:
+    """Ruling 5."""
+    name = names.working(id, number)
+    return Promise(f"{name} is settled within {within:g} s", within, lambda _, now: name not in now.names(queue))
+
+
+def counts_as_failed(id: str, queue: str, within: float) -> Promise:
+    """Ruling 1."""
+    words = f"{id} counts as failed once, within {within:g} s"
+    return Promise(words, within, lambda _, now: (queue, id) in now.failures())
+
+
+def passes(id: str, queue: str, within: float) -> Promise:
+    """It gets through the stage that takes from this queue."""
+    words = f"{id} is published all the same within {within:g} s"
+    return Promise(words, within, lambda _, now: id in now.beyond(queue))
+
+
+def given_up(id: str, queue: str, within: float) -> Promise:
+    """003 row 4, ruling 3."""
+
+    def kept(_: Sight, now: Sight) -> bool:
+        listing = now.names(queue)
+        return names.failed_twice(id) in listing and names.kept(id) in listing
+
+    return Promise(f"{names.failed_twice(id)} is there within {within:g} s, its input beside it", within, kept)
+
+
+def flows(within: float, since: float = 0.0) -> Promise:
+    """Documents leave the pipeline, if there are any."""
+
+    def more(before: Sight, now: Sight) -> bool:
+        left = accounts.whole(accounts.account([listing for _, listing in now.queues]).stages)
+        return now.published() > before.published() or not left.waiting + left.working
+
+    return Promise(f"what waits goes on being published by {within:g} s", within, more, since)
+
+
 def waits_for_room(stage: str, before_it: str, within: float) -> Promise:
     """003 row 9: ``stage`` publishes into a queue that nobody empties."""
 
