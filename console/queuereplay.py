@@ -13,12 +13,14 @@ from console.history import History
 from console.queueapp import QueueConsole
 from console.queuebridge import QueueBridge, QueueLab, QueuePicture
 from console.queuedesk import QueueDesk
+from console.screens.messages import taken_page
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import help_lines
 from console.transport import BEFORE, Moves, Playing, Transport
 from console.weighing import KEPT
 from console.widgets.ink import Parts
 from engine.recording.queuereplaylab import QueueReplayLab
+from engine.recording.queuewhy import last_taken
 from engine.tracing.operations import Operations
 
 _ORDERS = frozenset({"document.retry", "stage.pause", "stage.add", "stage.remove", "driver.kill", "feed", "pause"})
@@ -31,8 +33,9 @@ _ALSO = tuple(
 _WORDS = {
     "replay.back": "back to the last new name of a document",
     "replay.on": "on to the next new name of a document",
+    "why": "why the driver took the document that was taken last",
 }
-_MOVES = tuple(key._replace(help=_WORDS.get(key.id, key.help)) for key in keys.REPLAY if key.id != "why")
+_MOVES = tuple(key._replace(help=_WORDS.get(key.id, key.help)) for key in keys.REPLAY)
 
 
 class QueueReplayDesk(QueueDesk):
@@ -85,9 +88,19 @@ class ReplayedPipelines(Moves, Pipelines, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, its signs are letters like any other."""
-        if action in ("play", "step", "seek", "edge", "speed") and self.prompt.display:
+        if action in ("play", "step", "seek", "edge", "speed", "why") and self.prompt.display:
             return False
         return super().check_action(action, parameters)
+
+    def action_why(self) -> None:
+        """Of the document that was taken last before the position."""
+        lab = self.app.lab
+        assert isinstance(lab, QueueReplayLab)
+        record = last_taken(lab)
+        if record is None:
+            self.app.say("no document was taken lately", "warn")
+        else:
+            self.app.open_screen(taken_page(lab, record))
 
 
 class QueueReplayConsole(QueueConsole):

@@ -34,6 +34,8 @@ from engine.core import System
 from engine.drive.files import write_whole
 from engine.parts.explain import DOCUMENT
 from engine.parts.inflight import TaskKey
+from engine.recording import queuewhy
+from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replaylab import ReplayLab
 from engine.recording.why import why
 from engine.tracing.ladder import LANES, ladder, svg, text
@@ -52,6 +54,7 @@ LEAST = 100  # of them, the newest, that are looked at; more where that goes qui
 QUICK = 0.03  # seconds that one look may take: engines run in this process too
 HELD = 0.4  # seconds that the one look at a list that is held may take
 ROWS = 1_000  # of what was found, the newest, that are listed
+TAKES = ("TAKE", "TAKE AGAIN")
 EXPORTED = 2_000  # arrows of a ladder that are exported, the newest
 
 
@@ -210,6 +213,13 @@ class Messages(Layer):
     def action_why(self) -> None:
         """Why the worker of this message was given its task."""
         told, lab = self.table.chosen(), self.desk.lab
+        if isinstance(lab, QueueReplayLab):
+            record = told.arrow.entry.record if told is not None and told.arrow.entry.command in TAKES else None
+            if record is None:
+                self.app.say("choose an operation with which a driver takes a document", "warn")
+            else:
+                self.app.open_screen(taken_page(lab, record))
+            return
         given = None
         if told is not None and told.arrow.entry.decoded.leg == "give":
             given = next((end for end in told.arrow.ends if end.role == "broker"), None)
@@ -223,7 +233,7 @@ class Messages(Layer):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, its signs are letters like any other; only of a recording it can be asked why."""
         if action == "why":
-            return isinstance(self.desk.lab, ReplayLab)
+            return isinstance(self.desk.lab, ReplayLab | QueueReplayLab)
         return not (action == "filter" and self.prompt.display)
 
     def action_filter(self) -> None:
@@ -292,6 +302,12 @@ class LadderScreen(Messages):
             self.app.say(f"the ladder can not be written: {error}", "bad")
         else:
             self.app.say(f"{units.count(len(diagram.rows))} arrows in {folder / name}.txt and .svg", "good")
+
+
+def taken_page(lab: QueueReplayLab, record: int) -> Page:
+    """Why a document that was taken at a record of a recording was."""
+    lines: list[Parts] = [[(clean(line), "text")] for line in queuewhy.why(lab, record).split("\n")]
+    return Page("why?", lines)
 
 
 def why_page(lab: ReplayLab, record: int, task: TaskKey | None) -> Page:

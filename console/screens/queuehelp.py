@@ -22,6 +22,7 @@ MESSAGES = {
     "follow": "the life of the chosen operation's document, with the time of each leg",
     "filter": 'operations that fit: worker=parse.1 cmd=TAKE task=doc-12* violation "text" !term',
     "pause": "hold the list; the pipeline goes on",
+    "why": "in a recording: why the driver took this document",
 }
 STAGES = {
     "running": "kept at its number of drivers",
@@ -43,7 +44,7 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
     ``own``: the keys that are valid everywhere, and those of the first screen.
     """
     lines: list[Parts] = []
-    messages = tuple(key._replace(help=MESSAGES.get(key.id, key.help)) for key in keys.MESSAGES if key.id != "why")
+    messages = tuple(key._replace(help=MESSAGES.get(key.id, key.help)) for key in keys.MESSAGES)
     groups = (
         *own,
         ("tables", keys.TABLE),

@@ -142,6 +142,10 @@ class QueueReplayLab:
             self.seek(self.last if forwards else 0)
         return found
 
+    def step_at(self, record: int) -> Step | None:
+        """What was done at a record; None where it is no event."""
+        return self._steps.get(record)
+
     def samples(self, seconds: float) -> Sequence[Sample]:
         """What waited in so many seconds before the position, oldest first."""
         until = bisect_left(self._samples, self._position, key=lambda sample: sample.record)

@@ -63,6 +63,21 @@ def test_the_protocol_of_a_moment(tmp_path: Path) -> None:
     watch(scenario, tmp_path)
 
 
+def test_it_is_said_why_a_document_was_taken(tmp_path: Path) -> None:
+    async def scenario(viewer: Viewer) -> None:
+        await viewer.press("home", "w")
+        assert viewer.notice == "! no document was taken lately"
+        await viewer.press("3", "w")
+        assert viewer.shows("why?") and viewer.shows("took d") and viewer.shows("ruling 2")
+        await viewer.press("escape", "T", "w")
+        assert viewer.shows("choose an operation with which a driver takes a document") or viewer.shows("why?")
+        await viewer.press("slash", *"cmd=TAKE", "enter", "w")
+        assert viewer.shows("why?") and viewer.shows("that could be taken")
+        await viewer.press("escape")
+
+    watch(scenario, tmp_path)
+
+
 def test_stages_are_chosen_and_documents_looked_at(tmp_path: Path) -> None:
     async def scenario(viewer: Viewer) -> None:
         await viewer.press("end", "right_square_bracket")
