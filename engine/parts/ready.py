@@ -18,7 +18,7 @@ W = TypeVar("W", bound=Hashable)
 
 
 class Ready(Generic[W]):
-    """An ordered set of workers: ``put`` at the end, ``first`` looks, ``rotate`` and ``drop`` remove or move."""
+    """An ordered set of workers: ``put`` at the end, ``first`` and ``last`` look, ``drop`` removes."""
 
     __slots__ = ("_order",)
 
@@ -45,6 +45,10 @@ class Ready(Generic[W]):
     def first(self) -> W | None:
         """The least recently used worker, which stays where it is; None when nobody has a free slot."""
         return next(iter(self._order), None)
+
+    def last(self) -> W | None:
+        """Whoever was placed at the end most recently; None when nobody has a free slot."""
+        return next(reversed(self._order), None)
 
     def drop(self, worker: W) -> None:
         """Take a worker out, if it is in."""

@@ -72,11 +72,13 @@ def words(choice: Choice) -> str:
     lines = [f"{name} was given {what} ({choice.command}), when this came: {choice.cause}."]
     if place is None:
         waited = f", and {choice.standings.waiting} tasks waited" if choice.standings.waiting else ""
-        lines.append(f"It had no free slot before{waited}; this gave it one.")
+        lines.append(f"It could take none before{waited}; now it could.")
     elif place:
-        lines.append(f"Of those with free slots it was number {place + 1}; the ones before it were given tasks first.")
+        lines.append(
+            f"Of those that could take it, it was number {place + 1}; the ones before it were given tasks first."
+        )
     else:
-        lines.append("Of those with free slots it was the one used least recently.")
+        lines.append("Of those that could take it, it was the one used least recently.")
     lines += [_standing(standing) for standing in order[:SHOWN]]
     if len(order) > SHOWN:
         lines.append(f"  and {len(order) - SHOWN} more")

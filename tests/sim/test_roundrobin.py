@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.core import Command, Drain, Event, Frames, Leave, Received, Seat, Send, Slow, StopRun
 from engine.parts.bulk import BulkSpec
-from engine.parts.inflight import TaskKey
+from engine.parts.inflight import Task, TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.roundrobin import SYSTEM, packed
 from engine.protocols.roundrobin import messages as wire
@@ -20,6 +21,7 @@ from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
 from engine.sim.wire import Link
 from engine.sim.world import World
+from tests.helpers.poison import SLOW, suffer
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
 OPTIONS = Options(packed=True, task_deadline=20.0, max_backlog=40, lost_shown=15.0)
@@ -69,6 +71,7 @@ class House:
         self.broker: Broker | None = None
         self.asked: dict[TaskKey, list[int]] = {}  # which of all tasks that the broker got these were
         self.handed: set[TaskKey] = set()
+        self.waited: set[Task] = set()  # at the broker, after the last event
         self.got = self.newest = 0  # tasks that the broker got, and which of them was handed out last
         self.world.watchers.append(self.watch)
         self.world.invariants.append(self.hold)
@@ -135,18 +138,22 @@ class House:
         if "broker" not in world.names:
             return
         pool = world.core("broker").pool
-        again = [task.given > 0.0 for task in pool.backlog]
-        new = [task.accepted for task in pool.backlog if not task.given]
+        waiting = [*pool.suspects.waiting, *pool.backlog]
+        again = [task.given > 0.0 for task in waiting]
+        new = [task.accepted for task in waiting if not task.given]
         assert again == sorted(again, reverse=True), "a new task waits before one that was handed out"
         assert new == sorted(new), "the backlog is out of order"
         assert len(new) <= OPTIONS.max_backlog
-        for key in {pool.former[task.key][-1] for task in pool.backlog if task.key in pool.former}:
-            old = [task.given for task in pool.backlog if pool.former.get(task.key, [b""])[-1] == key]
-            assert old == sorted(old), "what a lost worker held is out of order"
+        taken: dict[tuple[bytes, int], list[float]] = {}  # by one event, from a worker: when they were given
+        for task in waiting:
+            if task.attempt and task not in self.waited:
+                taken.setdefault((pool.former[task.key][-1], task.attempt), []).append(task.given)
+        assert all(old == sorted(old) for old in taken.values()), "what a lost worker held is out of order"
+        self.waited = set(waiting)
         assert all(1 <= task.attempt <= OPTIONS.max_deliveries for task in pool.tasks.values() if task.worker)
         view: BrokerView = world.core("broker").snapshot(world.now)
         assert view.ledger.balanced
-        assert (view.backlog, view.in_flight) == (len(pool.backlog), pool.in_flight)
+        assert (view.backlog, view.in_flight) == (len(waiting), pool.in_flight)
         for row in view.workers:
             assert 0 <= row.free <= row.slots
             assert row.state == "lost" or row.key not in {other.key for other in view.workers if other is not row}
@@ -281,3 +288,37 @@ def test_both_lanes_keep_the_same_books_and_give_every_worker_the_same(
         assert all(run.passed for run in runs)
         books.append((view.ledger, {row.key: row.done for row in view.workers}, [run.ledger for run in runs]))
     assert books[0] == books[1]
+
+
+# ---- F17: a poison task -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("workers", [("w3",), ("w2", "w3"), tuple(WORKERS)])
+def test_f17_a_poison_task_ends_no_innocent_one(lane: str, workers: tuple[str, ...]) -> None:
+    """Also with one worker of ten slots, which dies three times. Nobody but the poison is tried more than twice."""
+    house, tried = House(0, lane), Counter[TaskKey]()
+    world = house.world
+
+    def count(_at: float, name: str, _event: Event, commands: list[Command]) -> None:
+        sent = [command.frames for command in commands if name == "broker" and isinstance(command, Send)]
+        tried.update(key for frames in sent for _, key in handed(frames))
+
+    def holder() -> str | None:
+        return names.get(poison.worker) if pool.tasks.get(poison.key) is poison else None
+
+    for name in WORKERS:
+        world.order(name, Slow(SLOW))
+        if name not in workers:
+            world.crash(name)
+    world.run_for(10.0)
+    world.watchers.append(count)
+    world.order("c1", BulkSpec("ping", 60, in_flight=30))
+    world.run_for(0.05)
+    pool = world.core("broker").pool
+    poison, names = list(pool.tasks.values())[4], {routing_id(name): name for name in WORKERS}
+    deaths = suffer(world, house.storm.seats, holder, 40.0)
+    view: BrokerView = world.pictures["broker"]
+    assert (view.ledger.succeeded, dict(view.ledger.failed)) == (59, {"undeliverable": 1})
+    assert view.backlog == view.in_flight == 0 and all(row.free == row.slots for row in view.workers)
+    assert len(deaths) == OPTIONS.max_deliveries == tried.pop(poison.key) and set(tried.values()) == {1, 2}

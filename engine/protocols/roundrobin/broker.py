@@ -145,6 +145,8 @@ class Broker:
         if holder is not None:
             holder.owed += 1
             holder.owed_at = now
+        else:
+            pool.drain(now, out)  # it waited, and may have kept a worker for itself
         if frames[1] in pool.lanes.peers:
             pool.lanes.relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
         else:
@@ -253,11 +255,12 @@ class Broker:
         if worker is not None:
             pool.liveness.heard(peer, now)
             worker.opened = NEVER
-        tasks, freed = pool.tasks, 0
+        tasks, freed, late = pool.tasks, 0, False
         for client, ident, answer in answers:
             task = tasks.get((client, ident))
             if task is None or task.worker != peer or worker is None:
                 freed += self._answered_late(worker, peer, (client, ident), answer, now, out)
+                late = True
                 continue
             freed += 1
             if answer is None:
@@ -270,6 +273,8 @@ class Broker:
                 pool.lanes.relay(client, ident, peer, None if answer is True else answer, out)
         if worker is not None and freed:
             pool.free(worker, now, out)
+        if late:
+            pool.drain(now, out)  # what it ended may have waited, and kept a worker for itself
 
     def _answered_late(
         self, worker: Worker | None, peer: bytes, key: TaskKey, answer: packed.Data, now: float, out: list[Command]

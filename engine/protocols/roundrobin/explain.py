@@ -159,10 +159,17 @@ def _answer(answer: packed.Answer, peer: bytes | None) -> Decoded:
 def standings(core: Broker, message: Decoded) -> Standings:
     """The worker table as it stands: least recently used first, nobody in it without a free slot."""
     pool = core.pool
-    order = tuple(Standing(w.key, w.name, w.slots - w.used, w.slots) for w in pool.ready)
-    if pool.backlog:
-        return Standings(order, len(pool.backlog), "000 Processing Queue: what waits goes first, oldest first")
-    return Standings(order, 0, "000 Worker Table: least recently used first, past those without a free slot")
+    task = pool.tasks.get((message.client, message.task))
+    suspect = task is not None and task.attempt > 0
+    order = tuple(Standing(w.key, w.name, w.slots - w.used, w.slots) for w in pool.ready if not (suspect and w.used))
+    rule = "000 Worker Table: least recently used first, past those without a free slot"
+    if suspect:
+        rule = "R12 suspects: taken back from a lost worker, it is given alone, to one that holds nothing"
+    elif pool.suspects.kept:
+        rule = f"{rule} and those kept for a suspect (R12)"
+    elif pool.backlog:
+        rule = "000 Processing Queue: what waits goes first, oldest first"
+    return Standings(order, pool.queued, rule)
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------

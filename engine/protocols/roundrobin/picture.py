@@ -15,7 +15,7 @@ LATE = 1.5  # heartbeats of silence
 
 def of(broker: Broker, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
-    in_flight, backlog = broker.pool.in_flight, len(broker.pool.backlog)
+    in_flight, backlog = broker.pool.in_flight, broker.pool.queued
     rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
     rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.pool.lost.values()]
     return BrokerView(

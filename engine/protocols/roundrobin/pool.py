@@ -5,8 +5,8 @@ The rules of this file (numbers are those of README.md):
 - A task is accepted once, under (client, id); it is queued, or held by one worker, or it has ended. (R1)
 - A slot is taken by a delivery; it is given back when the worker's INCREMENT or the deadline frees it. (R5)
 - What is queued goes first, and as soon as there is a slot. So while the backlog holds anything, nobody is ready. (R2)
-- A worker that is lost holds nothing: its tasks go back to the head of the backlog in their old order, unless they
-  were delivered ``max_deliveries`` times. Lost workers are remembered for ``lost_shown``. (R3)
+- A worker that is lost holds nothing: its tasks are suspects, in their old order, unless they were delivered
+  ``max_deliveries`` times. A suspect is with a worker alone. Lost workers are remembered for ``lost_shown``. (R3)
 
 ``out`` is the list of commands that the broker returns from the event at hand.
 """
@@ -22,10 +22,11 @@ from engine.parts.ledger import Ledger
 from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
+from engine.parts.suspects import Suspects
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Worker
+from engine.protocols.roundrobin.table import Worker, is_empty
 
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
@@ -42,7 +43,8 @@ class Pool:
         self.tasks: dict[TaskKey, Task] = {}  # every task that is queued or held
         self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
-        self.backlog: deque[Task] = deque()
+        self.backlog: deque[Task] = deque()  # never tried
+        self.suspects: Suspects[Worker] = Suspects()  # tried by workers that were lost
         self.size = 0  # bytes of all tasks
         self.ready: Ready[Worker] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
@@ -60,6 +62,11 @@ class Pool:
         """How many tasks workers hold; counted where they are, so that the books see one that got lost."""
         return sum(len(worker.held) for worker in self.workers.values())
 
+    @property
+    def queued(self) -> int:
+        """How many tasks wait."""
+        return len(self.backlog) + len(self.suspects.waiting)
+
     def wake_at(self) -> float:
         """The next heartbeat, expiry or deadline, or the moment when the oldest lost worker is forgotten."""
         at = min(self.liveness.wake_at(), self._overdue_at)
@@ -71,16 +78,19 @@ class Pool:
         """The books balance, slots add up, and every task is in one place."""
         self.liveness.check()
         self.lanes.check()
-        view = self.ledger.view(self.in_flight, len(self.backlog))
+        view = self.ledger.view(self.in_flight, self.queued)
         assert view.balanced, f"the ledger does not balance: {view}"
-        places = [*self.backlog, *(task for worker in self.workers.values() for task in worker.held)]
+        waiting = [*self.suspects.waiting, *self.backlog]
+        places = [*waiting, *(task for worker in self.workers.values() for task in worker.held)]
         assert len(places) == len(self.tasks), "a task is lost, or in two places"
         assert all(self.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
-        assert all(not task.worker for task in self.backlog), "a queued task names a holder"
+        assert all(not task.worker for task in waiting), "a queued task names a holder"
+        assert not any(task.attempt for task in self.backlog), "a suspect waits among the others"
         assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
         assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
         assert self.size == sum(_size(task.message) for task in self.tasks.values()) <= MAX_HELD
         assert not (self.backlog and self.ready), "a task waits beside a free slot"
+        self.suspects.check(self.ready, is_empty)
         assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
         assert len(self.dismissed) <= LOST_KEPT
         assert len(self.liveness) == len(self.workers), "a worker is not watched, or a stranger is"
@@ -88,7 +98,10 @@ class Pool:
         for key, worker in self.workers.items():
             assert key in self.liveness and worker.owed >= 0 and worker.written_off >= 0
             assert all(task.worker == key for task in worker.held), "a task names another holder"
-            assert (worker in self.ready) == (worker.used < worker.slots and not worker.leaving), "not in its place"
+            kept, tries = worker in self.suspects.kept, any(task.attempt > 1 for task in worker.held)
+            assert (worker.apart and (kept or worker.used == 1)) or not (worker.apart or kept or tries), "not alone"
+            free = worker.used < worker.slots and not worker.leaving and not worker.apart
+            assert (worker in self.ready) == free, "not in its place"
             assert worker.used or not worker.leaving, "a drained worker stays"
             assert list(worker.quiet) == [task for task in worker.held if _is_quiet(task)]
 
@@ -119,7 +132,7 @@ class Pool:
 
     def _room(self, worker: Worker | None, size: int, client: bytes, out: list[Command]) -> bool:
         """Whether so many bytes more may be held, and one task more queued where nobody can take it."""
-        if (worker is None and len(self.backlog) >= self.options.max_backlog) or self.size + size > MAX_HELD:
+        if (worker is None and self.queued >= self.options.max_backlog) or self.size + size > MAX_HELD:
             self.ledger.dropped += 1
             if self.ledger.dropped == 1:
                 out.append(Note("bad", "the backlog is full: tasks are dropped", client))
@@ -128,12 +141,31 @@ class Pool:
         return True
 
     def drain(self, now: float, out: list[Command]) -> None:
-        """000 Processing Queue: as many as can go, oldest first."""
+        """000 Processing Queue: as many as can go, oldest first; suspects before all others."""
+        if self.suspects.waiting:
+            for task, empty in self.suspects.match(self.ready, is_empty):
+                self._give(task, empty, now, out)
+                self.ready.drop(empty)
+                empty.apart = True
+            self._keep()
         while self.backlog:
             worker = self.ready.first()
             if worker is None:
                 return
             self._give(self.backlog.popleft(), worker, now, out)
+
+    def _keep(self) -> None:
+        """A worker for each suspect that waits, and no more. The caller drains."""
+        for worker in self.suspects.keep(self.ready):
+            worker.apart = True
+        for worker in self.suspects.spare():
+            worker.apart = False
+            self.ready.put(worker)
+
+    def _release(self, worker: Worker) -> None:
+        """It is kept for no suspect any longer, and alone with none."""
+        worker.apart = False
+        self.suspects.kept.pop(worker, None)
 
     def _give(self, task: Task, worker: Worker, now: float, out: list[Command]) -> None:
         """000 Worker Table, 1 to 3: pass it on, take a slot, to the bottom of the table."""
@@ -154,14 +186,15 @@ class Pool:
         self.lanes.deliver(worker.key, task.key[0], message, out)
 
     def end(self, task: Task) -> Worker | None:
-        """Take a task out of the books, wherever it is; returns who held it."""
+        """Take a task out of the books, wherever it is; returns who held it. If nobody did, the caller drains."""
         del self.tasks[task.key]
         if len(task.message) > PLAIN:
             self.size -= _size(task.message)
         if self.former:
             self.former.pop(task.key, None)
         if not task.worker:
-            self.backlog.remove(task)
+            (self.suspects.waiting if task.attempt else self.backlog).remove(task)
+            self._keep()
             self.walked[OVERTAKEN] += 1
             return None
         holder = self.workers[task.worker]
@@ -180,13 +213,18 @@ class Pool:
                 self.walked["draining", "the last INCREMENT"] += 1
                 self._remove(worker, out)
         elif used < worker.slots:
+            if worker.apart:
+                if used:
+                    return
+                self._release(worker)
             self.ready.put(worker)
-            self.drain(now, out)
+            if self.backlog or self.suspects.waiting:
+                self.drain(now, out)
 
     def take_back(self, worker: Worker, tasks: Iterable[Task]) -> None:
-        """Held tasks go to the head of the backlog, or have failed for good. INCREMENTs still owed are void.
+        """Held tasks wait again, or have failed for good. INCREMENTs still owed are void.
 
-        The caller places the worker and drains.
+        What nobody has tried, for the socket refused it, is no suspect. The caller places the worker and drains.
         """
         again = []
         for task in tasks:
@@ -203,7 +241,8 @@ class Pool:
                 self.size -= _size(task.message)
                 self.former.pop(task.key, None)
                 self.ledger.fail("undeliverable")
-        self.backlog.extendleft(reversed(again))
+        self.suspects.waiting.extendleft(task for task in reversed(again) if task.attempt)
+        self.backlog.extendleft(task for task in reversed(again) if not task.attempt)
         self.redelivered += len(again)
         worker.written_off += worker.owed
         worker.owed, worker.row = 0, None
@@ -225,7 +264,9 @@ class Pool:
         """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
         worker.slots, worker.leaving, worker.row = slots, False, None
         self.dismissed.pop(worker.key, None)
-        if worker.used < slots:
+        if worker in self.suspects.kept or not worker.used:
+            self._release(worker)
+        if worker.used < slots and not worker.apart:
             self.ready.put(worker)
         else:
             self.ready.drop(worker)
@@ -241,6 +282,9 @@ class Pool:
         self.walked[worker.stands, f"DEREGISTER{'' if worker.stands == 'busy' else held}"] += 1
         worker.leaving, worker.row = True, None
         self.ready.drop(worker)
+        if worker in self.suspects.kept:
+            self._release(worker)
+            self._keep()
         if worker.used:
             out.append(Note("info", f"{worker.name} drains: {worker.used} slots in use", key))
         else:
@@ -260,6 +304,7 @@ class Pool:
         """Off every list of the living; it holds nothing any more."""
         del self.workers[worker.key]
         self.ready.drop(worker)
+        self._release(worker)
         self.liveness.forget(worker.key)
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:

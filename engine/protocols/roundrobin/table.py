@@ -11,6 +11,7 @@ class Worker:
     """One worker of the table. Times: monotonic seconds."""
 
     __slots__ = (
+        "apart",
         "done",
         "failed",
         "held",
@@ -40,6 +41,7 @@ class Worker:
         self.written_off = 0  # tasks taken from it whose INCREMENT may still come, and frees nothing
         self.done = self.failed = 0
         self.leaving = False
+        self.apart = False  # gets nothing until it is empty: kept for a suspect, or alone with one
         self.lost_at = NEVER  # when it was lost; NEVER while it is not
         self.opened = NEVER  # when it sent the link PING after which it has done nothing else; NEVER if it has
         self.ping_id = 0  # of our unanswered PING, 0 for none
@@ -91,3 +93,8 @@ class Worker:
                 rtt=self.rtt,
             )
         return row
+
+
+def is_empty(worker: Worker) -> bool:
+    """Whether a suspect may be given to it."""
+    return not worker.used

@@ -17,6 +17,14 @@ def test_first_looks_and_takes_nothing() -> None:
     assert (ready.first(), ready.first(), list(ready)) == ("a", "a", ["a"])
 
 
+def test_last_is_whoever_was_put_last() -> None:
+    ready: Ready[str] = Ready()
+    assert ready.last() is None
+    for worker in "aba":
+        ready.put(worker)
+    assert (ready.last(), list(ready)) == ("a", ["b", "a"])
+
+
 def test_put_moves_to_the_end_wherever_it_stood() -> None:
     ready: Ready[str] = Ready()
     for worker in "abca":

@@ -72,7 +72,7 @@ def test_the_words(tmp_path: Path) -> None:
     assert told[0].splitlines() == [
         "w1 was given task 0 of inproc://roundrobin:100 (TRACKEXEC PING), when this came: TRACKEXEC PING 0 from "
         "inproc://roundrobin:100.",
-        "Of those with free slots it was the one used least recently.",
+        "Of those that could take it, it was the one used least recently.",
         "  w1: 2 of 2 free",
         "  w2: 2 of 2 free",
         "000 Worker Table: least recently used first, past those without a free slot",
@@ -84,7 +84,7 @@ def test_a_task_that_waited_is_explained_by_what_freed_a_slot(tmp_path: Path) ->
     replay = recorded(tmp_path, "roundrobin", BulkSpec("ping", 4, in_flight=4), workers=1)
     told = [why(replay, record) for record in range(len(replay)) if choices(replay, record)]
     assert "INCREMENT from inproc://roundrobin:1." in told[1]
-    assert "It had no free slot before, and 3 tasks waited; this gave it one." in told[1]
+    assert "It could take none before, and 3 tasks waited; now it could." in told[1]
     assert "000 Processing Queue: what waits goes first, oldest first" in told[1]
 
 

@@ -151,10 +151,11 @@ def test_r3_silent_workers_are_pinged_and_then_lost_with_their_tasks_going_to_ot
     assert [(frames[0], frames[3]) for frames in pings] == [(b"a", wire.PING), (b"b", wire.PING)]
     front.now = 105.0
     assert front.told([b"b", *wire.link_pong(pings[1][4])]) == []
-    assert front.at(106.0) == [given(b"b", 0)]
-    assert front.states == {b"b": "ready", b"a": "lost"} and front.free == {b"b": 8}
+    assert front.at(106.0) == [], "b holds something, so the suspect waits"
+    assert front.states == {b"b": "ready", b"a": "lost"} and front.free == {b"b": 9}
     assert front.notes == [Note("bad", "w1 lost (silent), 1 tasks taken back", b"a")]
-    assert front.reply(b"b", 0) == [relayed(0, b"b")] and front.books == (2, 1, {}, 1, 0, 0)
+    assert front.increment(b"b") == [given(b"b", 0)] and front.books == (2, 1, {}, 1, 0, 0)
+    assert front.reply(b"b", 0) == [relayed(0, b"b")] and front.books == (2, 2, {}, 0, 0, 0)
 
 
 def test_any_message_is_a_sign_of_life_but_a_malformed_one() -> None:
@@ -278,6 +279,106 @@ def test_f10_late_messages_of_the_lost_are_counted() -> None:
     assert front.increment(b"a") == [] and front.increment(b"stranger") == []
     assert front.reply(b"a", 0) == [] and front.reply(b"stranger", 1) == []
     assert front.broker.late == 4 and front.wrongs == [] and front.states == {b"a": "lost"}
+
+
+# ---- R12: suspects --------------------------------------------------------------------------------------------------
+
+
+def lost_with(*numbers: int, others: tuple[bytes, ...] = (b"b", b"c")) -> Front:
+    """a was lost with these tasks; each of the others holds one more and has slots left."""
+    front = front_with(b"a", slots=len(numbers))
+    for number in numbers:
+        assert front.pingt(number) == [given(b"a", number)]
+    for other in others:
+        front.join(other)
+    for number, other in enumerate(others, 100):
+        assert front.pingt(number) == [given(other, number)]
+    assert front.unsent([b"a", *wire.link_ping(ident(1))]) == []
+    front.notes.clear()
+    return front
+
+
+def ended(front: Front, worker: bytes, number: int) -> list[Frames]:
+    """What is given when a worker has replied and its INCREMENT comes."""
+    assert front.reply(worker, number) == [relayed(number, worker)]
+    return front.increment(worker)
+
+
+def test_r12_a_suspect_goes_alone_to_an_empty_worker_and_new_tasks_to_the_others() -> None:
+    front = lost_with(0, 1)
+    assert list(front.broker.pool.suspects.kept) == [front.broker.pool.workers[key] for key in (b"b", b"c")]
+    assert front.pingt(2) == [], "both are kept, each for one of two suspects"
+    assert ended(front, b"c", 101) == [given(b"c", 0)], "whoever is empty first takes the older one"
+    assert ended(front, b"b", 100) == [given(b"b", 1)] and front.free == {b"b": 9, b"c": 9}
+    assert front.pingt(3) == [], "nobody gets anything beside a suspect"
+    assert ended(front, b"b", 1) == [given(b"b", 2), given(b"b", 3)], "it held itself well"
+    assert ended(front, b"c", 0) == [] and front.pingt(4) == [given(b"b", 4)]
+    assert front.books == (7, 4, {}, 3, 0, 0)
+
+
+def test_r12_no_more_are_kept_than_suspects_wait() -> None:
+    front = lost_with(0)
+    assert [front.pingt(number)[0][0] for number in (1, 2, 3)] == [b"c", b"c", b"c"], "b is kept"
+    assert front.join(b"d")[1:] == [given(b"d", 0)], "empty, and needed before b is"
+    assert [front.pingt(number)[0][0] for number in (4, 5)] == [b"c", b"b"], "b is not kept any more"
+
+
+def test_r12_who_leaves_is_kept_no_longer_and_another_one_is() -> None:
+    front = lost_with(0)
+    front.told([b"b", *wire.deregister()])
+    assert front.pingt(1) == [], "c is kept"
+    assert ended(front, b"c", 101) == [given(b"c", 0)]
+    assert ended(front, b"b", 100) == [] and front.states == {b"a": "lost", b"c": "ready"}
+
+
+def test_r12_who_is_kept_and_registers_anew_is_kept_again_if_it_comes_to_that() -> None:
+    front = lost_with(0)
+    assert front.join(b"b", 1)[1:] == [] and front.free == {b"b": 0, b"c": 9}, "no slot to keep"
+    assert front.pingt(1) == [], "so c is"
+    assert ended(front, b"b", 100) == [given(b"b", 0), given(b"c", 1)], "and c is kept no longer"
+
+
+def test_r12_a_suspect_stays_alone_when_its_worker_registers_again() -> None:
+    front = lost_with(0, others=(b"b",))
+    assert ended(front, b"b", 100) == [given(b"b", 0)]
+    assert front.join(b"b")[1:] == [] and front.pingt(1) == []
+    assert ended(front, b"b", 0) == [given(b"b", 1)]
+
+
+def test_r12_a_late_reply_to_a_waiting_suspect_sets_its_worker_free() -> None:
+    front = lost_with(0, others=(b"b",))
+    assert front.pingt(1) == []
+    assert front.reply(b"a", 0) == [given(b"b", 1), relayed(0, b"a")]
+
+
+def test_r12_poison_ends_alone() -> None:
+    front = front_with(b"w", max_deliveries=3)
+    for number in range(3):
+        front.pingt(number)
+    for _ in range(2):
+        front.told([b"w", *wire.link_ping(ident(9))])
+        assert front.join(b"w")[1:] == [given(b"w", 0)]
+    front.told([b"w", *wire.link_ping(ident(9))])
+    assert front.join(b"w")[1:] == [given(b"w", 1)] and front.books == (3, 0, {"undeliverable": 1}, 1, 1, 0)
+    assert ended(front, b"w", 1) == [given(b"w", 2)] and ended(front, b"w", 2) == []
+    assert front.books == (3, 2, {"undeliverable": 1}, 0, 0, 0) and front.free == {b"w": 10}
+
+
+def test_r12_what_was_refused_is_no_suspect() -> None:
+    front = front_with(b"a", slots=2)
+    front.pingt(0)
+    front.pingt(1)
+    front.unsent(given(b"a", 1))
+    assert front.join(b"b", 2)[1:] == [given(b"b", 0)], "that one was delivered, and goes alone"
+    assert front.join(b"c", 2)[1:] == [given(b"c", 1)] and front.pingt(2) == [given(b"c", 2)]
+
+
+def test_r12_suspects_count_against_the_backlog() -> None:
+    front = front_with(b"a", max_backlog=1)
+    front.pingt(0)
+    front.at(106.0)
+    front.pingt(1)
+    assert front.books == (2, 0, {}, 0, 1, 1)
 
 
 # ---- R5: slots ------------------------------------------------------------------------------------------------------
@@ -442,8 +543,9 @@ def test_r7_what_was_given_over_the_new_link_stays() -> None:
     front.told([b"a", *wire.link_ping(ident(1))])
     front.now = 101.1
     assert front.pingt(2) == [given(b"a", 2)]
-    assert front.join(b"a", 2) == [[b"a", *REGISTERED], given(b"b", 0)]
+    assert front.join(b"a", 2) == [[b"a", *REGISTERED]]
     assert [task.key[1] for task in front.broker.pool.workers[b"a"].held] == [ident(2)]
+    assert front.reply(b"b", 1) == [relayed(1, b"b")] and front.increment(b"b") == [given(b"b", 0)]
 
 
 def test_r7_a_heartbeat_before_the_registration_completes_nothing_twice() -> None:
@@ -552,7 +654,8 @@ def test_r10_a_draining_worker_may_register_again_or_be_lost_for_good() -> None:
     assert front.join(b"a") == [[b"a", *REGISTERED]] and front.states == {b"a": "ready", b"b": "drain"}
     front.now = 105.0
     front.told([b"a", *wire.link_pong(ident(1))])
-    assert front.at(106.0) == [given(b"a", 1)]
+    assert front.at(106.0) == []
+    assert front.reply(b"a", 0) == [relayed(0, b"a")] and front.increment(b"a") == [given(b"a", 1)]
     assert front.states == {b"a": "ready"}, "who said goodbye is not remembered"
     front.told([b"b", *wire.link_ping(ident(1))])
     assert front.states == {b"a": "ready"}

@@ -70,7 +70,8 @@ def test_taken_back_tasks_stand_before_the_queued_ones_in_their_old_order() -> N
     for number in range(3):
         accept(pool, number)
     pool.lose(pool.workers[b"a"], "test", 11.0, out)
-    assert [task.key[1] for task in pool.backlog] == [ident(0), ident(1), ident(2)]
+    assert [task.key[1] for task in (*pool.suspects.waiting, *pool.backlog)] == [ident(0), ident(1), ident(2)]
+    assert len(pool.suspects.waiting) == 2
     assert pool.former == {(b"c", ident(0)): [b"a"], (b"c", ident(1)): [b"a"]} and pool.redelivered == 2
     assert out == [Note("bad", "w1 lost (test), 2 tasks taken back", b"a")]
     pool.check()
