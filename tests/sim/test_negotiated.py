@@ -16,6 +16,7 @@ from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, primary
 from engine.protocols.negotiated.broker import Broker
 from engine.sim.world import World
+from tests.helpers.poison import SLOW, suffer
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
 HERE = SYSTEM.endpoint
@@ -28,6 +29,10 @@ NONCES = {name: i for i, name in enumerate((*WORKERS, *CLIENTS), 1)}
 ACTS = (*FAULTS, "ping", "ping", "data", "paced", "fire and forget", "stop", "leave", "drain", "slow", "publish")
 LOAD = [Step(1.0, "slow", 1, 0.1), Step(0.0, "slow", 3, 0.1), Step(0.0, "paced", 4, 1.0), Step(0.0, "ping", 5, 1.0)]
 SETTLED = 45.0  # seconds: every deadline of OPTIONS and of a run has passed
+
+
+def routing_id(name: str) -> bytes:
+    return f"worker-{NONCES[name]}".encode()
 
 
 def peers(options: Options) -> dict[str, Callable[[], Seat]]:
@@ -87,7 +92,7 @@ class House:
 
     def drain(self, name: str, _amount: float) -> None:
         if name in WORKERS and "broker" in self.world.names:
-            self.world.order("broker", Drain(f"worker-{NONCES[name]}".encode()))
+            self.world.order("broker", Drain(routing_id(name)))
 
     def publish(self, _name: str, amount: float) -> None:
         if "broker" in self.world.names:
@@ -146,6 +151,33 @@ def test_each_fault_alone_under_load(act: str, who: int) -> None:
     house = House(who)
     house.storm.rage([*LOAD, Step(1.0, act, who, 0.75), Step(9.0, "heal", who, 0.0)])
     house.settle()
+
+
+@pytest.mark.parametrize("workers", [("w3",), ("w2", "w3"), tuple(WORKERS)])
+def test_f17_a_poison_task_ends_no_innocent_one(workers: tuple[str, ...]) -> None:
+    """Also with one worker of ten slots, which dies three times. Nobody but the poison is tried more than twice."""
+    house, tries = House(0), dict[TaskKey, int]()
+    world = house.world
+
+    def holder() -> str | None:
+        desk = world.core("broker").service.desk
+        tries.update({task.key: task.attempt for task in desk.in_flight.all()})
+        held = [name for name in WORKERS for task in desk.in_flight.of(routing_id(name)) if task is poison]
+        return held[0] if held else None
+
+    for name in WORKERS:
+        world.order(name, Slow(SLOW))
+        if name not in workers:
+            world.crash(name)
+    world.run_for(10.0)
+    world.order("c1", BulkSpec("ping", 60, in_flight=30))
+    world.run_for(0.05)
+    poison = list(world.core("broker").service.desk.tasks.values())[4]
+    deaths = suffer(world, house.storm.seats, holder, 40.0)
+    view: BrokerView = world.pictures["broker"]
+    assert (view.ledger.succeeded, dict(view.ledger.failed)) == (59, {"undeliverable": 1})
+    assert view.backlog == view.in_flight == 0 and all(row.free == row.slots for row in view.workers)
+    assert len(deaths) == OPTIONS.max_deliveries == tries.pop(poison.key) and set(tries.values()) == {1, 2}
 
 
 # ---- the pair -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 - A worker stands in the LRU queue of every service that it offers while it has a free slot, and in none otherwise.
 - A task is in exactly one place: the backlog of its service, or in flight with one worker.
+- A task that was given and came back is a suspect of its service: it goes before the backlog, to a worker alone.
 - Every change is one call here, and each is noted in ``log`` while somebody asks for it. A second desk that is told
   the same calls in the same order is the same desk: that is how a fallback is kept up to date.
 """
@@ -9,10 +10,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Collection
 from typing import Any
 
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ready import Ready
+from engine.parts.suspects import Suspects
 from engine.parts.view import WorkerRow
 
 Op = list[Any]
@@ -24,11 +27,13 @@ MAX_QUEUES = 1024  # services at one broker
 class Member:
     """A worker. ``away``: known from the other broker only, and not yet heard here. Times: monotonic seconds.
 
+    ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
     ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
     for it asked for a longer interval. ``row``: its picture, None when that is out of date.
     """
 
     __slots__ = (
+        "apart",
         "asked",
         "away",
         "done",
@@ -51,7 +56,7 @@ class Member:
         self.key, self.services, self.slots = key, services, slots
         self.name = ""
         self.free = slots
-        self.away = self.draining = False
+        self.away = self.draining = self.apart = False
         self.version = 0
         self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
         self.done = self.failed = 0
@@ -70,12 +75,18 @@ class Member:
 class Queue:
     """One service: who is ready for it, what waits for a worker, and how many tasks workers hold."""
 
-    __slots__ = ("backlog", "held", "ready")
+    __slots__ = ("backlog", "held", "ready", "suspects")
 
     def __init__(self) -> None:
         self.ready: Ready[bytes] = Ready()
-        self.backlog: deque[Task] = deque()
+        self.backlog: deque[Task] = deque()  # never given
+        self.suspects: Suspects[bytes] = Suspects()
         self.held = 0
+
+    @property
+    def queued(self) -> int:
+        """How many tasks wait."""
+        return len(self.backlog) + len(self.suspects.waiting)
 
 
 class Desk:
@@ -88,6 +99,7 @@ class Desk:
         self.size = 0  # bytes of their bodies
         self.in_flight = InFlight()
         self.queued = 0
+        self.suspected: set[str] = set()  # services that may have suspects
         self.filled = 0  # how often a worker was given its last slot's task
         self.freed = 0  # how often one that was full, and is to go on, let go of one
         self._walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
@@ -101,9 +113,10 @@ class Desk:
         if member is None:
             member = self.members[key] = Member(key, services, slots)
         else:
-            self._unqueue(member)
+            self._set_aside(member)
         member.services, member.slots = services, slots
         member.free = slots - self.in_flight.held(key)
+        member.apart = any(task.attempt > 1 for task in self.in_flight.of(key))
         member.away, member.row = False, None
         for name in services:
             if name not in self.queues:
@@ -116,7 +129,7 @@ class Desk:
     def leave(self, key: bytes) -> list[Task]:
         """A worker is gone. What it held, in no place now: each is for ``requeue`` or ``end``."""
         member = self.members.pop(key)
-        self._unqueue(member)
+        self._set_aside(member)
         if self.log is not None:
             self.log.append(["l", key])
         tasks = self.in_flight.take_all(key)
@@ -127,17 +140,41 @@ class Desk:
     def drain(self, key: bytes) -> None:
         """Give a worker nothing new."""
         member = self.members[key]
-        self._unqueue(member)
+        self._set_aside(member)
         member.draining, member.row = True, None
 
     def _queue(self, member: Member) -> None:
-        if member.free > 0 and not member.draining and not member.away:
+        if member.free > 0 and not (member.draining or member.away or member.apart):
             for name in member.services:
                 self.queues[name].ready.put(member.key)
 
     def _unqueue(self, member: Member) -> None:
         for name in member.services:
             self.queues[name].ready.drop(member.key)
+
+    def _set_aside(self, member: Member) -> None:
+        """In no LRU queue; another one is kept for what it was kept for."""
+        self._unqueue(member)
+        for queue in self._unkeep(member):
+            self._keep(queue)
+
+    def _keep(self, queue: Queue) -> None:
+        """A worker for each suspect that waits, and no more. Who is kept is not noted: who takes over finds its own."""
+        for key in queue.suspects.keep(queue.ready):
+            self.members[key].apart = True
+            self._unqueue(self.members[key])
+        for key in queue.suspects.spare():
+            member = self.members[key]
+            member.apart = False
+            self._queue(member)
+            if self.log is not None:
+                self.log += [["o", name, key] for name in member.services]
+
+    def _unkeep(self, member: Member) -> list[Queue]:
+        """A worker is kept no longer, nor alone; the queues that kept it."""
+        member.apart = False
+        queues = [self.queues[name] for name in member.services]
+        return [queue for queue in queues if queue.suspects.kept.pop(member.key, member) is None]
 
     # ---- tasks --------------------------------------------------------------------------------------------------
 
@@ -152,10 +189,34 @@ class Desk:
         """A task whose key and service are known to be fine: at the end of its backlog. ``message`` is its body."""
         self.tasks[task.key] = task
         self.size += len(task.message[0])
-        self.queues[task.kind].backlog.append(task)
+        self._line(task).append(task)
         self.queued += 1
         if self.log is not None:
             self.log.append(["a", *task.key, task.kind, task.message[0], task.attempt])
+
+    def _line(self, task: Task) -> deque[Task]:
+        """Where it waits."""
+        queue = self.queues[task.kind]
+        if not task.attempt:
+            return queue.backlog
+        self.suspected.add(task.kind)
+        return queue.suspects.waiting
+
+    def give_suspects(self, services: Collection[str], now: float) -> list[Task]:
+        """Hand suspects of these services to workers that hold nothing; for those that still wait, workers are kept."""
+        queues = [self.queues[name] for name in services if name in self.suspected]
+        given = []
+        for queue in queues:
+            for task, key in queue.suspects.match(queue.ready, self._is_empty):
+                self._hand_alone(task, self.members[key], now)
+                given.append(task)
+        for queue in queues:
+            self._keep(queue)
+        self.suspected = {name for name in self.suspected if self.queues[name].suspects.waiting}
+        return given
+
+    def _is_empty(self, key: bytes) -> bool:
+        return self.members[key].free == self.members[key].slots
 
     def give(self, queue: Queue, now: float) -> Task | None:
         """Hand the oldest task to the worker that was used least recently; None where one of them is missing."""
@@ -180,6 +241,11 @@ class Desk:
         if self.log is not None:
             self.log.append(["g", *task.key, member.key])
 
+    def _hand_alone(self, task: Task, member: Member, now: float) -> None:
+        self._hand(task, member, now)
+        member.apart = True
+        self._unqueue(member)
+
     def take(self, key: bytes, task_key: TaskKey) -> Task | None:
         """A worker lets go of a task, which is in no place now; the worker returns to its LRU queues."""
         task = self.in_flight.take(key, task_key)
@@ -191,12 +257,14 @@ class Desk:
         if member.free == 1 and not member.draining:
             self.freed += 1
         member.row = None
+        if member.apart and member.free == member.slots:
+            self._unkeep(member)
         self._queue(member)
         return task
 
     def requeue(self, task: Task) -> None:
-        """A task that is in no place: first in its backlog again."""
-        self.queues[task.kind].backlog.appendleft(task)
+        """A task that is in no place: first of those that wait like it."""
+        self._line(task).appendleft(task)
         self.queued += 1
         if self.log is not None:
             self.log.append(["r", *task.key])
@@ -214,20 +282,21 @@ class Desk:
         """Take a task out of wherever it is; it is in no place then. True if a worker held it."""
         if self.take(task.worker, task.key) is not None:
             return True
-        self.queues[task.kind].backlog.remove(task)  # nearly always the first one
+        self._line(task).remove(task)  # nearly always the first one
         self.queued -= 1
         return False
 
     def hand(self, task: Task, key: bytes, now: float) -> None:
         """Hand a task that is in no place to a named worker, as the other broker did."""
         self.queued += 1
-        self._hand(task, self.members[key], now)
+        (self._hand_alone if task.attempt else self._hand)(task, self.members[key], now)
 
     def park(self) -> None:
         """Nobody has been heard here yet: every worker is away, and in no LRU queue before it is."""
         for member in self.members.values():
             member.away, member.row = True, None
             self._unqueue(member)
+            self._unkeep(member)
         self._walked.clear()
         self.filled = self.freed = 0
 
@@ -246,7 +315,7 @@ class Desk:
     def check(self) -> None:
         """Each worker and each task is where the rules above say."""
         self.in_flight.check()
-        waiting = [task for queue in self.queues.values() for task in queue.backlog]
+        waiting = [task for queue in self.queues.values() for task in (*queue.suspects.waiting, *queue.backlog)]
         assert len(waiting) == self.queued
         assert sum(queue.held for queue in self.queues.values()) == self.in_flight.count
         assert len(waiting) + self.in_flight.count == len(self.tasks), "a task is in no place, or in two"
@@ -257,8 +326,20 @@ class Desk:
             held = self.in_flight.held(member.key)
             assert member.free == member.slots - held, f"{member.key!r}: free {member.free}, holds {held}"
             stands = {name for name, queue in self.queues.items() if member.key in queue.ready}
-            ready = member.free > 0 and not member.draining and not member.away
+            tries = any(task.attempt > 1 for task in self.in_flight.of(member.key))
+            kept = sum(member.key in queue.suspects.kept for queue in self.queues.values())
+            assert not tries or (member.apart and held == 1) or member.away or member.draining, "it is not alone"
+            assert kept + tries <= 1 and (member.apart or not kept), "kept twice, or not set apart"
+            ready = member.free > 0 and not (member.draining or member.away or member.apart)
             assert stands == (set(member.services) if ready else set())
         for queue in self.queues.values():
             assert all(key in self.members for key in queue.ready)
+            assert all(task.attempt for task in queue.suspects.waiting)
+            assert not any(task.attempt for task in queue.backlog), "a suspect waits among the others"
         assert all(task.worker in self.members for task in self.in_flight.all())
+
+    def check_suspects(self) -> None:
+        """The same of what a desk that is not served from does not know: who is kept for which suspects."""
+        for name, queue in self.queues.items():
+            queue.suspects.check(queue.ready, self._is_empty)
+            assert name in self.suspected or not queue.suspects.waiting, "suspects are forgotten"

@@ -115,9 +115,15 @@ def standings(core: Broker, message: Decoded) -> Standings:
     if queue is None:
         return Standings((), 0, rule)
     members = [desk.members[key] for key in queue.ready]
+    task = desk.tasks.get((message.client, message.task))
+    if task is not None and task.attempt:
+        members = [member for member in members if member.free == member.slots]
+        rule = "ours: a suspect came back from a worker, and is given alone, to one that holds nothing"
+    elif queue.suspects.kept:
+        rule += "; who is kept for a suspect is passed over"
     return Standings(
         tuple(Standing(member.key, member.name, member.free, member.slots) for member in members),
-        len(queue.backlog),
+        queue.queued,
         rule,
     )
 

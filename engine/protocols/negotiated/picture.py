@@ -48,7 +48,7 @@ def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, 
         terms.append(("drifted workers", str(drifted)))
     for name in list(desk.queues)[:SHOWN_SERVICES]:
         queue = desk.queues[name]
-        words = f"{len(queue.ready)} ready, {len(queue.backlog)} queued, {queue.held} waited for"
+        words = f"{len(queue.ready)} ready, {queue.queued} queued, {queue.held} waited for"
         terms.append((f"service {name}", words))
     return tuple(terms)
 

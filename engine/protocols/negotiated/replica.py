@@ -43,7 +43,7 @@ def whole(desk: Desk, config: Config) -> Iterator[Op]:
         yield ["a", *task.key, task.kind, task.message[0], task.attempt - 1]
         yield ["g", *task.key, task.worker]
     for name, queue in desk.queues.items():
-        for task in queue.backlog:
+        for task in (*queue.suspects.waiting, *queue.backlog):
             yield ["a", *task.key, name, task.message[0], task.attempt]
         for key in queue.ready:
             yield ["o", name, key]

@@ -13,7 +13,7 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from engine.core import MAIN, NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
@@ -193,26 +193,27 @@ class Service:
 
     # ---- tasks --------------------------------------------------------------------------------------------------
 
-    def _pump_all(self, services: Iterable[str], now: float) -> None:
+    def _pump_all(self, services: Collection[str], now: float) -> None:
+        for task in self.desk.give_suspects(services, now) if self.desk.suspected else ():
+            self._give(task, now)
         for name in services:
             queue = self.desk.queues[name]
             if queue.backlog:
                 self._pump(queue, now)
 
     def _pump(self, queue: Queue, now: float) -> None:
+        while (task := self.desk.give(queue, now)) is not None:
+            self._give(task, now)
+
+    def _give(self, task: Task, now: float) -> None:
         if self._doubt_at == NEVER:
             self._doubt_at = now + self.options.doubt / 2
-        while (task := self.desk.give(queue, now)) is not None:
-            header = {
-                "time": now + self.wall_offset,
-                "config_version": self.config.version,
-                names.IDENTIFIER: wire.task_identifier(task.key),
-                "service": task.kind,
-            }
-            self.out.append(Send([task.worker, *wire.build(names.WORKREQUEST, header, task.message[0])]))
+        time, version, identifier = now + self.wall_offset, self.config.version, wire.task_identifier(task.key)
+        header = {"time": time, "config_version": version, names.IDENTIFIER: identifier, "service": task.kind}
+        self.out.append(Send([task.worker, *wire.build(names.WORKREQUEST, header, task.message[0])]))
 
     def _put_back(self, tasks: list[Task]) -> set[str]:
-        """Tasks that are in no place: first in their backlogs again, unless they were delivered too often.
+        """Tasks that are in no place: they wait again, unless they were delivered too often.
 
         Returns the services that have something to hand out now.
         """
@@ -245,8 +246,7 @@ class Service:
         if now >= self._doubt_at:
             self._doubt(now)
         for key in self.workers.expired(now):
-            member = self.desk.members[key]
-            held = self.desk.in_flight.held(key)
+            member, held = self.desk.members[key], self.desk.in_flight.held(key)
             self.desk.walk(member, "silence")
             self.count("workers expired")
             self.out.append(Note("bad", f"{member.name} is silent: expired, {held} tasks go back", key))
@@ -323,6 +323,7 @@ class Service:
         if serving:
             assert len(self.workers) == len(self.desk.members)
             assert all(key in self.workers for key in self.desk.members)
+            self.desk.check_suspects()
 
     # ---- negotiation --------------------------------------------------------------------------------------------
 

@@ -26,8 +26,9 @@ def order(desk: Desk, service: str) -> list[bytes]:
 
 
 def give(desk: Desk, service: str) -> bytes | None:
-    task = desk.give(desk.queues[service], 1.0)
+    task = next(iter(desk.give_suspects([service], 1.0)), None) or desk.give(desk.queues[service], 1.0)
     desk.check()
+    desk.check_suspects()
     return task.worker if task is not None else None
 
 
@@ -62,7 +63,8 @@ def test_requeued_first_in_line() -> None:
     for task in it.leave(b"a"):
         it.requeue(task)
     it.check()
-    assert [task.key[1] for task in it.queues["x"].backlog] == [b"1", b"2"]
+    queue = it.queues["x"]
+    assert [task.key[1] for task in (*queue.suspects.waiting, *queue.backlog)] == [b"1", b"2"]
     assert give(it, "x") == b"b" and it.tasks[b"c", b"1"].attempt == 2
 
 
