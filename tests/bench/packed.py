@@ -17,11 +17,11 @@ WINDOWS = (10, 100, 1000)
 QUICK = (100,)
 
 
-def ours(stage: Stage, peers: tuple[str, ...], slots: int) -> Contender:
-    """Our broker with C peers on the packed lane."""
+def ours(stage: Stage, peers: tuple[str, ...], workers: int, slots: int) -> Contender:
+    """Our broker with C peers on the packed lane; every worker is a connection of its own."""
     endpoint = stage.endpoint("tcp")
     stage.start(*CONSOLE, "broker", "--bind", endpoint)
-    crew = stage.start(*peers, "packers", endpoint, str(brokers.WORKERS), str(slots))
+    crew = stage.start(*peers, "packers", endpoint, str(workers), str(slots))
 
     def ask(n: int, window: int, payload: int) -> dict[str, float]:
         return stage.ask(*peers, "packed", endpoint, str(n), str(window), str(brokers.sized(payload)))
@@ -37,8 +37,8 @@ def with_c_peers(quick: bool) -> None:
             print("\n  the packed lane with C peers is skipped: no C compiler, or none that finds libzmq's headers")
             return
         contenders = {
-            "packed, 10 slots": ours(stage, zdrive, 10),
-            "packed, 100 slots": ours(stage, zdrive, 100),
+            "packed, 10 × 10 slots": ours(stage, zdrive, brokers.WORKERS, 10),
+            "packed, 1 × 100 slots": ours(stage, zdrive, 1, 100),
             "seed's wire": brokers.ours(stage, zdrive, "tcp"),
             PROXY: brokers.proxy(stage, zdrive, "tcp", "one"),
         }
