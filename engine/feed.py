@@ -32,16 +32,26 @@ class Feed:
 
     def __init__(self, facts: int = FACTS) -> None:
         self._pictures: dict[str, Any] = {}
-        self.looked = float("-inf")  # monotonic seconds of the last look: engines draw no pictures for nobody
+        self._looks: dict[str, float] = {}  # monotonic seconds of the last look at each: nobody draws for nobody
+        self._look = float("-inf")  # and of the last look at all of them
         self.refresh: float | None = None  # times a second that a screen was drawn lately; None: there is none
         self._facts: deque[Fact] = deque(maxlen=facts)
         self._numbers = itertools.count(1)
 
     @property
     def pictures(self) -> dict[str, Any]:
-        """The newest picture by node name (broker, client, pool). Looking makes the engines draw the next one."""
-        self.looked = time.monotonic()
+        """The newest picture by node name (broker, client, pool). Looking makes the engines draw the next ones."""
+        self._look = time.monotonic()
         return self._pictures
+
+    def picture(self, name: str) -> Any:
+        """The newest picture of one node, None before the first. Looking makes that node draw the next one."""
+        self._looks[name] = time.monotonic()
+        return self._pictures.get(name)
+
+    def looked(self, name: str) -> float:
+        """Monotonic seconds of the last look at this node's picture."""
+        return max(self._look, self._looks.get(name, self._look))
 
     def show(self, name: str, picture: object) -> None:
         """Replace the picture of one node."""

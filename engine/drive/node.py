@@ -209,7 +209,7 @@ class Node:
             self._drain()
             last = time.monotonic()
             self._wake(last)
-            if self._feed.looked > self._published and last - self._published >= PUBLISH:
+            if self._feed.looked(self.name) > self._published and last - self._published >= PUBLISH:
                 self._publish(last)
 
     def _drain(self) -> None:

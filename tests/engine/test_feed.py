@@ -39,11 +39,12 @@ def test_a_reader_gets_every_fact_once_or_is_told_how_many_it_lost(bound: int, s
 
 
 def test_a_picture_is_the_newest_of_its_node_and_looking_is_noted() -> None:
-    feed = Feed()
-    assert feed.looked == float("-inf")
+    feed, never = Feed(), float("-inf")
     feed.show("broker", 1)
     feed.show("broker", 2)
     feed.show("pool", 3)
-    assert feed.looked == float("-inf")  # writing is not looking
+    assert (feed.looked("broker"), feed.looked("pool")) == (never, never), "writing is not looking"
+    assert (feed.picture("broker"), feed.picture("client")) == (2, None)
+    assert feed.looked("broker") > never and feed.looked("client") > never and feed.looked("pool") == never
     assert feed.pictures == {"broker": 2, "pool": 3}
-    assert feed.looked > float("-inf")
+    assert feed.looked("pool") >= feed.looked("broker")
