@@ -11,7 +11,6 @@ from textual.binding import BindingType
 
 from console import keys
 from console.bridge import Bridge, House, Lab, Picture, Settings
-from console.calm import CROWD
 from console.desk import Desk
 from console.history import History
 from console.rows import Shown
@@ -83,10 +82,10 @@ class Console(Shell):
         return pictures[desk.name] if desk.name in pictures else desk.look(now)
 
     @property
-    def crowded(self) -> bool:
-        """Whether tasks are under way in one of the labs, with a crowd of workers."""
+    def running(self) -> bool:
+        """Whether tasks are under way in one of the labs."""
         seen = (desk.picture for desk in (*self._desks.values(), self.desk))
-        return any(picture.busy and len(picture.rows) >= CROWD for picture in seen if picture is not None)
+        return any(picture.busy for picture in seen if picture is not None)
 
     @property
     def others(self) -> list[Other]:

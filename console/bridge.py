@@ -123,14 +123,16 @@ class Picture(NamedTuple):
     lag: float  # seconds
     hertz: float  # refreshes a second that were really reached
     brokers: Mapping[str, BrokerView]  # all that are in this process: broker, fallback
-    pool: Mapping[str, WorkerView]  # our own workers' pictures of themselves, by the names of their seats
+    pool: Callable[
+        [], Mapping[str, WorkerView]
+    ]  # our own workers' pictures of themselves, by seat; drawn when asked for
     seat_of: Callable[[bytes], str | None]
     name: Callable[[bytes], str]  # of a peer, for people
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
         seat = self.seat_of(key)
-        return self.pool.get(seat) if seat else None
+        return self.pool().get(seat) if seat else None
 
     @property
     def run(self) -> BulkView | None:
@@ -188,10 +190,10 @@ class Bridge:
 
     def poll(self, now: float) -> Picture:
         """The picture at monotonic time ``now``. Costs a few µs a worker."""
-        pictures = self.lab.feed.pictures
-        brokers = _brokers(pictures)
+        feed = self.lab.feed
+        brokers = _brokers(feed)
         broker = next((view for view in brokers.values() if view.serving), next(iter(brokers.values()), None))
-        client: ClientView | None = pictures.get("client") or None
+        client: ClientView | None = feed.picture("client") or None
         rates = Rates()
         if broker is not None:
             self.rows.update(broker)
@@ -220,7 +222,7 @@ class Bridge:
             lag=health.loop_lag,
             hertz=hertz,
             brokers=brokers,
-            pool=pictures.get("pool") or {},
+            pool=lambda: feed.picture("pool") or {},
             seat_of=self.lab.seat_of,
             name=self.rows.name,
         )
@@ -241,7 +243,7 @@ class Bridge:
         self._look -= 1
 
 
-def _brokers(pictures: Mapping[str, Any]) -> dict[str, BrokerView]:
+def _brokers(feed: Feed) -> dict[str, BrokerView]:
     """The brokers that are there. A node whose broker is gone has no picture of one."""
-    found = {name: pictures.get(name) for name in ("broker", "fallback")}
+    found = {name: feed.picture(name) for name in ("broker", "fallback")}
     return {name: view for name, view in found.items() if isinstance(view, BrokerView)}

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from console.samples import HERTZ
 
 SHARE = 0.08  # of a core, for the screen
-SHARE_OF_A_CROWD = 0.02  # the same while a run is going in a big table
-CROWD = 2_000  # rows from which a table is big
+SHARE_OF_A_RUN = 0.02  # the same while a run is going
 SLOWEST = 1.0  # seconds between two refreshes at most
 
 _WEIGHT = 0.25  # of the newest refresh in the average of costs: one that was dear changes little
@@ -35,9 +34,9 @@ class Calm:
         """Seconds from one refresh to the next."""
         return min(SLOWEST, max(1 / HERTZ, self._cost / self._share))
 
-    def due(self, crowded: bool) -> bool:
-        """Whether it is time. ``crowded``: a run is going in a big table."""
-        self._share = SHARE_OF_A_CROWD if crowded else SHARE
+    def due(self, running: bool) -> bool:
+        """Whether it is time. ``running``: a run is going."""
+        self._share = SHARE_OF_A_RUN if running else SHARE
         now = self._clock()
         if now - self._drawn < self.interval - 1 / HERTZ / 2:  # the nearest beat
             return False

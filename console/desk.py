@@ -46,7 +46,7 @@ class Desk:
     @property
     def summary(self) -> str | None:
         """The lines of its last run; None where there was none."""
-        client = self.lab.feed.pictures.get("client")
+        client = self.lab.feed.picture("client")
         return summary_of(client.run) if client and client.run is not None else None
 
     def other(self, number: int, here: bool) -> Other:

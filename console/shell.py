@@ -132,12 +132,12 @@ class Shell(App[None]):
             raise self._exception
 
     @property
-    def crowded(self) -> bool:
-        """Whether a run is going in a big table: then the screen takes even less."""
+    def running(self) -> bool:
+        """Whether a run is going: then the screen takes even less."""
         return False
 
     def _beat(self) -> None:
-        if self._calm.due(self.crowded):
+        if self._calm.due(self.running):
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:

@@ -148,7 +148,7 @@ class Conversation(Terms):
         here = Counter(term(row.worker.terms, "state") for row in picture.rows)
         here["SV_INIT1"] += int(term(broker.terms, "greeting") or 0) if broker else 0
         server = self._server.lines("server", counts(Sv.NAMES, [broker.terms] if broker else []), here)
-        ours = list(picture.pool.values())
+        ours = list(picture.pool().values())
         states = Counter(own.state for own in ours)
         client = self._client.lines("client", counts(Cl.NAMES, (own.terms for own in ours)), states)
         return beside(server, client, width)

@@ -52,7 +52,7 @@ def pictures_of(states: StateMap, picture: Picture) -> Iterable[Any]:
         return picture.brokers.values()
     if states.role == "client":
         return [picture.client] if picture.client is not None else []
-    return picture.pool.values()
+    return picture.pool().values()
 
 
 def _head(states: StateMap, stands: Mapping[str, int], seen: bool, width: int) -> list[Parts]:

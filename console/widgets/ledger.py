@@ -6,12 +6,13 @@ from textual.strip import Strip
 
 from console import units
 from console.bridge import Picture
+from console.calm import SLOWEST
 from console.rows import failures
-from console.samples import HERTZ
 from console.text import fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, values
 from engine.parts.view import LedgerView
 
+_SLOW = 0.75 / SLOWEST  # refreshes a second below which the screen does not keep up, calm as it may be
 _LAG = 0.1  # seconds from which the engine's lag is a warning
 
 
@@ -70,7 +71,7 @@ class Ledger(Panel):
             return []
         if picture.ledger is None:
             return [self.line([(" ledger ", "label"), ("nothing sent yet", "faint")], width)]
-        slow = picture.hertz < HERTZ * 0.75
+        slow = picture.hertz < _SLOW
         pace: Parts = [(f"{picture.hertz:.1f} Hz", "warn" if slow else "label")]
         late = "warn" if picture.lag > _LAG else "label"
         pace += [(" · lag", "faint"), (fit(units.duration(picture.lag * 1e6), 6, right=True), late), (" ", "text")]

@@ -8,7 +8,6 @@ import pytest
 from textual import events
 
 from console import keys
-from console.calm import CROWD
 from engine.lab.lab import Refused
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
@@ -320,16 +319,14 @@ def test_the_desks_are_there_again_after_another_kind_of_console(tmp_path: Path)
     drive(scenario, tmp_path, house=house)
 
 
-@pytest.mark.parametrize(
-    ("workers", "busy", "crowded"), [(CROWD, True, True), (CROWD - 1, True, False), (CROWD, False, False)]
-)
-def test_a_run_in_a_big_table_is_a_crowd(tmp_path: Path, workers: int, busy: bool, crowded: bool) -> None:
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_run_is_told_from_idling(tmp_path: Path, busy: bool) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.tick()
-        assert driver.app.crowded is crowded
+        assert driver.app.running is busy
         assert driver.lab.orders == []
 
-    drive(scenario, tmp_path, lab=FakeLab(workers, busy=busy))
+    drive(scenario, tmp_path, lab=FakeLab(5, busy=busy))
 
 
 @pytest.mark.parametrize("opens", ["t", "k", "question_mark", "r", "enter", "ctrl+p"])

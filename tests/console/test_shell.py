@@ -113,10 +113,10 @@ def test_a_terminal_that_is_gone_ends_it_as_sighup_does(tmp_path: Path) -> None:
 
 def test_a_beat_draws_only_when_the_screen_can_be_afforded(tmp_path: Path) -> None:
     class Asked:
-        answer, crowds = False, [False]
+        answer, runs = False, [False]
 
-        def due(self, crowded: bool) -> bool:
-            self.crowds.append(crowded)
+        def due(self, running: bool) -> bool:
+            self.runs.append(running)
             return self.answer
 
     async def scenario(app: Counting, pilot: Pilot[None]) -> None:
@@ -128,7 +128,7 @@ def test_a_beat_draws_only_when_the_screen_can_be_afforded(tmp_path: Path) -> No
         calm.answer = True
         app._beat()
         assert len(app.numbers.seen) > seen
-        assert not any(calm.crowds)
+        assert not any(calm.runs)
 
     drive(scenario, FakeSettings(tmp_path))
 

@@ -77,7 +77,7 @@ def test_how_often_each_edge_was_walked_stands_before_it(tmp_path: Path, width: 
 
 def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     _, picture = desk_of("pingpong", tmp_path, 3.0)
-    nobody = picture._replace(pool={}, client=None, brokers={})
+    nobody = picture._replace(pool=dict, client=None, brokers={})
     lines = words(map_lines(explain_of(SYSTEMS["pingpong"]), nobody, 116))
     assert sum("none of them is in this process" in line for line in lines) == 3
     assert "▐" not in "\n".join(lines)

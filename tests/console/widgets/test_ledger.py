@@ -56,7 +56,7 @@ def test_a_slow_screen_and_a_late_engine_are_said(tmp_path: Path) -> None:
         picture = driver.app.bridge.poll(driver.lab.at)
         for hertz, lag, said, ink in (
             (4.0, 0.0003, "4.0 Hz · lag 300µs", "label"),
-            (1.3, 0.4, "1.3 Hz · lag 400ms", "warn"),
+            (0.7, 0.4, "0.7 Hz · lag 400ms", "warn"),
         ):
             ledger.show(picture._replace(hertz=hertz, lag=lag))
             (line,) = ledger.draw(150, 1)
