@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from console.rows import Shown
+from console.pictures.rows import Shown
 from console.screens.conversation import COLUMNS as CONVERSATION
 from console.screens.conversation import Conversation
 from console.screens.negotiated import COLUMNS as NEGOTIATED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from console import units
-from console.rows import Shown, natural
+from console.pictures.rows import Shown, natural
 from console.text import clean, fit
 from console.widgets.ink import Parts, cells
 from console.widgets.table import Column

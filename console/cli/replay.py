@@ -16,7 +16,7 @@ from engine.recording.replaylab import ReplayLab
 from engine.settings import Flag
 
 if TYPE_CHECKING:
-    from console.shell import Shell
+    from console.apps.shell import Shell
 
 
 def replay(options: Namespace, flags: list[Flag]) -> int:
@@ -45,11 +45,11 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
 
     screen: Shell
     if isinstance(lab, ReplayLab):
-        from console.replaydesk import ReplayConsole
+        from console.apps.replay import ReplayConsole
 
         screen = ReplayConsole(lab, screen_settings(flags))
     else:
-        from console.queuereplay import QueueReplayConsole
+        from console.apps.queuereplay import QueueReplayConsole
 
         screen = QueueReplayConsole(lab, screen_settings(flags))
     screen.run()

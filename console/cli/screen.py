@@ -13,7 +13,7 @@ from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 
 if TYPE_CHECKING:
-    from console.shell import Shell
+    from console.apps.shell import Shell
     from engine.lab.lab import Lab
     from engine.lab.queuelab import QueueLab
 
@@ -51,8 +51,8 @@ def run(settings: Settings, make: Callable[[str], Any]) -> list[Shell]:
 
     Every lab stays open until the end. The consoles that there were, the last one last.
     """
-    from console.app import Console
-    from console.queueapp import QueueConsole
+    from console.apps.brokers import Console
+    from console.apps.queues import QueueConsole
     from engine.lab.house import House
 
     screens: list[Shell] = []

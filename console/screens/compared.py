@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from console.bridge import Run
+from console.pictures.bridge import Run
 from console.screens.page import Page
 from console.text import clean
 from console.widgets.ink import Parts, wrapped
@@ -14,7 +14,7 @@ from engine.runs.load import RunRecord, read, run_id
 from engine.schema import Misfit, fit, nearest, parse
 
 if TYPE_CHECKING:
-    from console.app import Console
+    from console.apps.brokers import Console
 
 USUAL = 5.0  # percent: what counts as a regression where no bound is given
 FRAME = 4  # cells beside the lines of a page

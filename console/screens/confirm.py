@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
 from console import units
-from console.rows import Shown
+from console.pictures.rows import Shown
 from console.screens.layer import Question
 from console.text import label
 

@@ -11,8 +11,8 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from console import keys, units
-from console.bridge import Lab, Picture
-from console.rows import Shown
+from console.pictures.bridge import Lab, Picture
+from console.pictures.rows import Shown
 from console.screens.confirm import Confirm
 from console.screens.terms import Terms
 from console.terms import beside, column, term

@@ -10,8 +10,8 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
-from console.bridge import Picture
-from console.rows import Shown, short_name
+from console.pictures.bridge import Picture
+from console.pictures.rows import Shown, short_name
 from console.screens.layer import Layer
 from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
@@ -24,7 +24,7 @@ from engine.core import NEVER
 from engine.parts.view import Detail, TaskRow, WorkerRow, WorkerView
 
 if TYPE_CHECKING:
-    from console.app import Console
+    from console.apps.brokers import Console
 
 _NAME = 16  # cells of the names on the left
 

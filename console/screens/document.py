@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.text import clean, fit
 from console.widgets.ink import Parts, cells
@@ -21,7 +21,7 @@ from engine.drive.pipelineview import DocumentView
 from engine.protocols.diskqueue.pipeline import DocumentRow
 
 if TYPE_CHECKING:
-    from console.queueapp import QueueConsole
+    from console.apps.queues import QueueConsole
 
 PLACES = {
     "ready": ("●", "text", "waits"),

@@ -10,7 +10,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.text import clean, fit
 from console.widgets.drivers import shares, state_of
@@ -21,7 +21,7 @@ from console.widgets.stages import bar
 from engine.protocols.diskqueue.pipeline import DocumentRow, DriverRow
 
 if TYPE_CHECKING:
-    from console.queueapp import QueueConsole
+    from console.apps.queues import QueueConsole
 
 NAME = 13  # cells of the names on the left
 NEWEST = 200  # of its documents

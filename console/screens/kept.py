@@ -11,8 +11,8 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys, units
-from console.bridge import Picture, Run
-from console.rows import failed_of, figure
+from console.pictures.bridge import Picture, Run
+from console.pictures.rows import failed_of, figure
 from console.screens.compared import name_of, open_comparison, readable
 from console.screens.layer import Layer
 from console.screens.page import Page
@@ -25,7 +25,7 @@ from engine.runs.export import to_csv, to_json_list
 from engine.runs.load import run_id
 
 if TYPE_CHECKING:
-    from console.app import Console
+    from console.apps.brokers import Console
 
 
 def _text(key: str) -> Column[Run]:

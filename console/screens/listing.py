@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.keys import format_key
 
 from console import keys
-from console.bridge import Picture
 from console.commands import WORDS
+from console.pictures.bridge import Picture
 from console.text import fit, label
 from console.widgets.ink import Parts
 from console.widgets.workers import STATES

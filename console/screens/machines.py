@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from console import units
-from console.bridge import Picture
+from console.pictures.bridge import Picture
 from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Part, Parts, cells, wrapped

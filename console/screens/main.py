@@ -12,10 +12,10 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console import keys
-from console.bridge import Lab, Picture
 from console.commands import Command, CommandError, parse
 from console.history import History
-from console.rows import RowFilter, Shown
+from console.pictures.bridge import Lab, Picture
+from console.pictures.rows import RowFilter, Shown
 from console.screens.details import Details
 from console.text import clean
 from console.widgets.backlog import Backlog
@@ -34,7 +34,7 @@ from console.widgets.workers import COLUMNS, Workers
 from engine.parts.bulk import BulkSpec
 
 if TYPE_CHECKING:
-    from console.app import Console
+    from console.apps.brokers import Console
 
 LAYOUTS = ("wide", "compact", "tiny")
 

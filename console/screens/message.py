@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console import units
-from console.rows import short_name
+from console.pictures.rows import short_name
 from console.text import clean, fit, label
 from console.widgets.ink import Parts
 from console.widgets.messages import STATES

@@ -17,14 +17,14 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from console import keys, units
-from console.bridge import Picture
+from console.desks.weighing import KEPT, Weighed
 from console.history import History
-from console.queuebridge import QueuePicture
+from console.pictures.bridge import Picture
+from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
 from console.text import clean
-from console.weighing import KEPT, Weighed
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
@@ -45,10 +45,10 @@ from engine.tracing.sieve import BadFilter, Sieve, parse
 from engine.tracing.trace import Trace
 
 if TYPE_CHECKING:
-    from console.app import Console
-    from console.desk import Desk
-    from console.queueapp import QueueConsole
-    from console.queuedesk import QueueDesk
+    from console.apps.brokers import Console
+    from console.apps.queues import QueueConsole
+    from console.desks.desk import Desk
+    from console.desks.queuedesk import QueueDesk
 
 LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
 QUICK = 0.03  # seconds that one look may take: engines run in this process too

@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from console import keys, units
-from console.bridge import Picture
-from console.rows import Shown
+from console.pictures.bridge import Picture
+from console.pictures.rows import Shown
 from console.screens.confirm import Confirm
 from console.screens.terms import Terms, term_lines
 from console.terms import beside, column, term, titled

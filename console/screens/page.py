@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys
-from console.bridge import Picture
+from console.pictures.bridge import Picture
 from console.screens.layer import Layer
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar

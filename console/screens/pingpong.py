@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from console import units
-from console.bridge import Picture
-from console.rows import Shown
+from console.pictures.bridge import Picture
+from console.pictures.rows import Shown
 from console.screens.terms import Terms, term_lines
 from console.terms import column, countdown, term
 from console.text import clean, fit

@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from console import keys
 from console.history import History
-from console.queuebridge import Document, QueueLab, QueuePicture
+from console.pictures.queuebridge import Document, QueueLab, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
@@ -34,7 +34,7 @@ from console.widgets.table import Table
 from engine.protocols.diskqueue.pipeline import DriverRow, StageRow
 
 if TYPE_CHECKING:
-    from console.queueapp import QueueConsole
+    from console.apps.queues import QueueConsole
 
 
 class Pipelines(Typed, Screen[None]):

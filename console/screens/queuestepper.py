@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from console import keys
 from console.history import History
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.screens.main import LAYOUTS, layout_for
 from console.screens.rehearsal import Rehearsal
 from console.screens.typed import Typed
@@ -29,8 +29,8 @@ from engine.tracing.ladder import TIME
 from engine.tracing.links import Arrow, Entry
 
 if TYPE_CHECKING:
-    from console.queueapp import QueueConsole
-    from console.queuestagedesk import QueueStageDesk
+    from console.apps.queues import QueueConsole
+    from console.desks.queuestagedesk import QueueStageDesk
 
 LANE, LANES = 11, 9  # cells that a lane takes at least, and lanes at most
 LOOKS = frozenset({"LIST", "THROTTLE"})

@@ -23,7 +23,7 @@ from engine.rehearsal.watch import Plan, Verdict, Watch
 from engine.tracing.links import Arrow, Entry
 
 if TYPE_CHECKING:
-    from console.rehearsing import Rehearsing
+    from console.desks.rehearsing import Rehearsing
 
 SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
 """Virtual seconds in a real one; 0: the world stands."""

@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys
-from console.bridge import Picture
 from console.history import History
-from console.rows import Shown
+from console.pictures.bridge import Picture
+from console.pictures.rows import Shown
 from console.screens.main import Main
 from console.screens.rehearsal import Rehearsal
 from console.widgets.flow import FlowStrip
@@ -20,7 +20,7 @@ from console.widgets.table import Column
 from engine.rehearsal.fault import Fault
 
 if TYPE_CHECKING:
-    from console.stagedesk import StageDesk
+    from console.desks.stagedesk import StageDesk
 
 _TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
 OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)

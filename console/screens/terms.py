@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys
-from console.bridge import Picture
+from console.pictures.bridge import Picture
 from console.screens.layer import Layer
 from console.terms import lines_of, titled
 from console.widgets.ink import Parts
@@ -17,7 +17,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 
 if TYPE_CHECKING:
-    from console.app import Console
+    from console.apps.brokers import Console
 
 
 class Terms(Layer):

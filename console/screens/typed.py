@@ -12,7 +12,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
-    from console.queueapp import QueueConsole
+    from console.apps.queues import QueueConsole
 
 
 class Typed:

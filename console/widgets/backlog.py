@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture
-from console.samples import HERTZ, SPAN
+from console.pictures.bridge import Picture
+from console.pictures.samples import HERTZ, SPAN
 from console.text import fit
 from console.widgets.ink import EIGHTHS, Panel, Parts, joined
 

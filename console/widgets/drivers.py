@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys, units
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.table import Column, Table

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.chronicle import Gap, Line
+from console.pictures.chronicle import Gap, Line
 from console.text import clean
 from console.widgets.ink import Panel, Parts
 from console.widgets.pager import Pager

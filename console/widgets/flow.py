@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture
+from console.pictures.bridge import Picture
 from console.text import fit
 from console.widgets.ink import EIGHTHS, Panel, Parts, cells, spread, values
 from console.widgets.workers import STATES, squares

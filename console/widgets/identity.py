@@ -8,7 +8,7 @@ from typing import NamedTuple
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture, badge
+from console.pictures.bridge import Picture, badge
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread
 

@@ -22,7 +22,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from console.bridge import Picture
+    from console.pictures.bridge import Picture
 
 Part = tuple[str, str]
 """A text and its ink: the name of a colour, and after a blank Rich style words (``"good bold reverse"``)."""

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture
+from console.pictures.bridge import Picture
 from console.text import fit
 from console.widgets.ink import EIGHTHS, Panel, Parts, cells, joined
 from engine.parts.bulk import BulkView

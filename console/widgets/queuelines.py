@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from console import units
-from console.queuebridge import QueuePicture, badge
-from console.samples import HERTZ
+from console.pictures.queuebridge import QueuePicture, badge
+from console.pictures.samples import HERTZ
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread, values
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from console import units
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.text import clean, fit
 from console.widgets.flow import spark, speed
 from console.widgets.ink import Inked, Part, Parts, cells, spread

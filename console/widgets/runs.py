@@ -7,8 +7,8 @@ import math
 from textual.strip import Strip
 
 from console import units
-from console.bridge import Picture, Run
-from console.rows import failed_of, failures, figure
+from console.pictures.bridge import Picture, Run
+from console.pictures.rows import failed_of, failures, figure
 from console.text import clean, fit
 from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, first_that_fits, spread, values
 from engine.parts.bulk import BulkView

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.queuebridge import QueuePicture
+from console.pictures.queuebridge import QueuePicture
 from console.text import clean, fit
 from console.widgets.drivers import shares
 from console.widgets.ink import Inked, Parts, cells, spread

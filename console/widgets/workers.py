@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from textual.content import Content
 
 from console import units
-from console.bridge import Picture
-from console.rows import RowFilter, Shown
+from console.pictures.bridge import Picture
+from console.pictures.rows import RowFilter, Shown
 from console.text import clean, fit, fit_tail
 from console.widgets.ink import Panel, Parts
 from console.widgets.table import Column, Table

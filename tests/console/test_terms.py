@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from console.rows import Rows
+from console.pictures.rows import Rows
 from console.terms import beside, column, countdown, lines_of, term, titled
 from console.widgets.ink import Parts
 from engine.core import NEVER

@@ -83,7 +83,7 @@ def _system(name: str) -> System:
 
 
 class FakeLab:
-    """Obeys ``console.bridge.Lab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
+    """Obeys ``console.pictures.bridge.Lab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class FakeLab:
 
 
 class FakeHouse:
-    """Obeys ``console.bridge.House``: a lab is open at once unless it is ``slow``, an order is carried out at once."""
+    """Obeys ``console.pictures.bridge.House``: a lab is open at once unless it is ``slow``, orders are obeyed too."""
 
     def __init__(self, *labs: FakeLab, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
         self.names = names

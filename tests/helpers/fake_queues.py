@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console.queueapp import QueueConsole
+from console.apps.queues import QueueConsole
 from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
 from engine.feed import Feed
@@ -70,7 +70,7 @@ def a_view(**changes: Any) -> PipelineView:
 
 
 class FakeQueues:
-    """Obeys ``console.queuebridge.QueueLab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
+    """Obeys ``console.pictures.queuebridge.QueueLab``; ``orders``: what was asked; ``refusal`` refuses it all."""
 
     def __init__(self, view: PipelineView | None = None, *, readonly: bool = False, demonstration: bool = True) -> None:
         self.root = "/srv/pipeline"

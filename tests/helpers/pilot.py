@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console.app import Console
+from console.apps.brokers import Console
 from console.screens.main import Main
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 

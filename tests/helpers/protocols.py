@@ -10,8 +10,8 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console.app import Console
-from console.replaydesk import OneLab, ReplayConsole
+from console.apps.brokers import Console
+from console.apps.replay import OneLab, ReplayConsole
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from engine.recording.replay import Replay

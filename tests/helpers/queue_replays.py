@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from console.queuereplay import QueueReplayConsole
+from console.apps.queuereplay import QueueReplayConsole
 from engine.recording.queuereplaylab import QueueReplayLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.fake_queues import QueueDriver

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 from textual.pilot import Pilot
 
-from console.queueapp import QueueConsole
+from console.apps.queues import QueueConsole
 from engine.lab.queuelab import QueueLab
 from engine.protocols.diskqueue.options import Options
 from tests.helpers.fake_lab import FakeSettings

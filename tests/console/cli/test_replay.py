@@ -51,7 +51,7 @@ def test_a_recording_of_disk_queues_is_compared_and_shown(
             shown.append("run")
 
     monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
-    monkeypatch.setattr("console.queuereplay.QueueReplayConsole", Screen)
+    monkeypatch.setattr("console.apps.queuereplay.QueueReplayConsole", Screen)
     assert replay(Namespace(file=path, check=False), []) == 0
     assert shown == ["diskqueue", "run"]
     monkeypatch.setattr("engine.protocols.diskqueue.driver.move.publish", publish_nothing)
@@ -150,7 +150,7 @@ def test_the_screen_is_given_the_recording(home: Path, monkeypatch: pytest.Monke
             assert self.made is not None
 
     monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
-    monkeypatch.setattr("console.replaydesk.ReplayConsole", Screen)
+    monkeypatch.setattr("console.apps.replay.ReplayConsole", Screen)
     assert replay(Namespace(file=recorded(home / "a.journal"), check=False), []) == 128 + 15
     assert Screen.made == ("roundrobin", 0, "midnight")
 

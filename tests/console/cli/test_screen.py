@@ -60,7 +60,7 @@ def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Screen]:
     monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
     monkeypatch.setattr("console.cli.screen.lab_of", Lab)
     made = type("Made", (Screen,), {})
-    monkeypatch.setattr("console.app.Console", made)
+    monkeypatch.setattr("console.apps.brokers.Console", made)
     return made
 
 
@@ -133,7 +133,7 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
-    monkeypatch.setattr("console.queueapp.QueueConsole", terminal)
+    monkeypatch.setattr("console.apps.queues.QueueConsole", terminal)
     asked = Namespace(journal=Path("x"), root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"
@@ -155,7 +155,7 @@ def test_a_system_of_another_kind_has_the_console_that_follows(
 ) -> None:
     queues: type[Screen] = type("Queues", (Screen,), {"summary": "3 documents"})
     monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
-    monkeypatch.setattr("console.queueapp.QueueConsole", queues)
+    monkeypatch.setattr("console.apps.queues.QueueConsole", queues)
     terminal.summary = "bulkping 100 of 100 PASS"
     went: list[tuple[str, str]] = []
 

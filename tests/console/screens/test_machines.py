@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from console.bridge import Picture
-from console.chronicle import Gap
+from console.desks.stagedesk import StageDesk
 from console.history import History
+from console.pictures.bridge import Picture
+from console.pictures.chronicle import Gap
 from console.screens.machines import conformance_lines, map_lines
-from console.stagedesk import StageDesk
 from console.widgets.facts import fact_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec

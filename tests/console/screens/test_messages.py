@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from console.desks.weighing import KEPT, Weighed
 from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fitting
-from console.weighing import KEPT, Weighed
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from tests.helpers.protocols import Hands, on, recording, stage_of

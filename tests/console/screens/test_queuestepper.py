@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.queuestagedesk import QueueStageDesk
+from console.desks.queuestagedesk import QueueStageDesk
 from console.screens.queuestepper import QueueStepper, operation_lines, without_idle
 from console.screens.rehearsal import SPEEDS
 from engine.core import Note, Started

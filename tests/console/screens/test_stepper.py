@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from console.desks.stagedesk import StageDesk
 from console.screens.rehearsal import SPEEDS
 from console.screens.stepper import Stepper
-from console.stagedesk import StageDesk
 from engine.catalogue import SYSTEMS
 from tests.helpers.protocols import Hands, on, stage_of
 

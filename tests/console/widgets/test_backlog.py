@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.samples import HERTZ, SPAN
+from console.pictures.samples import HERTZ, SPAN
 from console.widgets.backlog import peaks
 from tests.helpers.pilot import Driver, drive
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.chronicle import Gap, Line
+from console.pictures.chronicle import Gap, Line
 from console.widgets.facts import fact_line, fact_lines, routine
 from engine.core import Level, Note
 from engine.feed import Fact

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.queuebridge import SETTLED, QueueBridge
+from console.pictures.queuebridge import SETTLED, QueueBridge
 from console.widgets.queuelines import equation
 from tests.helpers.fake_queues import FakeQueues, QueueDriver, drive_queues
 

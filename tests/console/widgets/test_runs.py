@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.bridge import SETTLE
+from console.pictures.bridge import SETTLE
 from console.widgets.ink import cells
 from console.widgets.runs import bar, kept_line, run_lines, summary_of
 from engine.parts.bulk import Bulk, BulkSpec, BulkView

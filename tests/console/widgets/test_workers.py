@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.rows import Shown, natural
+from console.pictures.rows import Shown, natural
 from console.widgets.ink import cells
 from console.widgets.workers import COLUMNS, STATES, gauge, squares
 from engine.core import NEVER

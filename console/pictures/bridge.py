@@ -1,0 +1,249 @@
+"""The one crossing from the feed to the screen: polled four times a second, it never waits and is never waited for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from console.pictures.chronicle import Chronicle, Line
+from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
+from console.pictures.samples import HERTZ, Samples
+from engine.core import System
+from engine.feed import Feed
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
+from engine.tracing.trace import Trace
+
+SETTLE = HERTZ  # polls after the end of a run until it is surely kept
+
+
+Run = Mapping[str, Any]
+"""A kept run: the JSON of schema roundhouse.run/1. It comes from a file, so nothing in it is taken for granted."""
+
+
+class Health(Protocol):
+    """How the engine itself is."""
+
+    @property
+    def dead(self) -> tuple[str, ...]:
+        """Threads that have ended by an error, each with its text."""
+
+    @property
+    def loop_lag(self) -> float:
+        """Seconds by which the engine's loops are late."""
+
+
+class Lab(Protocol):
+    """What the console needs of ``engine.lab.lab.Lab``. Orders may wait, or raise ``engine.lab.lab.Refused``."""
+
+    system: System
+    options: Any
+    endpoints: tuple[str, ...]
+    started: float
+    feed: Feed
+    readonly: bool
+
+    def health(self) -> Health: ...
+    def run(self, spec: BulkSpec) -> None: ...
+    def ping(self, tracked: bool = True) -> None: ...
+    def stop_run(self) -> None: ...
+    def add_workers(self, n: int) -> None: ...
+    def remove_workers(self, n: int) -> None: ...
+    def stop_worker(self, key: bytes) -> None: ...
+    def inspect(self, key: bytes | None) -> None: ...
+    def seat_of(self, key: bytes) -> str | None: ...
+    def attach(self, trace: Trace) -> None: ...
+    def detach(self, trace: Trace) -> None: ...
+    def order_client(self, order: object, destructive: str = "") -> None: ...
+    def pull_plug(self) -> None: ...
+    def hand_back(self) -> None: ...
+    def bulk(self) -> None: ...
+    def endbulk(self) -> None: ...
+    def register(self) -> None: ...
+    def deregister(self) -> None: ...
+    def runs(self) -> Sequence[Run]: ...
+
+
+class House(Protocol):
+    """What the console needs of ``engine.lab.house.House``. Nothing here waits."""
+
+    names: tuple[str, ...]
+
+    @property
+    def running(self) -> Mapping[str, Any]: ...
+    def open(self, name: str) -> Future[Any]: ...
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]: ...
+
+
+class RunDefaults(Protocol):
+    """A bulk run for which nothing else was asked."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def timeout(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+
+
+class Settings(Protocol):
+    """What the console needs of ``engine.settings.Settings``."""
+
+    @property
+    def theme(self) -> str: ...
+    @property
+    def keymap(self) -> dict[str, str]: ...
+    @property
+    def run(self) -> RunDefaults: ...
+    @property
+    def config_folder(self) -> Path: ...
+    @property
+    def state_folder(self) -> Path: ...
+
+
+class Picture(NamedTuple):
+    """Everything that one refresh of the screen shows."""
+
+    up: float  # seconds since the lab started
+    at: float  # monotonic seconds of the broker's picture: what ages are counted from
+    broker: BrokerView | None
+    client: ClientView | None
+    rows: tuple[Shown, ...]
+    tally: Tally
+    rates: Rates
+    backlog: tuple[int, ...]  # newest last, HERTZ a second
+    facts: tuple[Line, ...]
+    runs: tuple[Run, ...]  # kept runs of this system, newest last
+    dead: tuple[str, ...]
+    lag: float  # seconds
+    hertz: float  # refreshes a second that were really reached
+    brokers: Mapping[str, BrokerView]  # all that are in this process: broker, fallback
+    pool: Callable[
+        [], Mapping[str, WorkerView]
+    ]  # our own workers' pictures of themselves, by seat; drawn when asked for
+    seat_of: Callable[[bytes], str | None]
+    name: Callable[[bytes], str]  # of a peer, for people
+
+    def own(self, key: bytes) -> WorkerView | None:
+        """The picture that the worker with this routing id has of itself; None where it is not ours."""
+        seat = self.seat_of(key)
+        return self.pool().get(seat) if seat else None
+
+    @property
+    def run(self) -> BulkView | None:
+        """The client's newest run."""
+        return self.client.run if self.client else None
+
+    @property
+    def ledger(self) -> LedgerView | None:
+        """The broker's books; where the broker is elsewhere, those of the client's run; the unbalanced first."""
+        books = [view.ledger for view in (self.broker, self.run) if view]
+        return next((ledger for ledger in books if not ledger.balanced), books[0] if books else None)
+
+    @property
+    def busy(self) -> bool:
+        """Whether tasks are under way."""
+        run = self.run
+        return bool(run and run.state != "ended") or self.rates.sent > 0 or self.rates.done > 0
+
+    @property
+    def failed(self) -> int:
+        """Tasks that ended wrongly."""
+        return failures(self.ledger) if self.ledger else 0
+
+
+def badge(picture: Picture, paused: bool) -> tuple[str, str]:
+    """The state of everything in one word, and its ink."""
+    if paused:
+        return "PAUSED", "warn"
+    if picture.dead:
+        return "FAULT", "bad"
+    if picture.broker is None and picture.client is None:
+        return "STARTING", "label"
+    if picture.ledger and not picture.ledger.balanced:
+        return "UNBALANCED", "bad"
+    if picture.broker and not picture.tally.present:
+        return "NO WORKERS", "bad"
+    if picture.tally.of("late", "lost"):
+        return "DEGRADED", "warn"
+    return ("RUNNING", "good") if picture.busy else ("READY", "good")
+
+
+class Bridge:
+    """Polls the feed and keeps what a picture alone does not hold: rates, the backlog over time, facts."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.rows = Rows(lab.seat_of)
+        self._flow = Flow()
+        self._backlog = Samples()
+        self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
+        self._chronicle = Chronicle(lab.feed)
+        self._runs: tuple[Run, ...] = ()
+        self._ended: tuple[BulkSpec, float] | None = None
+        self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
+
+    def poll(self, now: float) -> Picture:
+        """The picture at monotonic time ``now``. Costs a few µs a worker."""
+        feed = self.lab.feed
+        brokers = _brokers(feed)
+        broker = next((view for view in brokers.values() if view.serving), next(iter(brokers.values()), None))
+        client: ClientView | None = feed.picture("client") or None
+        rates = Rates()
+        if broker is not None:
+            self.rows.update(broker)
+            self._backlog.add(now, broker.backlog)
+            rates = self._flow.update(broker.at, broker.ledger)
+        elif client is not None and client.run is not None:
+            rates = self._flow.update(client.at, client.run.ledger)
+        self._polls.append(now)
+        self._watch_run(client.run if client else None)
+        health = self.lab.health()
+        spent = now - self._polls[0]
+        hertz = (len(self._polls) - 1) / spent if spent > 0 else float(HERTZ)
+        self.lab.feed.refresh = hertz
+        return Picture(
+            up=now - self.lab.started,
+            at=broker.at if broker else now,
+            broker=broker,
+            client=client,
+            rows=self.rows.rows,
+            tally=self.rows.tally,
+            rates=rates,
+            backlog=self._backlog.values,
+            facts=self._chronicle.read(),
+            runs=self._runs,
+            dead=health.dead,
+            lag=health.loop_lag,
+            hertz=hertz,
+            brokers=brokers,
+            pool=lambda: feed.picture("pool") or {},
+            seat_of=self.lab.seat_of,
+            name=self.rows.name,
+        )
+
+    def read_runs(self) -> Sequence[Run]:
+        """The kept runs of all systems as they are now."""
+        runs = tuple(self.lab.runs())
+        self._runs = tuple(run for run in runs if run.get("system") == self.lab.system.name)
+        return runs
+
+    def _watch_run(self, run: BulkView | None) -> None:
+        ended = (run.spec, run.elapsed) if run is not None and run.state == "ended" else None
+        if ended is not None and ended != self._ended:
+            self._look = SETTLE
+        self._ended = ended
+        if self._look == 0:
+            self.read_runs()
+        self._look -= 1
+
+
+def _brokers(feed: Feed) -> dict[str, BrokerView]:
+    """The brokers that are there. A node whose broker is gone has no picture of one."""
+    found = {name: feed.picture(name) for name in ("broker", "fallback")}
+    return {name: view for name, view in found.items() if isinstance(view, BrokerView)}

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from console.pictures.bridge import SETTLE, Bridge, Lab, Picture, badge
+from console.pictures.chronicle import FACTS, Gap
+from console.pictures.samples import HERTZ, SPAN
+from engine.feed import Feed
+from engine.parts.view import BrokerView, LedgerView
+from tests.helpers.fake_lab import FakeHealth, FakeLab, kept_run
+
+
+def polls(bridge: Bridge, lab: FakeLab, n: int) -> Picture:
+    for _ in range(n):
+        lab.advance(1 / HERTZ)
+        picture = bridge.poll(lab.at)
+    return picture
+
+
+def test_a_picture_holds_what_the_feed_holds() -> None:
+    lab = FakeLab(16)
+    picture = polls(Bridge(lab), lab, 20)
+    assert picture.broker is lab.feed.pictures["broker"]
+    assert len(picture.rows) == 16
+    assert len(picture.backlog) == 20
+    assert picture.rates.done > 1000
+    assert picture.hertz == lab.feed.refresh == pytest.approx(HERTZ)
+    assert picture.up == pytest.approx(lab.at - lab.started)
+    assert picture.busy
+    assert picture.failed == 61
+    assert lab.orders == []
+
+
+def test_the_backlog_is_kept_for_a_minute() -> None:
+    lab = FakeLab(2)
+    assert len(polls(Bridge(lab), lab, SPAN * HERTZ + 9).backlog) == SPAN * HERTZ
+
+
+def test_facts_come_once_and_gaps_are_seen() -> None:
+    lab = FakeLab(1, busy=False)
+    lab.feed = Feed(facts=3)
+    bridge = Bridge(lab)
+    lab.fact("one")
+    assert [fact.text for fact in bridge.poll(1.0).facts if not isinstance(fact, Gap)] == ["one"]
+    before = bridge.poll(1.25).facts
+    assert bridge.poll(1.5).facts is before
+    for i in range(5):
+        lab.fact(f"fact {i}")
+    lines = bridge.poll(1.75).facts
+    assert lines[1] == Gap(2)
+    assert len(lines) == 5
+
+
+def test_facts_have_a_bound() -> None:
+    lab = FakeLab(1, busy=False)
+    bridge = Bridge(lab)
+    for i in range(FACTS + 50):
+        lab.fact(str(i))
+    assert len(bridge.poll(1.0).facts) == FACTS
+
+
+def test_kept_runs_are_read_at_the_start_and_after_the_end_of_a_run() -> None:
+    class Counting(FakeLab):
+        reads = 0
+
+        def runs(self) -> list[dict[str, object]]:
+            self.reads += 1
+            return super().runs()
+
+    lab = Counting(16)
+    bridge = Bridge(lab)
+    polls(bridge, lab, 20)
+    assert lab.reads == 1
+    while lab.feed.pictures["client"].run.state != "ended":
+        lab.advance(1 / HERTZ)
+    lab.kept.append(kept_run(7))
+    bridge.poll(lab.at)
+    assert len(bridge.poll(lab.at).runs) == 3
+    for _ in range(SETTLE):
+        picture = bridge.poll(lab.at)
+    assert len(picture.runs) == 4
+    assert lab.reads == 2
+
+
+def test_without_a_broker_the_run_is_what_is_shown() -> None:
+    lab = FakeLab(16)
+    del lab.feed._pictures["broker"]
+    picture = Bridge(lab).poll(lab.at)
+    assert picture.broker is None
+    assert picture.rows == ()
+    assert picture.ledger is lab.feed.pictures["client"].run.ledger
+
+
+def test_the_unbalanced_books_are_shown_first() -> None:
+    lab = FakeLab(16)
+    picture = Bridge(lab).poll(lab.at)
+    assert picture.client is not None and picture.run is not None
+    wrong = LedgerView(9, 1, (), 0, 0, 0)
+    run = picture.run._replace(ledger=wrong)
+    assert picture._replace(client=picture.client._replace(run=run)).ledger is wrong
+
+
+def broker_of(picture: Picture) -> BrokerView:
+    assert picture.broker is not None
+    return picture.broker
+
+
+def test_the_state_of_everything_in_one_word() -> None:
+    lab = FakeLab(10, busy=False)
+    bridge = Bridge(lab)
+    ready = polls(bridge, lab, 2)
+    assert badge(ready, False) == ("READY", "good")
+    assert badge(ready, True) == ("PAUSED", "warn")
+    assert badge(ready._replace(rates=ready.rates._replace(sent=5.0)), False) == ("RUNNING", "good")
+    assert badge(ready._replace(dead=("broker: ZMQError",)), False) == ("FAULT", "bad")
+    assert badge(ready._replace(broker=None, client=None), False) == ("STARTING", "label")
+    assert badge(ready._replace(tally=ready.tally._replace(states={"lost": 2})), False) == ("NO WORKERS", "bad")
+    assert badge(ready._replace(tally=ready.tally._replace(states={"ready": 2, "late": 1})), False)[0] == "DEGRADED"
+    unbalanced = broker_of(ready)._replace(ledger=LedgerView(5, 1, (), 0, 0, 0))
+    assert badge(ready._replace(broker=unbalanced), False) == ("UNBALANCED", "bad")
+
+
+def test_a_dead_thread_and_lag_are_passed_on() -> None:
+    lab = FakeLab(1)
+    lab.state = FakeHealth(("broker: boom",), 0.25)
+    picture = Bridge(cast(Lab, lab)).poll(lab.at)
+    assert (picture.dead, picture.lag) == (("broker: boom",), 0.25)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+
+from console.pictures.rows import QUIET, Flow, RowFilter, Rows, failed_of, failures, figure, natural, short_name
+from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
+
+EMPTY = LedgerView(0, 0, (), 0, 0, 0)
+
+
+def worker(key: bytes, done: int = 0, state: State = "ready", slots: int = 10, free: int = 10) -> WorkerRow:
+    return WorkerRow(key, key.decode(), state, slots, free, slots - free, done, 0, 0, 0.0, 0.0, 10.0, None)
+
+
+def view(at: float, *workers: WorkerRow) -> BrokerView:
+    return BrokerView(at, workers, 0, 0, EMPTY, (), ())
+
+
+def test_a_rate_grows_towards_the_truth_and_falls_to_nothing() -> None:
+    rows = Rows()
+    rows.update(view(0.0, worker(b"a")))
+    assert rows.rows[0].rate == 0
+    for tick in range(1, 21):
+        rows.update(view(tick * 0.25, worker(b"a", tick * 250)))
+    assert rows.rows[0].rate == pytest.approx(1000, rel=0.01)
+    for tick in range(21, 80):
+        rows.update(view(tick * 0.25, worker(b"a", 5000)))
+    assert rows.rows[0].rate == 0
+
+
+def test_an_unchanged_worker_keeps_its_row() -> None:
+    rows = Rows()
+    idle, moving = worker(b"idle"), worker(b"moving")
+    rows.update(view(0.0, idle, moving))
+    before = rows.rows
+    rows.update(view(0.25, idle, worker(b"moving", 5)))
+    assert rows.rows[0] is before[0]
+    assert rows.rows[1] is not before[1]
+
+
+def test_the_same_picture_twice_changes_nothing() -> None:
+    rows = Rows()
+    picture = view(1.0, worker(b"a"))
+    rows.update(picture)
+    before = rows.rows
+    rows.update(picture)
+    rows.update(view(0.5, worker(b"a", 100)))
+    assert rows.rows is before
+
+
+def test_a_worker_that_counts_anew_has_no_negative_rate() -> None:
+    rows = Rows()
+    rows.update(view(0.0, worker(b"a", 1000)))
+    rows.update(view(0.25, worker(b"a", 3)))
+    assert rows.rows[0].rate == 0
+
+
+def test_the_pool_in_numbers() -> None:
+    rows = Rows()
+    rows.update(
+        view(0.0, worker(b"a", free=4), worker(b"b", state="lost"), worker(b"c", state="late", slots=2, free=2))
+    )
+    tally = rows.tally
+    assert (tally.slots, tally.free, tally.present) == (12, 6, 2)
+    assert (tally.of("ready"), tally.of("late", "lost"), tally.of("drain")) == (1, 2, 0)
+
+
+def test_a_routing_id_that_is_an_endpoint_is_called_by_its_number() -> None:
+    assert short_name("tcp://127.0.0.1:6714:503206") == "503206"
+    assert short_name("tcp://[::1]:6714:7") == "7"
+    assert short_name("inproc://roundrobin:99") == "99"
+    assert short_name("tcp://127.0.0.1:6714") == "tcp://127.0.0.1:6714"
+    assert short_name("tern-01") == "tern-01"
+    assert short_name("worker-19368") == "w19368"
+    assert short_name("a\x1b[0m") == "a·[0m"
+
+
+def test_names_of_peers() -> None:
+    rows = Rows()
+    rows.update(view(0.0, worker(b"tern")))
+    assert rows.name(b"tern") == "tern"
+    assert rows.name(b"tcp://127.0.0.1:6714:12") == "12"
+    assert rows.name(b"\xff") == "ff"
+
+
+def test_a_peer_has_one_name_whoever_else_calls_it_something() -> None:
+    seats = {b"tcp://127.0.0.1:6714:7": "worker-3"}
+    rows = Rows(seats.get)
+    assert rows.name(b"tcp://127.0.0.1:6714:7") == "w3"  # before anything is seen of it
+    ours, stranger, rogue = (
+        worker(key)._replace(name=name)
+        for key, name in ((b"tcp://127.0.0.1:6714:7", "w1"), (b"tcp://127.0.0.1:6714:8", "w3"), (b"rogue-1", "w4"))
+    )
+    rows.update(view(0.0, ours, stranger, rogue))
+    assert [row.label for row in rows.rows] == ["w3", "8", "rogue-1"]
+    seats.clear()
+    rows.update(view(1.0))
+    assert [rows.name(row.key) for row in (ours, stranger, rogue)] == ["w3", "8", "rogue-1"]  # also when it has left
+
+
+def test_numbers_in_names_are_numbers() -> None:
+    assert sorted(["w10", "W2", "w1", "9", "x"], key=natural) == ["9", "w1", "W2", "w10", "x"]
+
+
+def test_flow_is_what_happened_in_the_last_second() -> None:
+    flow = Flow()
+    assert flow.update(0.0, EMPTY) == (0, 0, 0)
+    for tick in range(1, 9):
+        rates = flow.update(tick * 0.25, LedgerView(tick * 100, tick * 50, (), tick * 20, tick * 25, tick * 5))
+    assert rates == pytest.approx((400, 280, 200))
+
+
+def test_nothing_flows_when_pictures_stop() -> None:
+    flow = Flow()
+    flow.update(0.0, EMPTY)
+    moving = LedgerView(10, 10, (), 0, 0, 0)
+    assert flow.update(0.5, moving).sent == 20
+    for _ in range(QUIET):
+        rates = flow.update(0.5, moving)
+    assert rates == (0, 0, 0)
+
+
+def shown(name: bytes, state: State = "ready") -> Rows:
+    rows = Rows()
+    rows.update(view(0.0, worker(name, state=state)))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("text", "tern", "lost"),
+    [
+        ("tern", True, False),
+        ("!tern", False, True),
+        ("^T..n", True, False),
+        ("lost", False, True),
+        ("!lost$", True, False),
+    ],
+)
+def test_filter(text: str, tern: bool, lost: bool) -> None:
+    wanted = RowFilter.parse(text)
+    assert wanted is not None
+    assert wanted(shown(b"tern").rows[0]) is tern
+    assert wanted(shown(b"osprey", "lost").rows[0]) is lost
+
+
+def test_a_filter_that_is_none() -> None:
+    assert RowFilter.parse("") is None
+    assert RowFilter.parse("!") is None
+    with pytest.raises(ValueError, match=r"filter '\(': missing \)"):
+        RowFilter.parse("(")
+
+
+def test_figures_of_run_files_are_not_taken_for_granted() -> None:
+    run = {"rate_per_s": 8.5, "ok": True, "service_us": {"p99": 5}, "failed": {"timeout": 2, "odd": "x"}}
+    assert figure(run, "rate_per_s") == 8.5
+    assert figure(run, "service_us", "p99") == 5
+    assert [figure(run, *path) for path in (("none",), ("ok",), ("rate_per_s", "x"), ("service_us",))] == [0, 0, 0, 0]
+    assert failed_of(run) == 2
+    assert failed_of({}) == failed_of({"failed": 3}) == 0
+    assert failures(LedgerView(9, 1, (("timeout", 3), ("full", 4)), 0, 1, 0)) == 7
+
+
+def test_where_time_stands_still_another_picture_is_taken_all_the_same() -> None:
+    rows = Rows()
+    rows.update(view(1.0, worker(b"a")))
+    rows.update(view(2.0, worker(b"a", done=5)))
+    rate = rows.rows[0].rate
+    assert rate > 0
+    busy = worker(b"a", done=5, free=3)
+    rows.update(view(2.0, busy))
+    assert rows.rows[0].worker is busy and rows.rows[0].rate == rate
+    rows.update(view(1.5, worker(b"a")))
+    assert rows.rows[0].worker is busy, "an older one is not"

@@ -1,0 +1,35 @@
+"""A minute is a minute, however often somebody looks."""
+
+from __future__ import annotations
+
+from console.pictures.samples import HERTZ, SPAN, Samples
+
+
+def test_one_value_for_each_look_at_the_usual_pace() -> None:
+    samples = Samples()
+    for n in range(SPAN * HERTZ + 9):
+        samples.add(5.0 + n / HERTZ + (0.05 if n % 2 else 0.0), n)
+    assert samples.values == tuple(range(9, SPAN * HERTZ + 9))
+
+
+def test_a_look_that_comes_late_stands_for_all_the_time_since_the_last() -> None:
+    samples = Samples()
+    for second in range(3):
+        samples.add(float(second), second)
+    assert samples.values == (0, 1, 1, 1, 1, 2, 2, 2, 2)
+
+
+def test_looks_in_between_take_no_place() -> None:
+    samples = Samples()
+    for n in range(9):
+        samples.add(7.0 + n / HERTZ / 8, n)
+    assert samples.values == (4, 8)
+
+
+def test_no_time_is_too_long_and_one_that_goes_back_begins_again() -> None:
+    samples = Samples()
+    samples.add(0.0, 3)
+    samples.add(1e12, 4)
+    assert samples.values == (4,) * SPAN * HERTZ
+    samples.add(2.0, 5)
+    assert samples.values == (5,)
