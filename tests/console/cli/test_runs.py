@@ -48,7 +48,7 @@ class Running:
     def run_view(self) -> BulkView | None:
         self._now += 1.0
         if self._now == self._signal_at:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
         if self._now < self._begins_at:
             return None  # the client has not got the order yet
         while (task := self._bulk.due(self._now)) is not None:
@@ -118,7 +118,7 @@ def test_a_run_in_which_nothing_succeeds_is_given_up(signals: Signals, capsys: C
 def test_a_signal_ends_a_run_that_its_client_never_begins(signals: Signals) -> None:
     lab = Running(BulkSpec("ping", 1), signal_at=3, begins_at=NEVER)
     follow(lab, signals, Progress("ping"))  # type: ignore[arg-type]
-    assert (signals.caught, lab.stops) == (signal.SIGINT, 0)
+    assert (signals.caught, lab.stops) == (signal.SIGTERM, 0)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_patience_grows_with_timeouts_and_pauses() -> None:
 def test_a_signal_stops_the_run_and_waits_a_little_for_what_is_out(signals: Signals) -> None:
     lab = Running(BulkSpec("ping", 1_000_000, timeout=1000.0), signal_at=5)
     view = followed(lab, signals)
-    assert (view.state, lab.stops, signals.caught) == ("stopping", 1, signal.SIGINT)
+    assert (view.state, lab.stops, signals.caught) == ("stopping", 1, signal.SIGTERM)
     assert view.ledger.in_flight == 10
 
 
