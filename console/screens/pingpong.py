@@ -15,6 +15,8 @@ from console.widgets.workers import STATES, gauge
 ALIVE = {"alive": "good", "quiet": "warn", "unknown": "label"}
 """A worker's view of its broker, and its ink."""
 
+WIDE = 110  # cells that all take of it; with less, a worker's line leaves out what the main screen shows as well
+
 
 def _expires(row: Shown, now: float, cells: int) -> Parts:
     text, ink = countdown(row.worker.lost_at, now)
@@ -34,15 +36,16 @@ class PingPong(Terms):
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:
         """A line a worker, then the terms."""
-        head = f"{'worker':14}{'as the broker sees it':36}" + "as it sees the broker"
-        lines: list[Parts] = [[(head, "label")]]
-        lines += [_both(row, picture) for row in picture.rows]
+        wide = width >= WIDE
+        head = f"{'worker':14}{'as the broker sees it':{36 if wide else 24}}" + "as it sees the broker"
+        lines: list[Parts] = [[(head if wide else f"{head} · timeouts", "label")]]
+        lines += [_both(row, picture, wide) for row in picture.rows]
         if not picture.rows:
             lines.append([("no workers", "label")])
         return [*lines, [], *term_lines(picture)]
 
 
-def _both(row: Shown, picture: Picture) -> Parts:
+def _both(row: Shown, picture: Picture, wide: bool) -> Parts:
     worker = row.worker
     glyph, ink = STATES[worker.state]
     text, left_ink = countdown(worker.lost_at, picture.at)
@@ -54,16 +57,18 @@ def _both(row: Shown, picture: Picture) -> Parts:
         (fit(worker.state, 7), ink),
         *gauge(left, 8, left_ink if left_ink == "warn" else "good"),
         (fit(f" {text}", 6), left_ink),
-        (fit(f"by {term(worker.terms, 'judged by')}", 12), "label"),
     ]
+    if wide:
+        seen.append((fit(f"by {term(worker.terms, 'judged by')}", 12), "label"))
     own = picture.own(worker.key)
     if own is None:
         return [*seen, (" elsewhere", "label")]
     view = term(own.terms, "broker")
-    told = f"heard {units.age(own.at - own.broker_heard)} ago · timeouts {term(own.terms, 'timeouts')}"
-    again = f" · reopens in {term(own.terms, 'reopens in')}"
+    told = f"{term(own.terms, 'timeouts')} · reopens in {term(own.terms, 'reopens in')}"
+    if wide:
+        told = f"heard {units.age(own.at - own.broker_heard)} ago · timeouts {told}"
     return [
         *seen,
         (f" {'●' if view == 'alive' else '◌'} {fit(view, 8)}", ALIVE.get(view, "text")),
-        (clean(told + again), "label"),
+        (clean(told), "label"),
     ]

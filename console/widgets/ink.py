@@ -9,11 +9,12 @@ The rules of this file:
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
@@ -53,6 +54,8 @@ _INKS = {
 }
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
+_ROOM = 16  # cells that are enough for words beside an indent
+_INDENT = 6  # of what does not fit, where they are not
 LEFT_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -91,6 +94,44 @@ def wrapped(first: Parts, text: str, ink: str, width: int) -> list[Parts]:
     indent = cells(first)
     words = textwrap.wrap(text, max(8, width - indent)) or [""]
     return [[*(first if place == 0 else [(" " * indent, "text")]), (line, ink)] for place, line in enumerate(words)]
+
+
+def folded(parts: Parts, width: int) -> list[Parts]:
+    """A line in as many as it takes: broken between words, and within one that is longer than a line.
+
+    The others are indented to where the part begins that reached the edge, or a little where that leaves no room.
+    """
+    if cells(parts) <= width:
+        return [parts]
+    indent = 0
+    for text, ink in parts:
+        reached = indent + cells([(text, ink)])
+        if reached > width:
+            break
+        indent = reached
+    if width - indent < _ROOM:
+        indent = min(_INDENT, width // 2)
+    lines: list[Parts] = [[]]
+    at = 0
+    for text, ink in parts:
+        for word in re.findall(r"\s+|\S+", text):
+            rest = word
+            if rest.isspace() and at + len(rest) > width:
+                at = width  # blanks at the end of a line are none
+                continue
+            if at + cells([(rest, ink)]) > width and at > indent:
+                lines.append([(" " * indent, "text")])
+                at = indent
+            while at + cells([(rest, ink)]) > width:
+                head = set_cell_size(rest, width - at).rstrip() or rest[0]
+                lines[-1].append((head, ink))
+                rest = rest[len(head) :]
+                if rest:
+                    lines.append([(" " * indent, "text")])
+                at = indent if rest else width
+            lines[-1].append((rest, ink))
+            at += cells([(rest, ink)])
+    return [joined(line) for line in lines]
 
 
 def values(pairs: Iterable[tuple[str, str, str]], gap: int = 2) -> Parts:

@@ -8,22 +8,36 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console.widgets.ink import Inked, Parts
+from console.widgets.ink import Inked, Parts, folded
 
 
 class Pager(Inked, ScrollView, can_focus=True):
-    """Lines under one another. ``follow``: it stays at the end, unless somebody has scrolled away from there."""
+    """Lines under one another; one that is wider than the panel goes on below.
+
+    ``follow``: it stays at the end, unless somebody has scrolled away from there.
+    """
 
     DEFAULT_CSS = "Pager { overflow: hidden auto; scrollbar-size-vertical: 1; }"
 
     def __init__(self, *, follow: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self._follow = follow
-        self._lines: Sequence[Parts] = ()
+        self._told: Sequence[Parts] = ()  # as they were given
+        self._lines: Sequence[Parts] = ()  # as they are shown
 
     def set_lines(self, lines: Sequence[Parts]) -> None:
         """Show these lines."""
+        self._told = lines
+        self._fold()
+
+    def _fold(self) -> None:
         at_end = self.scroll_offset.y >= self.max_scroll_y
+        lines = self._told
+        if self.size.width > 2:
+            width = self.size.width - 1
+            lines = [part for line in self._told for part in folded(line, width)]
+            if len(lines) > self.size.height:  # then the last column is the scroll bar's
+                lines = [part for line in self._told for part in folded(line, width - 1)]
         if len(lines) != len(self._lines):
             self.virtual_size = Size(0, len(lines))
         self._lines = lines
@@ -34,6 +48,7 @@ class Pager(Inked, ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """What was at the end stays there."""
         super().on_resize()
+        self._fold()
         if self._follow:
             self.scroll_to(y=max(0, len(self._lines) - self.size.height), animate=False, force=True)
 

@@ -23,10 +23,9 @@ def test_everything_about_one_worker(tmp_path: Path, size: tuple[int, int]) -> N
         for text in (
             "╭─ worker tern-01 ", "╭─ in flight ", "╭─ violations ", "routing id", "7465726e 2d3031", "7 bytes",
             "nproc", "ping   0.8s  2    5a1b000000000000", "581b000000000000", "increment without a task × 4",
-            "heartbeats", "812",
+            "heartbeats", "812", "503206",
         ):  # fmt: skip
             assert driver.shows(text), text
-        assert driver.shows("503206") is (size[0] >= 120)
         await driver.press("escape")
         assert driver.app.screen is driver.main
         assert driver.lab.orders == [("inspect", b"tern-01"), ("inspect", None)]

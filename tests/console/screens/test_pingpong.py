@@ -36,6 +36,18 @@ def test_both_views_of_each_other(tmp_path: Path) -> None:
     drive(scenario, tmp_path, house=house())
 
 
+def test_a_worker_is_one_line_on_the_narrowest_terminal_too(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick(0.0)
+        lines = [line for line in driver.screen() if "-0" in line]
+        assert driver.shows("as it sees the broker · timeouts")
+        assert "● ready" in lines[0] and "◌ quiet" in lines[0] and "1 of 3 · reopens in 1.7 s" in lines[0]
+        assert "kestrel" in lines[1] and "heard" not in lines[0] and "by PING" not in lines[0]
+
+    drive(scenario, tmp_path, house=house(), size=(80, 24))
+
+
 def test_the_table_counts_down_and_says_by_what_a_worker_is_judged(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         (head,) = [line for line in driver.screen() if "worker▴" in line]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.strip import Strip
 
-from console.widgets.ink import Inked, cells, first_that_fits, joined, spread, values, wrapped
+from console.widgets.ink import Inked, cells, first_that_fits, folded, joined, spread, values, wrapped
 from tests.helpers.pilot import Driver, drive
 
 
@@ -116,3 +116,46 @@ def test_text_is_wrapped_under_its_beginning() -> None:
     lines = wrapped([(" ✓ ", "good")], "one two three", "text", 12)
     assert lines == [[(" ✓ ", "good"), ("one two", "text")], [("   ", "text"), ("three", "text")]]
     assert wrapped([(" ✓ ", "good")], "", "text", 12) == [[(" ✓ ", "good"), ("", "text")]]
+
+
+def _texts(parts: list[list[tuple[str, str]]]) -> list[str]:
+    return ["".join(text for text, _ in line).rstrip() for line in parts]
+
+
+def test_a_line_that_does_not_fit_goes_on_below() -> None:
+    line = [("  q                 ", "text bold"), ("leave; the drivers finish their documents", "label")]
+    assert folded(line, 80) == [line]
+    assert _texts(folded(line, 40)) == [
+        "  q                 leave; the drivers",
+        "                    finish their",
+        "                    documents",
+    ]
+    assert folded(line, 40)[1][0] == (" " * 20, "text") and folded(line, 40)[1][1][1] == "label"
+
+
+def test_the_part_that_reaches_the_edge_gives_the_indent_also_where_others_follow() -> None:
+    line = [(" 4s", "label"), (" × ", "bad"), ("not three frames, and more than that", "text"), (" × 3", "bad bold")]
+    assert _texts(folded(line, 30)) == [" 4s × not three frames, and", "      more than that × 3"]
+    assert folded(line, 30)[1][-1] == (" × 3", "bad bold")
+
+
+def test_where_the_last_column_has_no_room_it_stands_below_with_a_small_indent() -> None:
+    assert _texts(folded([("TAKE   " * 3, "text"), ("003 row 1: taken", "label")], 24)) == [
+        "TAKE   TAKE   TAKE   003",
+        "      row 1: taken",
+    ]
+
+
+def test_what_is_longer_than_a_line_is_broken_within_and_blanks_at_its_end_are_none() -> None:
+    assert _texts(folded([("abcdefghij", "text"), ("漢字漢字", "text"), ("   ", "text")], 4)) == [
+        "abcd",
+        "  ef",
+        "  gh",
+        "  ij",
+        "  漢",
+        "  字",
+        "  漢",
+        "  字",
+    ]
+    assert _texts(folded([("abcd", "text"), ("  ", "text")], 4)) == ["abcd"]
+    assert _texts(folded([("漢字", "text")], 1)) == ["漢", "字"]
