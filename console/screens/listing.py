@@ -29,15 +29,20 @@ GROUPS: Groups = (
 )
 
 
-def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
-    """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
+def key_lines(shown: dict[str, str], groups: Groups) -> list[Parts]:
+    """Every key of these groups, and that of the palette, which every console has."""
     lines: list[Parts] = []
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         for key in group:
             name = shown.get(key.id) or " ".join(map(format_key, key.keys.split(",")))
             lines.append([("  " + fit(name, 18), "text bold"), (key.help, "label")])
-    lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+    return [*lines, [("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+
+
+def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
+    """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
+    lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
     for word in WORDS:
         lines.append([("  " + fit(f"{word.name} {word.usage}", 18), "text bold"), (word.help, "label")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console import keys
 from console.commands import QUEUE_WORDS
+from console.screens.listing import key_lines
 from console.text import fit
 from console.widgets import documents, queuestrip
 from console.widgets.ink import Parts
@@ -20,7 +21,7 @@ QUIT = "leave; the drivers finish their documents, as far as that takes no secon
 MESSAGES = {
     "message": "the chosen operation: its names, its times, the rule",
     "follow": "the life of the chosen operation's document, with the time of each leg",
-    "filter": 'operations that fit: worker=parse.1 cmd=TAKE task=doc-12* violation "text" !term',
+    "filter": 'operations that fit: driver=parse.1 cmd=TAKE document=doc-12* violation "text" !term',
     "pause": "hold the list; the pipeline goes on",
     "why": "in a recording: why the driver took this document",
 }
@@ -43,7 +44,6 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
 
     ``own``: the keys that are valid everywhere, and those of the first screen.
     """
-    lines: list[Parts] = []
     messages = tuple(key._replace(help=MESSAGES.get(key.id, key.help)) for key in keys.MESSAGES)
     groups = (
         *own,
@@ -52,10 +52,7 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
         ("trace and ladder", messages),
         ("stage", keys.STEP_QUEUES),
     )
-    for title, group in groups:
-        lines += [[], [(title, "accent bold")]]
-        lines += [[("  " + fit(shown.get(key.id, key.keys), 18), "text bold"), (key.help, "label")] for key in group]
-    lines += [[("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+    lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
     lines += [
         [("  " + fit(f"{word.name} {word.usage}", 18), "text bold"), (word.help, "label")] for word in QUEUE_WORDS

@@ -12,3 +12,11 @@ def test_every_key_and_every_state() -> None:
     assert all(key.help in text for key in (*keys.QUEUES, *keys.TABLE)) and QUIT in text
     assert all(state in text for state in (*documents.STATES, *queuestrip.STATES))
     assert "f5" in text
+
+
+def test_keys_stand_by_their_signs_and_messages_by_the_words_of_queues() -> None:
+    lines = ["".join(part for part, _ in line) for line in help_lines({})]
+    starts = {line[:20].strip() for line in lines}
+    assert {"⏎", "/", "n space", ".", "+ =", "-"} <= starts
+    assert not starts & {"enter", "slash", "n,space", "full_stop", "plus,equals_sign", "minus"}
+    assert any("driver=parse.1 cmd=TAKE document=doc-12*" in line for line in lines)
