@@ -87,10 +87,11 @@ class Console(Shell):
         seen = (desk.picture for desk in (*self._desks.values(), self.desk))
         return any(picture.busy for picture in seen if picture is not None)
 
-    def other(self, number: int, name: str) -> Other:
-        """One with a desk here says how it is."""
-        here = self._desks.get(name)
-        return here.other(number, name == self.desk.name) if here is not None else super().other(number, name)
+    @property
+    def others(self) -> list[Other]:
+        """The systems that run."""
+        numbered = enumerate(self.house.names, 1)
+        return [self._desks[name].other(n, name == self.desk.name) for n, name in numbered if name in self._desks]
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """Every key and every word."""

@@ -16,13 +16,12 @@ from console.desks.queuedesk import QueueDesk
 from console.desks.queuestagedesk import QueueStageDesk
 from console.history import History
 from console.pictures.bridge import House, Settings
-from console.pictures.queuebridge import QueueLab, QueuePicture, badge
+from console.pictures.queuebridge import QueueLab, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import help_lines
 from console.screens.queuestepper import QueueStepper
 from console.text import clean
-from console.widgets.identity import Other
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
 from engine.lab.pool import Refused
@@ -67,13 +66,6 @@ class QueueConsole(Shell):
         now = self.clock()
         picture = self._desk.look(now)
         return picture if self.desk is self._desk else self.desk.look(now)
-
-    def other(self, number: int, name: str) -> Other:
-        """The pipeline says how it is."""
-        picture = self._desk.picture
-        if name != self.lab.system.name:
-            return super().other(number, name)
-        return Other(number, name, badge(picture, False)[1] if picture is not None else "label", True)
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """Every key and every state."""

@@ -27,7 +27,6 @@ from console.screens.layer import Palette
 from console.screens.page import Page
 from console.screens.themes import Themes
 from console.text import clean
-from console.widgets.identity import Other
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from engine.lab.pool import Refused
@@ -161,18 +160,6 @@ class Shell(App[None]):
                 break
 
     # ---- systems ----------------------------------------------------------------------------------------------------
-
-    @property
-    def others(self) -> list[Other]:
-        """The systems that run, that on the screen among them."""
-        if self.house is None:
-            return []
-        running = self.house.running
-        return [self.other(n, name) for n, name in enumerate(self.house.names, 1) if name in running]
-
-    def other(self, number: int, name: str) -> Other:
-        """How one of them is told; of what has a console of another kind is only known that it runs."""
-        return Other(number, name, "label", False)
 
     def action_system(self, name: str) -> None:
         """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""

@@ -22,12 +22,10 @@ class QueueDesk:
     def __init__(self, lab: QueueLab) -> None:
         self.lab = lab
         self.bridge = QueueBridge(lab)
-        self.picture: QueuePicture | None = None  # the last one
 
     def look(self, now: float) -> QueuePicture:
         """What the engine shows at monotonic ``now``."""
-        self.picture = self.bridge.poll(now)
-        return self.picture
+        return self.bridge.poll(now)
 
     def listen(self) -> Operations:
         """A trace to attach to its lab."""

@@ -38,8 +38,8 @@ class Confirm(Question[bool]):
             for line in self._lines:
                 yield Static(line, classes="note", markup=False)
             with Horizontal(id="buttons"):
-                yield Button("Cancel (n)", id="cancel", compact=True)
-                yield Button(f"{self._verb} (y)", id="yes", compact=True)
+                yield Button("Cancel", id="cancel", compact=True)
+                yield Button(self._verb, id="yes", compact=True)
 
     def on_mount(self) -> None:
         """Enter means no."""

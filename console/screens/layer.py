@@ -7,16 +7,13 @@ Textual then takes away whatever is on top by that time, and ends the applicatio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from textual import events
 from textual.await_complete import AwaitComplete
-from textual.binding import BindingType
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen, ScreenResultType
-
-from console import keys
 
 
 class Once:
@@ -72,11 +69,7 @@ class Layer(Once, Screen[None]):
 
 
 class Question(Once, ModalScreen[ScreenResultType]):
-    """A screen that is answered; what is below stays in sight. Whoever quits need not answer first."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *keys.bindings(tuple(key._replace(action="app.quit") for key in keys.APP if key.id == "quit"))
-    ]
+    """A screen that is answered; what is below stays in sight."""
 
 
 class Palette(Once, CommandPalette):

@@ -146,7 +146,7 @@ class Messages(Layer):
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
         cost = f" · {self.trace.cost()}" if isinstance(self.trace, Weighed) else ""
-        newest = f" · newest {self._looked_at:,} {self.trace.WHAT}" if self._looked_at < len(self.trace) else ""
+        newest = f" · newest {self._looked_at:,} messages" if self._looked_at < len(self.trace) else ""
         shown = f"{len(self._arrows):,} of {self.trace.total:,}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()

@@ -30,7 +30,6 @@ SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
 
 ARROWS = 400  # messages of the ladder, the newest
 PLACES = frozenset({"stage", "queue"})  # targets that are no process
-PICK, FRAME = 100, 8  # cells of the list of faults at most (console.tcss), and of what stands around it
 WATCHED = 6  # faults whose promises are listed, the newest
 
 
@@ -53,7 +52,7 @@ class StageBar(Panel):
             words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
             parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
         now: Parts = [(f"{desk.stage.now:.6f} s", "text bold")]
-        said, steps = f"  {units.count(desk.trace.total)} {desk.trace.WHAT}", f"  step {units.count(desk.steps)} "
+        said, steps = f"  {units.count(desk.trace.total)} messages", f"  step {units.count(desk.steps)} "
         rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
         return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
 
@@ -128,12 +127,7 @@ class Rehearsal:
     def action_fault(self) -> None:
         """Choose a fault, then its target."""
         known = self.desk.faults()
-        widest = max(len(fault.does) for fault in known)
-        columns = [[fault.usage for fault in known], [fault.name for fault in known]]
-        room = min(PICK, self.app.size.width * 9 // 10) - FRAME
-        named = next((names for names in columns if max(map(len, names)) + 2 + widest <= room), columns[-1])
-        first = max(map(len, named))
-        choices = [(fault.name, f"{fit(name, first)}  {fault.does}") for fault, name in zip(known, named, strict=True)]
+        choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
 
         def chosen(name: str | None) -> None:
             if name is not None:

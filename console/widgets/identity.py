@@ -22,15 +22,6 @@ class Other(NamedTuple):
     here: bool
 
 
-def several_parts(others: Sequence[Other], names: bool = False) -> Parts:
-    """The systems that run: the key that leads to each, its state, and its name where there is room; none of one."""
-    parts: Parts = [(" ", "text")]
-    for other in others:
-        parts += [(f" {other.number}", "text bold" if other.here else "label"), ("●", other.ink)]
-        parts.append((f" {clean(other.name)}" if names else "", "text bold" if other.here else "label"))
-    return parts if len(others) > 1 else []
-
-
 class Identity(Inked):
     """The identity bar."""
 
@@ -69,11 +60,11 @@ class Identity(Inked):
         ]
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
-        several, names = several_parts(self._others), several_parts(self._others, names=True)
+        several = self._several() if len(self._others) > 1 else []
         choices = [
-            spread([*name, *state, *names, *where], full, width) if several else [],
+            spread([*name, *state, *self._several(names=True), *where], full, width) if several else [],
             spread([*name, *state, *several, *system, *where], full, width),
-            spread([*name, *state, *names], full, width) if several else [],
+            spread([*name, *state, *self._several(names=True)], full, width) if several else [],
             spread([*name, *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several], [*right, *fails, (" ", "text")], width) if several else [],
@@ -84,3 +75,12 @@ class Identity(Inked):
             spread([*name[:1], *state], [*right, (" ", "text")], width),
         ]
         return [self.line(first_that_fits(filter(None, choices), width), width)]
+
+    def _several(self, names: bool = False) -> Parts:
+        """The systems that run: the key that leads to each, its state, and its name where there is room."""
+        parts: Parts = [(" ", "text")]
+        for other in self._others:
+            name = f" {clean(other.name)}" if names else ""
+            parts += [(f" {other.number}", "text bold" if other.here else "label"), ("●", other.ink)]
+            parts.append((name, "text bold" if other.here else "label"))
+        return parts

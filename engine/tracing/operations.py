@@ -14,7 +14,7 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 from engine.core import Cancel, Exit, Frames, Leave, Note, Ordered, Start
 from engine.parts.explain import Decoded, Direction, Role, plain
@@ -48,8 +48,6 @@ class Operations(Ring[_Record]):
 
     ``queues``: all of the pipeline, the first one first.
     """
-
-    WHAT: ClassVar[str] = "operations"
 
     def __init__(self, queues: Sequence[str], kept: int = KEPT, most: int = BYTES) -> None:
         super().__init__(kept, most)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from engine.parts.inflight import TaskKey
 from engine.tracing.links import Arrow, Entry, Life, arrows, life
@@ -39,9 +39,7 @@ R = TypeVar("R", bound=Record)
 
 
 class Ring(Generic[R]):
-    """What can be asked of a trace, from any thread. ``total``: messages so far; ``WHAT``: what operators call them."""
-
-    WHAT: ClassVar[str] = "messages"
+    """What can be asked of a trace, from any thread. ``total``: messages so far."""
 
     def __init__(self, kept: int = KEPT, most: int = BYTES) -> None:
         """``most``: bytes."""

@@ -93,13 +93,3 @@ def test_what_can_not_be_asked_to_stop_is_not_said_to_be(tmp_path: Path) -> None
         assert lab.orders == [("stop_worker", lost)]
 
     drive(scenario, tmp_path)
-
-
-def test_it_says_its_keys_and_whoever_quits_need_not_answer(tmp_path: Path) -> None:
-    async def scenario(driver: Driver) -> None:
-        await driver.press("down", "k")
-        assert driver.shows("Cancel (n)") and driver.shows("Stop worker (y)")
-        await driver.press("q")
-        assert driver.app._exit and driver.lab.orders == []
-
-    drive(scenario, tmp_path)

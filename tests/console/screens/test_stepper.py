@@ -92,18 +92,6 @@ def test_time_passes_as_fast_as_is_asked_for(tmp_path: Path) -> None:
     on(stage_of(), scenario, tmp_path)
 
 
-def test_every_fault_and_how_to_choose_stand_on_the_narrowest_terminal(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("Z")
-        await settle(hands)
-        await hands.press("f")
-        assert hands.shows("duplicate   let a share of all messages come twice") and hands.shows("↑↓ choose")
-        await hands.press("end")
-        assert hands.shows("overcredit  claim more than was taken") and hands.shows("↑↓ choose")
-
-    on(stage_of(), scenario, tmp_path, (80, 24))
-
-
 def test_a_fault_states_its_promises_before_it_is_injected_and_ticks_them_after(tmp_path: Path) -> None:
     async def scenario(hands: Hands) -> None:
         await hands.press("Z")
@@ -112,8 +100,6 @@ def test_a_fault_states_its_promises_before_it_is_injected_and_ticks_them_after(
         assert hands.shows("f injects a fault")
         await hands.press("f")
         assert hands.shows("which fault?") and hands.shows("freeze WORKER|BROKER [SECONDS]")
-        assert hands.shows("duplicate WORKER|CLIENT [SHARE] [SECONDS]  let a share of all messages come twice")
-        assert hands.shows("↑↓ choose")
         await hands.press("enter")
         assert hands.shows("kill: whom?")
         await hands.press("enter")

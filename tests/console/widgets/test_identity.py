@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fake_lab import FakeHealth, FakeHouse, FakeLab
+from tests.helpers.fake_lab import FakeHealth, FakeLab
 from tests.helpers.pilot import Driver, drive
 
 ALL = ["◆ roundhouse", "● DEGRADED", "tcp://127.0.0.1:6714", "req/s", "61 fail", "up 14:24"]
@@ -73,12 +73,3 @@ def test_the_systems_that_run_are_there_with_their_keys_and_states(tmp_path: Pat
             assert text in driver.screen()[0]
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
-
-
-def test_a_system_with_a_console_of_another_kind_is_told_too(tmp_path: Path) -> None:
-    async def scenario(driver: Driver) -> None:
-        driver.house.open("diskqueue")
-        await driver.tick()
-        assert "1● roundrobin 2● diskqueue" in driver.screen()[0]
-
-    drive(scenario, tmp_path, house=FakeHouse(FakeLab(3), names=("roundrobin", "diskqueue")))
