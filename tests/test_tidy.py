@@ -42,6 +42,7 @@ IMPURE = {
     "tests/terminal/": "",
     "tests/interop/": "",
     "tests/bench/": "",
+    "tests/matrix/": "",
 }
 WIRES = {"zmq", "socket", "selectors", "select", "socketserver"}
 CLOCKS = {

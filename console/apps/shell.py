@@ -99,6 +99,14 @@ class Shell(App[None]):
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
+    def on_load(self) -> None:
+        """Run tasks in the same order on every Python.
+
+        From Python 3.12 on Textual starts each task at once, before its creator goes on. The first screen's input
+        line then asks for the screen before that is on the stack, and the app ends with ``ScreenStackError``.
+        """
+        asyncio.get_running_loop().set_task_factory(None)
+
     def on_mount(self) -> None:
         """Signals, theme; then the timer."""
         loop = asyncio.get_running_loop()

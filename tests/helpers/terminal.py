@@ -22,8 +22,10 @@ SYSTEMS = ("roundrobin", "conversation", "pingpong", "negotiated")
 class Terminal:
     """One tmux server of our own, with one window in which a shell runs the console and then says how it ended."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, installed: Path | None = None) -> None:
+        """``installed``: the Python of an environment into which the wheel was installed; else the sources are run."""
         self.folder = folder
+        self._python, self._path = (sys.executable, str(ROOT)) if installed is None else (str(installed), "")
         self._server = f"roundhouse-test-{os.getpid()}-{folder.name}"
         self._pause = threading.Event()
 
@@ -39,10 +41,10 @@ class Terminal:
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "XDG_STATE_HOME": str(self.folder / "state"),
             "COLORTERM": "truecolor",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": self._path,
             **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in SYSTEMS},
         }
-        words = [*(f"{name}={value}" for name, value in environ.items()), sys.executable, "-m", "console", *arguments]
+        words = [*(f"{name}={value}" for name, value in environ.items()), self._python, "-m", "console", *arguments]
         then = "echo ended with $?; stty -a | grep -c ' echo '; exec sleep 600"
         command = f"env -u COLUMNS -u LINES {shlex.join(words)}; {then}"
         size = ("-x", str(width), "-y", str(height))
@@ -100,9 +102,9 @@ class Terminal:
 
 
 @contextmanager
-def terminal_in(folder: Path) -> Iterator[Terminal]:
+def terminal_in(folder: Path, installed: Path | None = None) -> Iterator[Terminal]:
     """A terminal; nothing of it is left behind, and a console that did not end is told."""
-    made = Terminal(folder)
+    made = Terminal(folder, installed)
     try:
         yield made
     finally:
