@@ -1,20 +1,17 @@
-"""Performs the operations of disk queues, holds the numbers of drivers, checks what a folder can do.
+"""Performs the operations of disk queues, and checks what a folder can do.
 
-Sources: rename(2) and RENAME_NOREPLACE, link(2), flock(2), fsync(2).
+Sources: rename(2) and RENAME_NOREPLACE, link(2), fsync(2).
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import (
     Append,
@@ -226,68 +223,6 @@ def rename_portably(old: str, new: str, contended: bool) -> None:
     if os.path.lexists(new):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
     os.rename(old, new)
-
-
-# ---- numbers ------------------------------------------------------------------------------------------------------
-
-
-class Lock:
-    """An exclusive lock on a small file, for as long as the process and the commands that it started live."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        self.path = f"{folder}/{name}"
-        self.descriptor = -1
-
-    def acquire(self, create: bool = True) -> bool:
-        """Whether we hold it now; False where another process does, or there is no such file to lock."""
-        while True:
-            try:
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o666)
-            except FileNotFoundError:
-                if create:
-                    raise
-                return False
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
-                    self.descriptor = descriptor
-                    return True
-            except BlockingIOError:
-                os.close(descriptor)
-                return False
-            except FileNotFoundError:
-                pass  # its last holder removed it between our two calls
-            os.close(descriptor)
-
-    def release(self, remove: bool = True) -> None:
-        """Let go; ``remove`` says that nothing is left that bears the number."""
-        if self.descriptor < 0:
-            return
-        try:
-            if remove:
-                os.unlink(self.path)
-        finally:
-            os.close(self.descriptor)
-            self.descriptor = -1
-
-
-@contextmanager
-def number_locks(src: str, dst: str, number: str) -> Iterator[tuple[Lock, Lock]]:
-    """Hold a driver's number in both of its queues (ruling 5); raises ``Refused`` where another driver does."""
-    locks = Lock(src, names.working_lock(number)), Lock(dst, names.writing_lock(number))
-    clean = False
-    try:
-        for lock in locks:
-            try:
-                if not lock.acquire():
-                    raise Refused(f"another driver works under number {number}: {lock.path} is locked")
-            except OSError as error:
-                raise Refused(f"cannot lock {lock.path}: {error.strerror}") from error
-        yield locks
-        clean = True
-    finally:
-        for lock in locks:
-            lock.release(remove=clean)
 
 
 # ---- what a folder can do ------------------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from types import FrameType
 
 from engine.core import Exit, Leave, Note, Ordered, Started, Woken
 from engine.drive import disk
-from engine.drive.disk import Lock, Trouble
+from engine.drive.disk import Trouble
 from engine.drive.listening import Ear, Hub
+from engine.drive.locks import Lock
 from engine.drive.pipelineview import Sight
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queuesight import tail_of

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
 from engine.drive import disk, documents
+from engine.drive.locks import number_locks
 from engine.drive.telling import Teller
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
@@ -52,7 +53,7 @@ def run_driver(
         config = replace(config, quit_file=os.path.abspath(config.quit_file))
     try:
         disk.check_queues(config.src, config.dst, config.number)
-        with disk.number_locks(config.src, config.dst, config.number) as locks:
+        with number_locks(config.src, config.dst, config.number) as locks:
             work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks))
             now = time.monotonic()
             epoch = time.time() - now

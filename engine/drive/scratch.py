@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.drive.disk import Lock
+from engine.drive.locks import Lock
 
 MARK = ".roundhouse.lock"
 

@@ -1,17 +1,15 @@
-"""The real disk: renames that replace nothing, locks, bounds, and what a folder must be able to do."""
+"""The real disk: renames that replace nothing, bounds, and what a folder must be able to do."""
 
 from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from engine.drive import disk
-from engine.drive.disk import Lock, Trouble, check_queues, number_locks, perform, rename_portably
+from engine.drive.disk import Trouble, check_queues, perform, rename_portably
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Append, List, Log, Read, Remove, Rename, Steps, Touch, WriteOut
 
@@ -112,44 +110,6 @@ def test_a_procedure_in_trouble_raises(tmp_path: Path) -> None:
 
     with pytest.raises(Trouble, match="is gone"):
         disk.run(steps())
-
-
-# ---- locks --------------------------------------------------------------------------------------------------------
-
-HOLD = """
-import sys
-from engine.drive.disk import Lock
-lock = Lock(sys.argv[1], "l")
-assert lock.acquire()
-sys.stdout.write("held\\n"); sys.stdout.flush()
-sys.stdin.read()
-"""
-
-
-def test_a_lock_is_held_for_the_life_of_its_process(tmp_path: Path) -> None:
-    lock = Lock(str(tmp_path), "l")
-    assert not lock.acquire(create=False)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"held\n"
-        assert not lock.acquire()
-        other.kill()
-    assert lock.acquire(create=False)
-    lock.release()
-    assert os.listdir(tmp_path) == []
-
-
-def test_numbers_are_locked_in_both_queues_and_released_clean(tmp_path: Path) -> None:
-    src, dst = tmp_path / "src", tmp_path / "dst"
-    src.mkdir()
-    dst.mkdir()
-    with number_locks(str(src), str(dst), "3"):
-        assert (os.listdir(src), os.listdir(dst)) == ([".3.working.lock"], [".3.writing.lock"])
-        with pytest.raises(Refused, match="another driver works under number 3"), number_locks(str(src), str(dst), "3"):
-            pass
-    assert (os.listdir(src), os.listdir(dst)) == ([], [])
 
 
 # ---- queues -------------------------------------------------------------------------------------------------------

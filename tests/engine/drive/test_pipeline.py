@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.core import Exit, Note, Started
-from engine.drive.disk import Lock
+from engine.drive.locks import Lock
 from engine.drive.pipeline import Pipeline
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused

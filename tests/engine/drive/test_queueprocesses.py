@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 
 from engine.drive import queueprocesses
-from engine.drive.disk import Lock
+from engine.drive.locks import Lock
 from engine.drive.pipelineview import Sight
 from engine.drive.queueprocesses import DriverProcesses
 from engine.protocols.diskqueue import names

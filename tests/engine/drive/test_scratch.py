@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive.disk import Lock
+from engine.drive.locks import Lock
 from engine.drive.scratch import MARK, Scratch, sweep
 
 

@@ -1,0 +1,92 @@
+"""Locks that say who lives: of a watchdog, a driver's number, a temporary folder.
+
+The rules of this file:
+
+- A lock is a small file of this user, mode 0600: nobody else can open it, so nobody else can hold it. One that others
+  may read (it was made by an older version) is made 0600 before it is taken.
+- What stands under its name and is no such file (another user's, a link, a FIFO, a second name of another file) is
+  neither taken nor removed, but refused with its reason.
+- However its owner ends, the kernel lets go of it.
+
+Source: flock(2).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.drive import safely
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import Refused
+
+
+class Lock:
+    """An exclusive lock on a small file, for as long as the process and the commands that it started live."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.path = f"{folder}/{name}"
+        self.descriptor = -1
+
+    def acquire(self, create: bool = True) -> bool:
+        """Whether we hold it now; False where another process does, or there is no such file to lock.
+
+        Raises OSError where it can not be made, or where what stands there is no lock of this user.
+        """
+        flags, owners = os.O_RDWR, (os.geteuid(),)
+        while True:
+            try:
+                descriptor = safely.open_or_create(self.path, flags) if create else safely.open_file(self.path, flags)
+            except FileNotFoundError:
+                if create:
+                    raise
+                return False
+            try:
+                found = os.fstat(descriptor)
+                safely.check(found, self.path, writes=True, owners=owners)
+                if stat.S_IMODE(found.st_mode) & 0o077:
+                    os.fchmod(descriptor, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(found, os.stat(self.path, follow_symlinks=False)):
+                    self.descriptor, descriptor = descriptor, -1
+                    return True
+            except BlockingIOError:
+                return False
+            except FileNotFoundError:
+                pass  # its last holder removed it between our two calls
+            finally:
+                if descriptor >= 0:
+                    os.close(descriptor)
+
+    def release(self, remove: bool = True) -> None:
+        """Let go; ``remove`` says that nothing is left that bears the number."""
+        if self.descriptor < 0:
+            return
+        try:
+            if remove:
+                os.unlink(self.path)
+        finally:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+@contextmanager
+def number_locks(src: str, dst: str, number: str) -> Iterator[tuple[Lock, Lock]]:
+    """Hold a driver's number in both of its queues (ruling 5); raises ``Refused`` where another driver does."""
+    locks = Lock(src, names.working_lock(number)), Lock(dst, names.writing_lock(number))
+    clean = False
+    try:
+        for lock in locks:
+            try:
+                if not lock.acquire():
+                    raise Refused(f"another driver works under number {number}: {lock.path} is locked")
+            except OSError as error:
+                raise Refused(f"cannot lock {lock.path}: {error.strerror}") from error
+        yield locks
+        clean = True
+    finally:
+        for lock in locks:
+            lock.release(remove=clean)

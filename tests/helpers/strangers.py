@@ -1,0 +1,43 @@
+"""Another user of this machine, as a test needs one: uid 65534, who is in no group of ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+STRANGER = 65534
+
+needs_stranger = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root, with setpriv, can act as another user"
+)
+
+
+def as_stranger(code: str, *arguments: str) -> subprocess.Popen[str]:
+    """Python code in a process of the other user, with pipes. It can import nothing of ours."""
+    become = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    return subprocess.Popen(
+        [*become, sys.executable, "-I", "-S", "-c", code, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd="/",
+    )
+
+
+@contextmanager
+def open_folder(mode: int = 0o755) -> Iterator[Path]:
+    """A folder that every user can reach (a test's own folder is not); removed in the end."""
+    made = Path(os.path.realpath(tempfile.mkdtemp(prefix="roundhouse-test-")))
+    made.chmod(mode)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
