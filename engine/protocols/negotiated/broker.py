@@ -28,6 +28,7 @@ from engine.core import (
     Started,
     Unsent,
 )
+from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, picture
@@ -200,7 +201,7 @@ class Broker:
         message = wire.parse(frames, start, wire.BETWEEN_BROKERS)
         if pair is None or isinstance(message, str) or (start and peer != FALLBACK_ID):
             reason = message if isinstance(message, str) else "not the fallback"
-            service.out += service.violations.add(peer, f"between brokers: {reason}", now)
+            service.out += service.violations.add(peer[:MAX_ROUTING_ID], f"between brokers: {reason}", now)
             return
         command, header, body = message
         if command == names.BROKERSTATE:

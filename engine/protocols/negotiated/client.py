@@ -29,13 +29,11 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.view import ClientView
-from engine.parts.violations import Violations
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
-from engine.protocols.negotiated.link import Link
+from engine.protocols.negotiated.link import BROKER, Link
 from engine.protocols.negotiated.options import Options
 
-BROKER = b"broker"  # under which its violations are counted
 ID_BYTES = 8
 
 
@@ -47,7 +45,7 @@ class Client:
     ) -> None:
         self.link = Link(options, endpoint, identity, None, wall_offset=wall_offset, saved=saved)
         self.run: Bulk | None = None
-        self.violations = Violations()
+        self.violations = self.link.violations
         self.undelivered = 0
         self.repeated = 0
         self._base = 0  # id of the run's first task

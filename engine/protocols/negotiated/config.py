@@ -14,12 +14,14 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
+from xml.parsers import expat
 
 from engine.protocols.negotiated import messages as wire
 
 TYPES = ("json", "xml", "zfl")
 MAX_CONFIG = 64 * 1024  # bytes, in any form
 MAX_BROKERS = 64
+XML_PIECE = 64  # bytes that are parsed at a time
 
 _NUMBER = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
 _LINE = re.compile(r"( *)([A-Za-z0-9$_@.&+/-]+) *(?:= *(.*))?")
@@ -54,26 +56,32 @@ class Config:
         return replace(self, version=version)
 
 
-def encode(config: Config, kind: str) -> bytes:
-    """The configuration as one of ``TYPES``. KeyError for another."""
-    tree: Tree = {
+def tree(config: Config) -> Tree:
+    """The configuration as plain maps, lists, numbers and text."""
+    return {
         "version": config.version,
         "heartbeat_interval": config.heartbeat_interval,
         "skew": config.skew,
         "brokers": [{"workers": broker.workers, "clients": broker.clients} for broker in config.brokers],
     }
-    return {"json": _to_json, "xml": _to_xml, "zfl": _to_zfl}[kind](tree)
+
+
+def encode(config: Config, kind: str) -> bytes:
+    """The configuration as one of ``TYPES``. KeyError for another."""
+    return {"json": _to_json, "xml": _to_xml, "zfl": _to_zfl}[kind](tree(config))
 
 
 def decode(data: bytes, kind: str) -> Config | None:
     """What ``encode`` made; None for anything else. KeyError for a kind that is none of ``TYPES``."""
     if len(data) > MAX_CONFIG:
         return None
-    tree = {"json": _from_json, "xml": _from_xml, "zfl": _from_zfl}[kind](data)
-    return None if tree is None else _model(tree, kind != "json")
+    found = {"json": _from_json, "xml": _from_xml, "zfl": _from_zfl}[kind](data)
+    return None if found is None else model(found, kind != "json")
 
 
-def _model(tree: Tree, untyped: bool) -> Config | None:
+def model(tree: Tree, untyped: bool = False) -> Config | None:
+    """The configuration that a tree stands for, None for none. ``untyped``: its numbers are text."""
+
     def number(key: str) -> Any:
         value = tree.get(key)
         if not untyped:
@@ -131,19 +139,42 @@ def _to_xml(tree: Tree) -> bytes:
 
 
 def _from_xml(data: bytes) -> Tree | None:
-    if b"<!" in data:  # no declarations, so no entities that could grow
-        return None
-    try:
-        root = ET.fromstring(data)
-    except (ET.ParseError, LookupError, ValueError):  # the last two: an encoding that nobody knows
+    root = _parse(data)
+    if root is None or root.tag != "configuration":
         return None
     tree: Tree = {element.tag: element.text or "" for element in root if not len(element)}
-    if root.tag != "configuration":
-        return None
     brokers = root.find("brokers")
     entries = [] if brokers is None else brokers.findall("broker")
     tree["brokers"] = [{field.tag: field.text or "" for field in entry} for entry in entries]
     return tree
+
+
+class _Declared(Exception):
+    """A document type, whose entities could grow."""
+
+
+def _parse(data: bytes) -> ET.Element | None:
+    """The document's root. The parser itself refuses a document type, so it does so in every encoding.
+
+    It is fed in pieces: what stands behind the beginning of a document type is never parsed.
+    """
+    builder = ET.TreeBuilder()
+    parser = expat.ParserCreate()
+
+    def declared(*_: object) -> None:
+        raise _Declared
+
+    parser.StartDoctypeDeclHandler = declared
+    parser.StartElementHandler = lambda name, _: builder.start(name, {})
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    try:
+        for start in range(0, len(data), XML_PIECE):
+            parser.Parse(data[start : start + XML_PIECE])
+        parser.Parse(b"", True)
+    except (expat.ExpatError, _Declared, LookupError, ValueError):  # the last two: an encoding that nobody knows
+        return None
+    return builder.close()
 
 
 # ---- zfl ----------------------------------------------------------------------------------------------------------

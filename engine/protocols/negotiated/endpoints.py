@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from ipaddress import ip_address
 
 from engine.protocols.negotiated.config import Address
 from engine.protocols.negotiated.options import Options
@@ -47,3 +48,23 @@ def addresses(workers: Iterable[str], options: Options, own: bool = False) -> tu
     named = [endpoint for endpoint in workers if "*" not in endpoint and "://0.0.0.0" not in endpoint]
     frontend = options.frontend if own else ""
     return tuple(Address(endpoint, frontend or clients_of(endpoint)) for endpoint in named)
+
+
+def configured(options: Options, clients: bool) -> frozenset[str]:
+    """Where an operator says that brokers of the group are, for clients or for workers."""
+    named = [end for text in (options.primary, options.fallback, options.group) for end in listed(text)]
+    return frozenset(known.clients if clients else known.workers for known in addresses(named, options))
+
+
+def on_this_machine(endpoint: str) -> bool:
+    """Whether an endpoint is in this process or at a loopback address. An ipc path may be anybody's, so it is not."""
+    scheme, _, rest = endpoint.partition("://")
+    if scheme != "tcp":
+        return scheme == "inproc"
+    host, _, port = rest.rpartition(":")
+    if not (port.isascii() and port.isdecimal()):
+        return False
+    try:
+        return host == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False

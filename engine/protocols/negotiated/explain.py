@@ -135,6 +135,7 @@ _DOWN = "004 Client startup, broker down"
 _NEED = "004 NEEDBROKER"
 _FORCE = "004 FORCENEGOTIATE"
 _ERROR = "004 DISCONNECTERROR"
+_STRANGER = "ours: only to members of the configured group, or on this machine"
 _GOODBYE = "ours: a READY without services"
 
 _ASKED = "silence of the other, and a request"
@@ -147,13 +148,16 @@ _BOTH = (
     Edge("checking", "no answer, another broker is known", "reopen, send NEEDBROKER", "asking", _NEED),
     Edge("checking", "no answer, no broker is left", "exit with an error", "ended", _DOWN),
     Edge("checking", "CHANGEBROKER", "reopen, send CHECKCONFIG", "checking", _NEED),
+    Edge("checking", "CHANGEBROKER to a stranger", "wait", "out", _STRANGER),
     Edge("checking", "DISCONNECTERROR 408", "wait", "out", _ERROR),
     Edge("checking", "DISCONNECTERROR 415", "exit with an error", "ended", _ERROR),
     Edge("asking", "an interval", "send NEEDBROKER", "asking", _NEED),
     Edge("asking", "CHANGEBROKER", "reopen if it is another, send CHECKCONFIG", "checking", _NEED),
+    Edge("asking", "CHANGEBROKER to a stranger", "wait", "out", _STRANGER),
     Edge("linked", "an interval", "send PING", "linked", "004 PING"),
     Edge("linked", "FORCENEGOTIATE", "send CHECKCONFIG", "checking", _FORCE),
     Edge("linked", "DISCONNECTERROR 301", "reopen, send CHECKCONFIG", "checking", _ERROR),
+    Edge("linked", "DISCONNECTERROR 301 to a stranger", "wait", "out", _STRANGER),
     Edge("linked", "DISCONNECTERROR 408", "wait", "out", _ERROR),
     Edge("linked", "DISCONNECTERROR 403", "exit", "ended", _ERROR),
     Edge("linked", "silence, another broker is known", "reopen, send NEEDBROKER", "asking", _NEED),
@@ -310,8 +314,10 @@ RULES = {
     "429": "ours: code 429, too many",
     "501": "ours: code 501, unknown command",
     "503": "ours: code 503, no broker or worker",
+    "sends us to a stranger": _STRANGER,
     "between brokers": "ours: binary star",
     "wrong number of frames": "ours: code 400, malformed",
+    "routing id too long": "ours: code 400, malformed",
     "header is no map": "ours: code 400, malformed",
     "body too large": "ours: code 400, malformed",
     "no ": "ours: code 400, malformed",

@@ -5,8 +5,11 @@
   to the next broker of the group with NEEDBROKER; CHANGEBROKER names the one that becomes its preferred broker.
 - A peer that was never linked gives up when it has tried every broker that it knows: at start-up a broker that is down
   is an error. One that was linked keeps trying for as long as it takes.
-- The configuration is kept (``Save``) whenever it is another one, and tells an unanswered peer of the group next time.
+- The configuration is kept (``Save``) whenever it is another one, for the broker that said it, and tells an unanswered
+  peer of the group next time.
 - A peer stays on one transport: endpoints of another one are for others.
+- A broker may send a peer only to a member of the group that the operator has configured, or to this machine's own
+  loopback address: whoever else is named is a stranger, and what is told so is a violation.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
+from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import endpoints as ends
+from engine.protocols.negotiated import kept as keeping
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
-from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.options import Options
 
 State = Literal["new", "checking", "asking", "joining", "linked", "out", "ended"]
@@ -28,13 +33,16 @@ State = Literal["new", "checking", "asking", "joining", "linked", "out", "ended"
 SAVED = "negotiated"
 """The name under which the configuration is kept."""
 
+BROKER = b"broker"
+"""Under which the broker's violations are counted."""
+
 MAX_REDIRECTS = 4  # to other brokers in a row, before a pause
 
 
 class Link:
     """``identity``: as it is told to brokers; ``ready``: what a worker says in its READY, None for a client.
 
-    ``saved``: a configuration that was kept; one that can not be read counts as none.
+    ``saved``: what was kept (``kept``); what can not be read counts as nothing.
     """
 
     def __init__(
@@ -50,7 +58,9 @@ class Link:
         self.options, self.wall_offset = options, wall_offset
         self.state: State = "new"
         self.endpoint = self.preferred = endpoint
-        self.config: Config | None = configs.decode(saved, "json") if saved is not None else None
+        self._kept = keeping.decode(saved)
+        self.config = keeping.of(self._kept, endpoint)
+        self.violations = Violations()
         self.interval = options.heartbeat
         self.heard = 0.0
         self.rtt: float | None = None  # seconds, of the last PING
@@ -58,6 +68,7 @@ class Link:
         self.told: int | None = None  # the last code of a DISCONNECTERROR
         self.links = 0  # how often it was linked
         self._identity, self._ready = identity, ready
+        self._configured = {endpoint, *ends.configured(options, ready is None)}
         self._next = NEVER  # when something is due
         self._since = 0.0  # when the present state began
         self.leaving = False  # a worker's, once it was told to
@@ -90,7 +101,7 @@ class Link:
         command, header, body = message
         match command, self.state:
             case names.CONFIG, "checking":
-                return self._configured(header, body, now)
+                return self._taught(header, body, now)
             case names.READYOK, "joining":
                 self.walk("READYOK")
                 self.interval = max(self.options.heartbeat, header["heartbeat_interval"])
@@ -102,13 +113,12 @@ class Link:
                 self.walk("FORCENEGOTIATE")
                 return [Note("warn", "the broker wants to negotiate anew"), *self._check(now)]
             case names.CHANGEBROKER, "asking" | "checking":
-                self.walk("CHANGEBROKER")
-                return self._change(header["endpoint"], now)
+                return self._change("CHANGEBROKER", header["endpoint"], now)
             case names.DISCONNECTERROR, _:
                 return self._disconnected(header, now)
         return []
 
-    def _configured(self, header: wire.Header, body: bytes, now: float) -> list[Command]:
+    def _taught(self, header: wire.Header, body: bytes, now: float) -> list[Command]:
         known = self.config
         kept = not body and known is not None and known.version == header["config_version"]
         config = known if kept else configs.decode(body, self.options.config_type)
@@ -120,16 +130,25 @@ class Link:
             return [Note("bad", "the broker's configuration is not what its header says")]
         self.config = config
         self.walk("CONFIG")
-        out: list[Command] = [] if kept else [Save(SAVED, configs.encode(config, "json"))]
+        out: list[Command] = []
+        if not kept:
+            self._kept = keeping.added(self._kept, self.endpoint, config)
+            out.append(Save(SAVED, keeping.encode(self._kept)))
+            strangers = sum(not self._trusted(end) for end in self._reachable())
+            if strangers:
+                words = (
+                    f"the configuration names {strangers} brokers that are in no setting of ours: they are not tried"
+                )
+                out.append(Note("warn", f"{words}; add to negotiated.group those that are yours"))
         return out + (self._up(now) if self._ready is None else self._step("joining", now))
 
     def _disconnected(self, header: wire.Header, now: float) -> list[Command]:
         code = self.told = header["code"]
         words = f"the broker says {code}: {header['message']}"
+        if code == names.MOVED and "endpoint" in header:
+            return self._change(f"DISCONNECTERROR {code}", header["endpoint"], now)
         if code in names.CODES:
             self.walk(f"DISCONNECTERROR {code}")
-        if code == names.MOVED and "endpoint" in header:
-            return self._change(header["endpoint"], now)
         if code in (names.CONFIG_TYPE, names.NO_BROKER) or (code == names.REFUSED and not self.links):
             return self._end(words, failed=True)
         if code == names.REFUSED:
@@ -191,17 +210,32 @@ class Link:
         known = "the saved configuration names no other" if self.config is not None else "no configuration is saved"
         return f"{self.endpoint} does not answer CHECKCONFIG, and {known}; start the broker first, or name another one"
 
-    def _group(self) -> list[str]:
-        """Every broker that is known and can be reached from here, the preferred one first."""
+    def _reachable(self) -> list[str]:
+        """The brokers of the configuration that are on our transport."""
         brokers = () if self.config is None else self.config.brokers
         known = [broker.clients if self._ready is None else broker.workers for broker in brokers]
-        found = [self.preferred, *known, self.endpoint]
         scheme = self.endpoint.partition(":")[0]
-        return [endpoint for endpoint in dict.fromkeys(found) if endpoint.partition(":")[0] == scheme]
+        return [endpoint for endpoint in known if endpoint.partition(":")[0] == scheme]
 
-    def _change(self, endpoint: str, now: float) -> list[Command]:
+    def _trusted(self, endpoint: str) -> bool:
+        return endpoint in self._configured or ends.on_this_machine(endpoint)
+
+    def _group(self) -> list[str]:
+        """Every broker that is known, can be reached from here and is no stranger, the preferred one first."""
+        known = filter(self._trusted, self._reachable())
+        return list(dict.fromkeys([self.preferred, *known, self.endpoint]))
+
+    def _change(self, event: str, endpoint: str, now: float) -> list[Command]:
         """A broker sent us to another one, or to itself; nowhere, or another transport, means itself."""
         here = not endpoint or endpoint.partition(":")[0] != self.endpoint.partition(":")[0]
+        if not here and not self._trusted(endpoint):
+            self.walk(f"{event} to a stranger")
+            self._enter("out", now)
+            self._next = now + self.options.silence * self.interval
+            words = f"{self.endpoint} sends us to {endpoint}, which is in no setting of ours and not on this machine"
+            told = Note("bad", f"{words}: not followed; if it is yours, add it to negotiated.group")
+            return [*self.violations.add(BROKER, "sends us to a stranger", now), told]
+        self.walk(event)
         self._redirects += 1
         if self._redirects > MAX_REDIRECTS:
             self._redirects = 0

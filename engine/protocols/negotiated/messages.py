@@ -3,6 +3,7 @@
 - A reader is total: any frames give a message or a reason, in our own fixed words.
 - A header is one map, msgpack or (on input) JSON. What is read of it is checked for its exact type and its bounds and
   comes out normalised; keys that nobody knows are ignored. A seed's misspelt key counts where the right one is absent.
+- A routing id has at most 255 bytes, as ZeroMQ's own sockets can set; a raw peer may claim a longer one.
 - An identifier is binary. JSON has no binary, so text stands for its UTF-8 bytes.
 """
 
@@ -49,7 +50,12 @@ _ENDPOINT = re.compile(r"(tcp|ipc|inproc)://[A-Za-z0-9_.:/@%+~*\[\]-]{1,240}")
 
 
 def parse(frames: Frames, start: int, known: Mapping[bytes, Fields]) -> Message | str:
-    """Read a message whose own frames begin at ``start``; a reason where it is none of the ``known``."""
+    """Read a message whose own frames begin at ``start``; a reason where it is none of the ``known``.
+
+    What stands before them is the peer's routing id.
+    """
+    if start and len(frames[0]) > MAX_ROUTING_ID:
+        return "routing id too long"
     if len(frames) > start and not frames[start]:
         start += 1  # one leading empty frame is tolerated
     if not start + 2 <= len(frames) <= start + 3:

@@ -12,6 +12,7 @@ from typing import Any
 import msgpack
 
 from engine.parts.inflight import Task
+from engine.parts.limits import MAX_ID, MAX_ROUTING_ID
 from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
@@ -85,7 +86,12 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
     match op:
         case ["j", key, names, slots]:
             services = wire.services(names)
-            if services is None or wire.slots(slots) is None or slots < desk.in_flight.held(key):
+            if (
+                len(key) > MAX_ROUTING_ID
+                or services is None
+                or wire.slots(slots) is None
+                or slots < desk.in_flight.held(key)
+            ):
                 return False
             if not all(desk.service(name) for name in services):
                 return False
@@ -95,6 +101,7 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
                 desk.requeue(task)
         case ["a", client, task_id, service, body, attempt]:
             fits = (client, task_id) not in desk.tasks and wire.service(service) is not None and attempt >= 0
+            fits = fits and len(client) <= MAX_ROUTING_ID and len(task_id) <= MAX_ID and len(body) <= wire.MAX_BODY
             if not fits or desk.service(service) is None:
                 return False
             task = Task((client, task_id), service, [body], now)

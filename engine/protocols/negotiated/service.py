@@ -19,7 +19,7 @@ from engine.core import MAIN, NEVER, Command, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
-from engine.parts.limits import MAX_HELD, MAX_WORKERS
+from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
@@ -375,7 +375,7 @@ class Service:
         self._violate(socket, peer, code, reason, now)
 
     def _violate(self, socket: str, peer: bytes, code: int, reason: str, now: float) -> None:
-        self.out += self.violations.add(peer, f"{code} {reason}", now)
+        self.out += self.violations.add(peer[:MAX_ROUTING_ID], f"{code} {reason}", now)
         member = self.desk.members.get(peer) if socket == MAIN else None
         if member is not None:
             member.row = None

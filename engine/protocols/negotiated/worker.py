@@ -39,13 +39,10 @@ from engine.core import (
 )
 from engine.parts.limits import decimal
 from engine.parts.view import WorkerView
-from engine.parts.violations import Violations
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
-from engine.protocols.negotiated.link import Link
+from engine.protocols.negotiated.link import BROKER, Link
 from engine.protocols.negotiated.options import Options
-
-BROKER = b"broker"  # under which its violations are counted
 
 
 class Work(NamedTuple):
@@ -76,7 +73,7 @@ class Worker:
         self.services = list(dict.fromkeys(offered))
         self.holding: dict[bytes, str] = {}  # identifier → service
         self.done = 0
-        self.violations = Violations()
+        self.violations = self.link.violations
         self.refused = 0  # requests beyond the slots, repeated ones, and those that came after the goodbye
         self._delay = 0.0
         self._slow: deque[tuple[float, bytes, bytes]] = deque()  # when it came, identifier, reply

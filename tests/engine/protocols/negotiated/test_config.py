@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -110,6 +111,37 @@ def test_zfl_lines(line: str, version: int | None) -> None:
 )
 def test_what_is_no_configuration_is_none(kind: str, data: bytes) -> None:
     assert decode(data, kind) is None
+
+
+BOMB = "".join(
+    [
+        "<!DOCTYPE x [<!ENTITY a0 'xxxxxxxxxxxxxxxx'>",
+        *(f"<!ENTITY a{i} '{f'&a{i - 1};' * 16}'>" for i in range(1, 6)),
+        "]><configuration><version>&a5;</version></configuration>",
+    ]
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize("document", [BOMB, "<!DOCTYPE x><configuration/>", "<!DOCTYPE x SYSTEM 'file:///x'><x/>"])
+def test_a_document_type_is_refused_in_every_encoding(document: str, encoding: str) -> None:
+    """O15."""
+    data = f'<?xml version="1.0" encoding="{encoding.removesuffix("-le").removesuffix("-be")}"?>{document}'.encode(
+        encoding
+    )
+    if encoding.startswith("utf-16-"):
+        data = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}[encoding] + data
+    tracemalloc.start()
+    assert decode(data, "xml") is None
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1_000_000, "nothing has grown"
+
+
+def test_xml_in_another_encoding_is_read() -> None:
+    text = encode(ONE, "xml").decode()
+    assert decode(f'<?xml version="1.0" encoding="utf-16"?>{text}'.encode("utf-16"), "xml") == ONE
+    assert decode(f"<!-- by hand -->{text}".encode(), "xml") == ONE, "a comment declares nothing"
 
 
 @pytest.mark.parametrize(

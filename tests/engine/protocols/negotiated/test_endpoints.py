@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from engine.protocols.negotiated.config import Address
-from engine.protocols.negotiated.endpoints import addresses, clients_of, listed, peer_of
+from engine.protocols.negotiated.endpoints import addresses, clients_of, configured, listed, on_this_machine, peer_of
 from engine.protocols.negotiated.options import Options
 
 
@@ -33,3 +33,32 @@ def test_lists_and_addresses() -> None:
         Address("tcp://a:1", "tcp://a:9"),
     )
     assert addresses(("inproc://b",), options) == (Address("inproc://b", "inproc://b-frontend"),)
+
+
+def test_who_is_configured_for_workers_and_for_clients() -> None:
+    options = Options(primary="tcp://a:1", fallback="tcp://b:1, tcp://*:2", group="ipc://c")
+    assert configured(options, clients=False) == {"tcp://a:1", "tcp://b:1", "ipc://c"}
+    assert configured(options, clients=True) == {"tcp://a:101", "tcp://b:101", "ipc://c-frontend"}
+    assert configured(Options(), clients=True) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "here"),
+    [
+        ("tcp://127.0.0.1:6717", True),
+        ("tcp://127.9.9.9:1", True),
+        ("tcp://localhost:1", True),
+        ("tcp://[::1]:1", True),
+        ("inproc://x", True),
+        ("tcp://127.0.0.1.example.org:1", False),
+        ("tcp://localhost.example.org:1", False),
+        ("tcp://10.0.0.1:1", False),
+        ("tcp://0.0.0.0:1", False),
+        ("tcp://127.0.0.1", False),
+        ("tcp://127.0.0.1:1@x", False),
+        ("ipc:///run/x", False),
+        ("", False),
+    ],
+)
+def test_what_is_on_this_machine(endpoint: str, here: bool) -> None:
+    assert on_this_machine(endpoint) is here

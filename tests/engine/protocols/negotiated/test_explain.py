@@ -114,11 +114,14 @@ def test_any_frames_are_explained(role: Role, direction: Direction, frames: Fram
 
 # ---- state maps --------------------------------------------------------------------------------------------------
 
-HERE = "inproc://a"
+HERE, STRANGER = "tcp://127.0.0.1:1", "tcp://192.0.2.1:1"
 OPTIONS = Options(services="ping, data")
 SILENCE = OPTIONS.silence * OPTIONS.heartbeat
 GROUP = Config(
-    1, OPTIONS.heartbeat, OPTIONS.skew, (Address(HERE, f"{HERE}-frontend"), Address("inproc://b", "inproc://b-f"))
+    1,
+    OPTIONS.heartbeat,
+    OPTIONS.skew,
+    (Address(HERE, "tcp://127.0.0.1:101"), Address("tcp://127.0.0.1:2", "tcp://127.0.0.1:102")),
 )
 CONFIG = wire.build(
     names.CONFIG,
@@ -166,8 +169,7 @@ def after(table: Table, act: str, *args: Any) -> tuple[Table, Any]:
 
 
 def both(role: Role) -> Scripts:
-    suffix = "" if role == "worker" else "-f"
-    other = f"inproc://b{suffix}"
+    other = f"tcp://127.0.0.1:{2 if role == 'worker' else 102}"
     beat = OPTIONS.heartbeat
     return {
         ("new", "start"): lambda: after(peer(role), "start"),
@@ -175,6 +177,11 @@ def both(role: Role) -> Scripts:
         ("checking", "no answer, another broker is known"): lambda: after(checking(role, True), "wait", SILENCE),
         ("checking", "no answer, no broker is left"): lambda: after(checking(role), "wait", SILENCE),
         ("checking", "CHANGEBROKER"): lambda: after(checking(role), "hear", change(other)),
+        ("checking", "CHANGEBROKER to a stranger"): lambda: after(checking(role), "hear", change(STRANGER)),
+        ("asking", "CHANGEBROKER to a stranger"): lambda: after(asking(role), "hear", change(STRANGER)),
+        ("linked", "DISCONNECTERROR 301 to a stranger"): lambda: after(
+            linked(role), "hear", error(301, endpoint=STRANGER)
+        ),
         ("checking", "DISCONNECTERROR 408"): lambda: after(checking(role), "hear", error(408)),
         ("checking", "DISCONNECTERROR 415"): lambda: after(checking(role), "hear", error(415)),
         ("asking", "an interval"): lambda: after(asking(role), "wait", beat),

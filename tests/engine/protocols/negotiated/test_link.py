@@ -8,8 +8,8 @@ import pytest
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
 from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import kept, names
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.link import MAX_REDIRECTS, Link
 from engine.protocols.negotiated.options import Options
@@ -17,7 +17,7 @@ from tests.helpers.negotiated import shown
 
 HERE, OTHER, THIRD = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.1:3"
 INSIDE = "inproc://x"
-CONFIG = Config(1, 1.0, 30.0, tuple(Address(end, f"{end}-c") for end in (HERE, INSIDE, OTHER, THIRD)))
+CONFIG = Config(1, 1.0, 30.0, tuple(Address(end, f"{end}0") for end in (HERE, INSIDE, OTHER, THIRD)))
 READY = {"services": ["ping"], "slots": 1, "holding": []}
 
 
@@ -34,7 +34,7 @@ def lines(commands: list[Command]) -> list[str]:
                 out.append(f"{'fail' if failed else 'exit'}: {reason}")
             case Save(name, content):
                 out.append(f"save {name}")
-                assert configs.decode(content, "json") is not None
+                assert kept.decode(content)
             case Note():
                 pass
             case _:
@@ -43,8 +43,8 @@ def lines(commands: list[Command]) -> list[str]:
 
 
 def worker(saved: Config | None = None, **options: Any) -> Link:
-    kept = configs.encode(saved, "json") if saved is not None else None
-    return Link(Options(**options), HERE, "worker-1", lambda: dict(READY), saved=kept)
+    content = kept.encode({HERE: saved}) if saved is not None else None
+    return Link(Options(**options), HERE, "worker-1", lambda: dict(READY), saved=content)
 
 
 def told(link: Link, command: bytes, now: float, body: bytes = b"", **header: Any) -> list[str]:
@@ -77,7 +77,7 @@ def test_a_client_is_linked_by_its_configuration() -> None:
     link = Link(Options(), HERE, "client-1", None)
     link.start(0.0)
     assert configure(link) == ["save negotiated"] and link.linked
-    assert link._group() == [HERE, f"{HERE}-c", f"{OTHER}-c", f"{THIRD}-c"]
+    assert link._group() == [HERE, f"{HERE}0", f"{OTHER}0", f"{THIRD}0"]
 
 
 def test_the_group_is_tried_in_order_on_one_transport_and_then_from_the_start() -> None:
@@ -100,7 +100,7 @@ def test_a_peer_that_was_never_linked_gives_up_after_the_group() -> None:
 
 
 def test_a_saved_configuration_without_another_broker_says_so() -> None:
-    link = worker(saved=Config(1, 1.0, 30.0, (Address(HERE, f"{HERE}-c"),)))
+    link = worker(saved=Config(1, 1.0, 30.0, (Address(HERE, f"{HERE}0"),)))
     link.start(0.0)
     (failure,) = lines(link.tick(3.0))
     assert failure.startswith("fail: ") and "names no other" in failure
@@ -180,6 +180,67 @@ def test_what_is_not_expected_changes_nothing() -> None:
     assert link.state == "checking"
     assert told(link, names.FORCENEGOTIATE, 0.6) == [], "it is negotiating"
     assert told(link, names.PONG, 0.6, time=0.0, echo=0.0, config_version=1) == [] and link.rtt is None
+
+
+STRANGERS = ("tcp://192.0.2.7:6717", "tcp://example.org:1", "tcp://127.0.0.1.example.org:1", "tcp://0.0.0.0:1")
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+@pytest.mark.parametrize("command", [names.CHANGEBROKER, names.DISCONNECTERROR])
+def test_a_broker_that_sends_us_to_a_stranger_is_not_followed(command: bytes, stranger: str) -> None:
+    """O14."""
+    link = linked()
+    if command == names.CHANGEBROKER:
+        link.received((names.FORCENEGOTIATE, {}, b""), 0.5)
+    out = link.received((command, {"code": 301, "message": "", "endpoint": stranger}, b""), 0.5)
+    assert [type(one) for one in out] == [Note, Note] and stranger in str(out[1]) and "negotiated.group" in str(out[1])
+    assert (link.endpoint, link.preferred, link.state) == (HERE, HERE, "out")
+    assert [incident.reason for incident in link.violations.newest()] == ["sends us to a stranger"]
+    assert lines(link.tick(3.5)) == ["CHECKCONFIG"], "the same broker, after a while"
+
+
+@pytest.mark.parametrize("setting", ["primary", "fallback", "group"])
+def test_a_broker_may_send_us_to_who_is_configured(setting: str) -> None:
+    far = "tcp://192.0.2.7:6717"
+    link = linked(**{setting: far})
+    moved = told(link, names.DISCONNECTERROR, 0.5, code=301, message="", endpoint=far)
+    assert moved == [f"open {far}", "CHECKCONFIG"] and link.violations.total == 0
+
+
+def test_an_ipc_path_is_a_stranger_unless_it_is_configured() -> None:
+    here, there = "ipc:///run/a", "ipc:///run/b"
+    for options, wanted in ((Options(), []), (Options(group=there), [f"open {there}", "CHECKCONFIG"])):
+        link = Link(options, here, "worker-1", lambda: dict(READY))
+        link.start(0.0)
+        assert told(link, names.DISCONNECTERROR, 0.5, code=301, message="", endpoint=there) == wanted
+
+
+def test_strangers_of_a_configuration_are_never_tried() -> None:
+    group = (*CONFIG.brokers[:1], *(Address(stranger, stranger) for stranger in STRANGERS))
+    config = Config(2, 1.0, 30.0, group)
+    link = worker()
+    link.start(0.0)
+    out = link.received(config_of(config), 0.0)
+    assert lines(out) == ["save negotiated", "READY"] and "names 4 brokers" in str(out)
+    assert link._group() == [HERE]
+    again = worker(saved=config)
+    again.start(0.0)
+    assert lines(again.tick(3.0))[0].startswith("fail: "), "nor when they were kept"
+
+
+def test_what_is_kept_counts_for_the_broker_that_said_it_only() -> None:
+    content = kept.encode({OTHER: CONFIG})
+    link = Link(Options(), HERE, "worker-1", lambda: dict(READY), saved=content)
+    assert link.config is None and link._group() == [HERE]
+    link.start(0.0)
+    (save,) = [one for one in link.received(config_of(CONFIG), 0.0) if isinstance(one, Save)]
+    assert kept.decode(save.content) == {OTHER: CONFIG, HERE: CONFIG}
+    assert Link(Options(), OTHER, "worker-1", lambda: dict(READY), saved=content).config == CONFIG
+
+
+def config_of(config: Config) -> wire.Message:
+    header = {"config_type": "json", "config_version": config.version, "config_hash": config.hash}
+    return names.CONFIG, header, configs.encode(config, "json")
 
 
 def test_pong_tells_round_trip_and_skew() -> None:

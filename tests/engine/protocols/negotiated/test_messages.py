@@ -230,3 +230,11 @@ def test_any_frames_give_a_message_or_a_reason(
         wanted = {key: needed for key, needed, _ in known[command_read]}
         assert fields.keys() <= wanted.keys() and {key for key, needed in wanted.items() if needed} <= fields.keys()
         assert isinstance(body, bytes)
+
+
+@pytest.mark.parametrize(("size", "refused"), [(255, False), (256, True), (100_000, True)])
+def test_a_routing_id_is_bounded(size: int, refused: bool) -> None:
+    """A raw peer may claim an id that no socket of ZeroMQ can set."""
+    frames = [b"x" * size, *wire.build(names.FORCENEGOTIATE, {})]
+    found = wire.parse(frames, 1, wire.FROM_BROKER)
+    assert (found == "routing id too long") is refused

@@ -136,6 +136,9 @@ def test_what_are_no_changes_is_none(body: bytes) -> None:
     [
         ["j", b"w", ["a b"], 1],
         ["j", b"w", ["x"], 0],
+        ["j", b"w" * 256, ["x"], 1],
+        ["a", b"c" * 256, b"9", "x", b"", 0],
+        ["a", b"c", b"9" * 65, "x", b"", 0],
         ["j", b"a", ["x"], 1],  # fewer slots than it holds
         ["l", b"w"],
         ["a", b"c", b"1", "x", b"", 0],  # is there

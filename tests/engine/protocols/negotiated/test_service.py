@@ -242,3 +242,18 @@ def test_bodies_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert it.reply("w", b"1") == ["frontend c WORKREPLY work_request_identifier=1"]
     assert ask(b"2", 5) == [given("w", b"2") + " <5 bytes>"]
     assert books(it) == (2, 1, {}, 1, 0)
+
+
+@pytest.mark.parametrize("socket", ["main", "frontend"])
+def test_a_routing_id_that_is_too_long_is_refused_at_its_first_message(socket: str) -> None:
+    """O16. Our other end would refuse what is given to it; so it never has a row, nor a task."""
+    it, long = busy(), "x" * 256
+    if socket == "main":
+        assert it.ready(long) == [f"{long} DISCONNECTERROR code=400"]
+    else:
+        assert it.client(long) == [f"frontend {long} DISCONNECTERROR code=400"]
+        assert it.ask(b"1", peer=long) == [f"frontend {long} DISCONNECTERROR code=400"]
+    assert states(it) == {} and books(it) == (0, 0, {}, 0, 0)
+    assert all(len(incident.peer) == 255 for incident in it.core.snapshot(it.now).incidents)
+    assert it.notes == [("bad", "violation: 400 routing id too long")]
+    assert it.ready("x" * 255) == ["x" * 255 + " READYOK"]
