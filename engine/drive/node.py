@@ -54,7 +54,7 @@ from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
-from engine.drive.sockets import ZSocket, open_socket, receive, send
+from engine.drive.sockets import Context, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
 from engine.recording.tape import kept
@@ -78,7 +78,7 @@ class Node:
     def __init__(
         self,
         name: str,
-        context: zmq.Context[ZSocket],
+        context: Context,
         feed: Feed,
         save: Callable[[str, bytes], None] = lambda name, content: None,
         *,

@@ -17,6 +17,8 @@ from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
 from engine.core import Socket as Spec
+from engine.drive.security.door import DOMAIN, Door, Say
+from engine.drive.security.greetings import HANDSHAKE
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
 
 ZSocket = zmq.Socket[bytes]
@@ -40,21 +42,31 @@ _send = _Backend.send
 _KINDS = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "stream": zmq.STREAM}
 
 
-def make_context() -> zmq.Context[ZSocket]:
-    """A context fit for thousands of sockets, whose automatic routing ids a stranger can not predict."""
+class Context(zmq.Context[ZSocket]):
+    """A context with a door, without which no socket that binds lets anybody in."""
+
+    door: Door
+
+
+def make_context(say: Say = lambda note: None) -> Context:
+    """A context fit for thousands of sockets, whose automatic routing ids a stranger can not predict.
+
+    ``say`` is told, on another thread, who was refused.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(FILES, hard) if hard != resource.RLIM_INFINITY else FILES
     if soft < wanted:  # at the limit libzmq spins on accept
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     # libzmq draws its first automatic routing id from libc's rand(); a peer that claims the next one aborts the process
     ctypes.CDLL(None).srand(int.from_bytes(os.urandom(4), "little"))
-    context: zmq.Context[ZSocket] = zmq.Context()
+    context = Context()
     context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
     context.linger = 0
+    context.door = Door(context, say)
     return context
 
 
-def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
+def open_socket(context: Context, spec: Spec) -> ZSocket:
     """Open, set, bind and connect one socket. Raises zmq.ZMQError with the endpoint in ``strerror`` if it can not."""
     socket = context.socket(_KINDS[spec.kind])
     try:
@@ -62,7 +74,7 @@ def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
         socket.set(zmq.SNDHWM, QUEUE)
         socket.set(zmq.RCVHWM, QUEUE if spec.kind == "dealer" else WAITING)
         socket.set(zmq.MAXMSGSIZE, MAX_FRAME)
-        socket.set(zmq.HANDSHAKE_IVL, 2000)
+        socket.set(zmq.HANDSHAKE_IVL, int(HANDSHAKE * 1000))
         socket.set(zmq.TCP_MAXRT, STALLED)
         socket.set(zmq.TCP_KEEPALIVE, 1)
         socket.set(zmq.TCP_KEEPALIVE_IDLE, 30)
@@ -78,6 +90,10 @@ def open_socket(context: zmq.Context[ZSocket], spec: Spec) -> ZSocket:
             raise zmq.ZMQError(zmq.EINVAL, f"{(spec.bind + spec.connect)[0]}: the routing id made of it is too long")
         if spec.routing_id:
             socket.set(zmq.ROUTING_ID, spec.routing_id)
+        if spec.kind != "stream" and (outer := [at for at in spec.bind if not at.startswith("inproc://")]):
+            socket.set(zmq.ZAP_DOMAIN, DOMAIN)
+            socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
+            context.door.watch(socket, outer[0])
         for endpoint in spec.bind:
             _with_endpoint(socket.bind, endpoint)
         for endpoint in spec.connect:

@@ -97,7 +97,7 @@ class Lab(WorkerOrders):
 
     def open(self) -> Lab:
         """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
-        self._context = make_context()
+        self._context = make_context(self._say)
         try:
             if self._record is not None:
                 self._journal = begin(self._record, self.system, self.options, self._say)

@@ -13,16 +13,16 @@ from typing import Any
 
 from engine.catalogue import SYSTEMS
 from engine.drive.node import Node
-from engine.drive.sockets import make_context
+from engine.drive.sockets import Context, make_context
 from engine.feed import Feed
 from tests.bench import plain
-from tests.bench.peers import Foul, Mode, ZContext, load, on_thread, proxy, say_ready, workers
+from tests.bench.peers import Foul, Mode, load, on_thread, proxy, say_ready, workers
 
 ENDPOINT = "inproc://bench"
 BACK = "inproc://bench-back"
 
 
-def start(kind: str, context: ZContext) -> str:
+def start(kind: str, context: Context) -> str:
     """Start a broker on a thread; where its workers connect."""
     ready = threading.Event()
     if kind == "ours":
@@ -41,7 +41,7 @@ def start(kind: str, context: ZContext) -> str:
 
 def main(kind: str, k: int, slots: int) -> int:
     """Serve runs until the input ends."""
-    context: ZContext = make_context()
+    context = make_context()
     endpoint = start(kind, context)
     raw = kind == "proxy"
     mode: Mode = "raw" if raw else "wire"
