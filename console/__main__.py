@@ -56,7 +56,7 @@ def carry_out(asked: Asked) -> int:
 
         return compare_kept(asked.options)
 
-    from engine.lab.pool import Refused
+    from engine.errors import Refused
     from engine.settings import Wrong
 
     try:

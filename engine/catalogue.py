@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.core import QueueSystem, System
 from engine.protocols import conversation, diskqueue, negotiated, pingpong, roundrobin
+from engine.system import QueueSystem, System
 
 CATALOGUE: dict[str, System | QueueSystem] = {
     system.name: system

@@ -14,7 +14,6 @@ one ``Received``. So a busy broker pays for one event, one call and one list of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -209,51 +208,3 @@ class Seat:
 
     core: Core
     sockets: tuple[Socket, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """One of the systems of ``engine.catalogue``: how its three roles are made.
-
-    ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
-    file's table ``[NAME]`` is checked against its fields. ``broker(options, endpoints)`` binds; ``worker(options,
-    endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..1000000 that
-    makes the routing id of a peer its own. ``payload(options)``: the most bytes that a data task may carry.
-
-    Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
-    ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
-    ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
-    ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
-    where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
-    """
-
-    name: str
-    seed: str
-    title: str
-    endpoint: str
-    options: type[Any]
-    broker: Callable[..., Seat]
-    worker: Callable[..., Seat]
-    client: Callable[..., Seat]
-    payload: Callable[[Any], int]
-    wall: bool = False
-    fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
-    paired: Callable[[Any, str, str], Any] | None = None
-    hand_back: object = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSystem:
-    """A system of ``engine.catalogue`` without broker and sockets: documents in folders, moved on by drivers.
-
-    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own. Its
-    cores are made by whoever drives them; ``driver(options, config, epoch)`` and ``watchdog(options, stages, first,
-    fail_fast)`` make them again from what stands in a journal, on no sockets.
-    """
-
-    name: str
-    seed: str
-    title: str
-    options: type[Any]
-    driver: Callable[..., Seat]
-    watchdog: Callable[..., Seat]

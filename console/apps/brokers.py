@@ -26,7 +26,7 @@ from console.screens.stepper import Stepper
 from console.widgets.identity import Other
 from console.widgets.ink import Parts
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Refused
+from engine.errors import Refused
 
 
 class Console(Shell):

@@ -24,7 +24,7 @@ from console.screens.queuestepper import QueueStepper
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 

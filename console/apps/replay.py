@@ -24,7 +24,7 @@ from console.screens.messages import why_page
 from console.widgets.flow import FlowStrip
 from console.widgets.ink import Parts
 from console.widgets.table import Column
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.recording.replaylab import ReplayLab
 from engine.tracing.trace import Trace
 

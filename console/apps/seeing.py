@@ -8,7 +8,7 @@ from console.desks.stagedesk import StageDesk
 from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.text import clean
-from engine.lab.pool import Refused
+from engine.errors import Refused
 
 if TYPE_CHECKING:
     from console.apps.brokers import Console

@@ -29,7 +29,7 @@ from console.screens.themes import Themes
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
-from engine.lab.pool import Refused
+from engine.errors import Refused
 
 PATIENCE = 5.0  # seconds that a key waits for its screen at most
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.catalogue import CATALOGUE, SYSTEMS
-from engine.core import System
+from engine.errors import Refused
 from engine.lab.lab import Lab
-from engine.lab.pool import Refused
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
+from engine.system import System
 
 KNOWN = Known(
     {name: system.options for name, system in CATALOGUE.items()},

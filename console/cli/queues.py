@@ -24,7 +24,7 @@ from engine.drive.feeding import feed as feed_files
 from engine.drive.listening import seat_of
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
-from engine.lab.pool import Refused as ReadOnly
+from engine.errors import Refused as ReadOnly
 from engine.lab.record import begin
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from console.cli.common import broker_of, lab_of, settings_of, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
+from engine.errors import Refused
 from engine.lab.lab import Lab, Workers
-from engine.lab.pool import Refused
 from engine.settings import Flag
 
 LOOK = 0.25  # seconds between two looks at how things are

@@ -9,8 +9,8 @@ from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
+from engine.errors import Refused
 from engine.lab.lab import Lab
-from engine.lab.pool import Refused
 from engine.parts.bulk import BulkSpec
 from engine.runs.load import RunRecord, duration, summary, to_json
 from engine.settings import Flag, Settings

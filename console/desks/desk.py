@@ -13,7 +13,7 @@ from console.systems import view_of
 from console.widgets.identity import Other
 from console.widgets.ink import Parts
 from console.widgets.runs import summary_of
-from engine.tracing.trace import Trace, explain_of
+from engine.tracing.trace import Trace
 
 
 class Desk:
@@ -39,7 +39,7 @@ class Desk:
 
     def explained(self, what: str) -> Callable[[Picture, int], list[Parts]]:
         """What makes the lines of a screen out of a picture and its width: maps or conformance."""
-        explain = explain_of(self.lab.system)
+        explain = self.lab.system.explain
         lines = map_lines if what == "maps" else conformance_lines
         return lambda picture, width: lines(explain, picture, width)
 

@@ -10,8 +10,8 @@ from console.desks.rehearsing import Rehearsing
 from console.history import History
 from console.pictures.queuebridge import QueuePicture
 from console.screens.queuestepper import QueueStepper
+from engine.parts.fault import Fault
 from engine.protocols.diskqueue.options import Options
-from engine.rehearsal.fault import Fault
 from engine.rehearsal.queuefaults import FAULTS, plan, targets
 from engine.rehearsal.queuestage import QueueStage
 from engine.rehearsal.watch import Plan

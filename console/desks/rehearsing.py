@@ -10,7 +10,7 @@ from typing import Any
 from console.apps.calm import SLOWEST
 from console.pictures.samples import HERTZ
 from console.screens.rehearsal import SPEEDS
-from engine.rehearsal.fault import Fault
+from engine.parts.fault import Fault
 from engine.rehearsal.watch import Plan, Watch
 from engine.tracing.links import Entry
 from engine.tracing.ring import Ring

@@ -11,12 +11,12 @@ from console.history import History
 from console.pictures.bridge import Bridge, Picture
 from console.screens.stepper import Stepper
 from console.systems import view_of
-from engine.core import System
 from engine.lab.brokers import fallback
-from engine.rehearsal.fault import Fault
+from engine.parts.fault import Fault
 from engine.rehearsal.faults import faults_for, plan, targets
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.watch import Plan
+from engine.system import System
 from engine.tracing.trace import Trace
 
 WORKERS = 3
@@ -61,7 +61,7 @@ class StageDesk(Rehearsing, Desk):
 
     def faults(self) -> Sequence[Fault]:
         """What there is for this system."""
-        return faults_for(self.stage.system.name)
+        return faults_for(self.stage.system)
 
     def targets(self, fault: Fault) -> Sequence[str]:
         """What a fault can be aimed at now."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.core import System
+from engine.system import System
 from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
 

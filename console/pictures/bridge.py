@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Protocol
 from console.pictures.chronicle import Chronicle, Line
 from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
-from engine.core import System
 from engine.feed import Feed
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
+from engine.system import System
 from engine.tracing.trace import Trace
 
 SETTLE = HERTZ  # polls after the end of a run until it is surely kept

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple, Protocol
 from console.pictures.bridge import Health
 from console.pictures.chronicle import Chronicle, Line
 from console.pictures.samples import HERTZ, Samples
-from engine.core import QueueSystem
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
 from engine.protocols.diskqueue.books import Entry, entries, whole
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
+from engine.system import QueueSystem
 from engine.tracing.operations import Operations
 
 SETTLED = 4 * HERTZ  # polls: what the books differed by in all of them is told; less is the queues' being read in turn

@@ -30,7 +30,6 @@ from console.widgets.keybar import KeyBar
 from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
-from engine.core import System
 from engine.drive.files import write_whole
 from engine.parts.explain import DOCUMENT
 from engine.parts.inflight import TaskKey
@@ -38,6 +37,7 @@ from engine.recording import queuewhy
 from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replaylab import ReplayLab
 from engine.recording.why import why
+from engine.system import System
 from engine.tracing.ladder import LANES, ladder, svg, text
 from engine.tracing.links import Arrow
 from engine.tracing.operations import Operations

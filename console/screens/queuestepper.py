@@ -23,8 +23,8 @@ from console.widgets.ink import Parts, wrapped
 from console.widgets.keybar import KeyBar
 from console.widgets.queuelines import QueueLedger
 from console.widgets.queuestrip import QueueStrip
+from engine.parts.fault import Fault
 from engine.protocols.diskqueue.explain import seat_of
-from engine.rehearsal.fault import Fault
 from engine.tracing.ladder import TIME
 from engine.tracing.links import Arrow, Entry
 

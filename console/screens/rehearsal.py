@@ -17,8 +17,8 @@ from console.text import clean, fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
 from console.widgets.pager import Pager
-from engine.lab.pool import Refused
-from engine.rehearsal.fault import Fault
+from engine.errors import Refused
+from engine.parts.fault import Fault
 from engine.rehearsal.watch import Plan, Verdict, Watch
 from engine.tracing.links import Arrow, Entry
 

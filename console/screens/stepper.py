@@ -17,7 +17,7 @@ from console.screens.main import Main
 from console.screens.rehearsal import Rehearsal
 from console.widgets.flow import FlowStrip
 from console.widgets.table import Column
-from engine.rehearsal.fault import Fault
+from engine.parts.fault import Fault
 
 if TYPE_CHECKING:
     from console.desks.stagedesk import StageDesk

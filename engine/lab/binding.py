@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
 
 PORTS = 10  # that are tried in turn
 STEP = 1000  # between them

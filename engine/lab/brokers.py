@@ -12,11 +12,12 @@ from typing import Any
 
 import zmq
 
-from engine.core import Note, System
+from engine.core import Note
 from engine.drive.node import Node
+from engine.errors import Refused
 from engine.lab.binding import beside, check_local
-from engine.lab.pool import Refused
 from engine.parts.view import BrokerView
+from engine.system import System
 
 FIRST, SECOND = "broker", "fallback"
 WAIT = 1.5  # seconds that a broker may take to answer

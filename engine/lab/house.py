@@ -17,7 +17,7 @@ from concurrent.futures import Future, wait
 from queue import Full, Queue
 from typing import Generic, Protocol, TypeVar
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
 
 CLOSE = 1.9  # seconds that closing may take
 WAITING = 100  # orders that may wait for one lab

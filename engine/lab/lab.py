@@ -14,22 +14,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.core import Drain, Inspect, Note, Seat, StopRun, System
+from engine.core import Drain, Inspect, Note, Seat, StopRun
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.audience import Audience
 from engine.lab.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.lab.orders import WorkerOrders
 from engine.lab.pool import BULK, Pool, wait_seated, wait_until
-from engine.lab.pool import Refused as Refused  # what every order here raises
 from engine.lab.record import begin
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import ClientView
 from engine.recording.journal import Journal
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
+from engine.system import System
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
 CLOSE = 1.5  # seconds that closing may take

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import System
-from engine.lab.pool import BULK, Pool, Refused
+from engine.errors import Refused
+from engine.lab.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec
+from engine.system import System
 
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 

@@ -13,14 +13,11 @@ from typing import Protocol
 import zmq
 
 from engine.core import Leave, Seat
+from engine.errors import Refused
 
 BULK = 10  # workers in all after ``bulk``
 STEP = 0.01  # seconds between two looks at what is waited for
 LIMIT = 20_000  # workers in one process
-
-
-class Refused(ValueError):
-    """An order or a setting that can not be followed; the text says what and what to do instead."""
 
 
 class Seats(Protocol):

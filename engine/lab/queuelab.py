@@ -22,9 +22,9 @@ from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import DocumentView, document
 from engine.drive.queuedemo import STAGES, DemoFeeder
 from engine.drive.scratch import Scratch
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.lab import Health
-from engine.lab.pool import Refused
 from engine.lab.record import begin
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine.core import QueueSystem, System
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.recording.journal import Journal, Say
+from engine.system import QueueSystem, System
 
 
 def begin(path: Path, system: System | QueueSystem, options: Any, say: Say) -> Journal:

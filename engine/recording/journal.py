@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 import msgpack
 
 from engine import __version__
-from engine.core import Command, Event, Exit, Note, QueueSystem, Send, System
+from engine.core import Command, Event, Exit, Note, Send
 from engine.parts.unpacking import UNREADABLE, counter
 from engine.recording.tape import Tape, Unreadable
+from engine.system import QueueSystem, System
 
 MAGIC = b"roundhouse.journal/1\n"
 BLOCK = 256 * 1024  # bytes of records that make a block

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, NoReturn
 from engine.core import Exit, Note
 from engine.drive.pipelineview import DocumentView
 from engine.drive.pipelineview import Place as Found
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.lab import Health
-from engine.lab.pool import Refused
 from engine.parts.view import Incident
 from engine.protocols.diskqueue import conduct, driver, names, watchdog
 from engine.protocols.diskqueue import explain as words

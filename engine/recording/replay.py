@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.core import Command, Core, Event, System
+from engine.core import Command, Core, Event
 from engine.recording.journal import DIGEST, EVENT, HEARD, LEFT, SEAT, Reading, crc, read
 from engine.recording.tape import kept
+from engine.system import System
 
 KEYFRAMES = 48  # at most; the distance between them grows with the journal
 NEAREST = 2000  # records between keyframes at least

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from engine.core import Exit, Inspect, Note, Ordered, Received
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.brokers import FIRST, SECOND
 from engine.lab.lab import Health
-from engine.lab.pool import Refused
 from engine.parts.view import BrokerView, ClientView
 from engine.recording.journal import EVENT, SEAT
 from engine.recording.replay import Replay, Step

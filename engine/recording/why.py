@@ -16,7 +16,6 @@ from engine.parts.inflight import TaskKey
 from engine.recording.journal import EVENT, SEAT
 from engine.recording.replay import Replay
 from engine.recording.tape import kept
-from engine.tracing.trace import explain_of
 
 SHOWN = 8  # workers that are listed, and tasks that are explained
 
@@ -51,7 +50,7 @@ def choices(replay: Replay, record: int) -> list[Choice]:
     replay.seek(position)
     if core is None:
         return []
-    explain, found = explain_of(replay.system), list[Choice]()
+    explain, found = replay.system.explain, list[Choice]()
     events = list(_one_by_one(event))
     given = list(_given(copy.deepcopy(core), explain, events, at))
     for one, messages in zip(events, given, strict=True):

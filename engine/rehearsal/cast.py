@@ -14,17 +14,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from engine.core import Command, Event, Exit, Note, Save, Seat, System
+from engine.core import Command, Event, Exit, Note, Save, Seat
 from engine.drive.node import Tap
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.lab import NONCES
-from engine.lab.pool import Refused
 from engine.parts.explain import Role
 from engine.parts.promise import Sight
 from engine.parts.view import BrokerView, ClientView
 from engine.recording.journal import Journal
 from engine.rehearsal.standing import Standing
 from engine.sim.world import World
+from engine.system import System
 from engine.tracing.trace import Trace
 
 

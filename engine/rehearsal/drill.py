@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from engine.core import System
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkView
 from engine.rehearsal import faults, queuefaults, terms
 from engine.rehearsal.queuestage import QueueStage
@@ -20,6 +19,7 @@ from engine.rehearsal.script import Act, Drill
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.terms import Feed
 from engine.rehearsal.watch import Plan, Watch
+from engine.system import System
 
 SCHEMA: Literal["roundhouse.drill/1"] = "roundhouse.drill/1"
 

@@ -15,18 +15,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from engine.core import ClockSet, Slow
-from engine.lab.pool import Refused
+from engine.core import Slow
+from engine.errors import Refused
+from engine.parts import promises
+from engine.parts.fault import SECONDS, SHARE, Aim, Amount, Fault, Made, line_of, read_line
 from engine.parts.promise import Promise
-from engine.protocols.negotiated import promises as negotiated
-from engine.rehearsal import promises
-from engine.rehearsal.fault import SECONDS, SHARE, Amount, Fault, Made, line_of, read_line
-from engine.rehearsal.promises import SLACK, Aim
+from engine.parts.promises import SLACK
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.watch import Plan
 from engine.schema import nearest
 from engine.sim import rogue
 from engine.sim.wire import Link
+from engine.system import System
 
 # ---- processes ------------------------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ def _kill(aim: Aim) -> Made:
     if not aim.alone:
         promised = [promises.one_row(aim, lost)]
     promised += [promises.nothing_fails(lost + 1.0), promises.books(lost + 1.0)]
-    return Made(f"{aim.label} is dead, without a word", promised, partial(aim.stage.kill, aim.seat))
+    return Made(f"{aim.label} is dead, without a word", promised, partial(aim.scene.kill, aim.seat))
 
 
 def _outage(aim: Aim, seconds: float) -> list[Promise]:
@@ -65,7 +65,7 @@ def _freeze(aim: Aim) -> Made:
         promised.append(promises.everybody_back(aim, seconds, back))
         promised += [promises.nothing_fails(end), promises.books(end)]
     does = f"{aim.label} is stopped for {seconds:g} s, and then goes on where it was"
-    return Made(does, promised, partial(aim.stage.world.freeze, aim.seat, seconds))
+    return Made(does, promised, partial(aim.scene.world.freeze, aim.seat, seconds))
 
 
 def _slow(aim: Aim) -> Made:
@@ -79,21 +79,21 @@ def _slow(aim: Aim) -> Made:
             promises.nothing_fails(within),
             promises.books(within),
         ],
-        partial(aim.stage.order, aim.seat, Slow(seconds)),
+        partial(aim.scene.order, aim.seat, Slow(seconds)),
     )
 
 
 def _restart(aim: Aim) -> Made:
     back = aim.times.back
     promised = [promises.everybody_back(aim, SLACK, back), promises.books(back)]
-    return Made(f"{aim.label} is started anew and knows nothing", promised, partial(aim.stage.restart, aim.seat))
+    return Made(f"{aim.label} is started anew and knows nothing", promised, partial(aim.scene.restart, aim.seat))
 
 
 def _clock(aim: Aim) -> Made:
     (seconds,) = aim.amounts
     back = aim.times.lost + aim.times.back
     home = promises.back(aim, 1.0, back) if aim.kind == "worker" else promises.everybody_back(aim, 1.0, back)
-    deed = partial(aim.stage.world.skew, aim.seat, jump=seconds)
+    deed = partial(aim.scene.world.skew, aim.seat, jump=seconds)
     return Made(f"the clock of {aim.label} jumps {seconds:g} s ahead", [home, promises.books(back)], deed)
 
 
@@ -102,7 +102,7 @@ def _clock(aim: Aim) -> Made:
 
 def _cut(aim: Aim) -> Made:
     (seconds,) = aim.amounts
-    world, broker, back = aim.stage.world, aim.stage.server(), aim.times.back
+    world, broker, back = aim.scene.world, aim.scene.server(), aim.times.back
 
     def deed() -> None:
         world.cut(aim.seat, broker)
@@ -116,7 +116,7 @@ def _cut(aim: Aim) -> Made:
 
 
 def _link(aim: Aim, link: Link, seconds: float) -> Callable[[], None]:
-    world, broker = aim.stage.world, aim.stage.server()
+    world, broker = aim.scene.world, aim.scene.server()
 
     def deed() -> None:
         world.link(link, aim.seat, broker)
@@ -154,16 +154,16 @@ def _twin(aim: Aim) -> Made:
     return Made(
         f"a second worker joins under the name of {aim.label}",
         [promises.one_row(aim, within), promises.back(aim, 1.0, within), promises.books(within)],
-        partial(aim.stage.twin, aim.seat),
+        partial(aim.scene.twin, aim.seat),
     )
 
 
 def _hostile(which: Literal["garbage", "overcredit"], aim: Aim) -> Made:
-    stage = aim.stage
+    stage: Stage = aim.scene
     number = sum(name.startswith("rogue-") for name in stage.world.names) + 1
     name = f"rogue-{number}"
     aim = aim._replace(seat=name, label=name, key=name.encode())
-    said = getattr(promises.KNOWN[stage.system.name], which)
+    said = stage.system.garbage if which == "garbage" else stage.system.overclaims
     spoken = 1.0 + rogue.EVERY * len(said)
     promised = [promises.others_untouched(aim, spoken), promises.nothing_fails(spoken), promises.books(spoken)]
     if which == "garbage":
@@ -176,34 +176,6 @@ def _hostile(which: Literal["garbage", "overcredit"], aim: Aim) -> Made:
     seat = rogue.rogue([frames for _, frames in said], stage.endpoints[0], aim.key)
     does = f"a stranger, {name}, says: {'; '.join(words for words, _ in said)}"
     return Made(does, promised, partial(stage.add, name, seat))
-
-
-# ---- negotiated alone -----------------------------------------------------------------------------------------------
-
-
-def _wall(aim: Aim) -> Made:
-    shift, seconds = aim.amounts
-    stage = aim.stage
-
-    def deed() -> None:
-        stage.order(aim.seat, ClockSet(stage.began + shift))
-        stage.world.after(seconds, stage.order, aim.seat, ClockSet(stage.began))
-
-    own = negotiated.wrong_clock(aim.label, aim.key, shift, seconds, stage.options)
-    end = max(promise.within for promise in own)
-    promised = [*own, promises.others_untouched(aim, end), promises.nothing_fails(end), promises.books(end)]
-    return Made(f"the wall clock of {aim.label} is {shift:g} s ahead for {seconds:g} s", promised, deed)
-
-
-def _takeover(aim: Aim) -> Made:
-    stage = aim.stage
-    if not stage.system.fallback(stage.options) or "fallback" not in stage.world.names:
-        raise Refused("takeover: there is no fallback; set negotiated.fallback to its endpoint")
-    own = negotiated.takeover(stage.options, len(stage.workers()))
-    end = max(promise.within for promise in own)
-    return Made(
-        "the primary is dead; its fallback is there", [*own, promises.books(end)], partial(stage.kill, "broker")
-    )
 
 
 # ---- the catalogue --------------------------------------------------------------------------------------------------
@@ -242,22 +214,13 @@ COMMON: tuple[Fault, ...] = (
     Fault("overcredit", "claim more than was taken", (), (), partial(_hostile, "overcredit")),
 )
 
-OWN: dict[str, tuple[Fault, ...]] = {
-    "negotiated": (
-        Fault("wall", "set a wall clock wrong", ("worker",), (Amount("shift", 60.0, -1e6, 1e6), SECONDS), _wall),
-        Fault("takeover", "kill the primary of a pair", (), (), _takeover),
-    )
-}
+
+def faults_for(system: System) -> tuple[Fault, ...]:
+    """The faults that can be done to a system."""
+    return COMMON + system.faults
 
 
-def faults_for(system: str) -> tuple[Fault, ...]:
-    """The faults that can be done to a system by name. KeyError for one that no stage can show."""
-    if system not in promises.KNOWN:
-        raise KeyError(system)
-    return COMMON + OWN.get(system, ())
-
-
-def read(system: str, line: str) -> tuple[Fault, str, tuple[float, ...]]:
+def read(system: System, line: str) -> tuple[Fault, str, tuple[float, ...]]:
     """The fault, its target (empty where it has none) and all its amounts, of a line such as ``cut w3 5``.
 
     Raises Refused for what no stage of the system could do; whether the target is there is not looked at.
@@ -267,10 +230,10 @@ def read(system: str, line: str) -> tuple[Fault, str, tuple[float, ...]]:
 
 def plan(stage: Stage, line: str) -> Plan:
     """What a line such as ``kill w3`` would do to this stage, and what is promised. Raises Refused."""
-    fault, target, amounts = read(stage.system.name, line)
+    fault, target, amounts = read(stage.system, line)
     seat, key = _target(stage, fault, target) if target else ("", b"")
     label = f"the {target}" if target in ("broker", "client") else _short(seat)
-    made = fault.make(Aim(stage, seat, label, key, amounts))
+    made = fault.make(Aim(stage, seat, label, key, amounts, stage.system.times(stage.options)))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
 

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
+from engine.parts.fault import SECONDS, Amount, Fault, Made, line_of, read_line
 from engine.parts.promise import Promise
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import promises as p
 from engine.protocols.diskqueue.explain import number_of
 from engine.protocols.diskqueue.operations import Remove, Rename, Take
 from engine.protocols.diskqueue.pipeline import queue_folder
-from engine.rehearsal.fault import SECONDS, Amount, Fault, Made, line_of, read_line
 from engine.rehearsal.queuestage import QueueStage
 from engine.rehearsal.watch import Plan
 from engine.sim.disk import Fate, result

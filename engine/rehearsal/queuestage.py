@@ -15,8 +15,8 @@ from typing import Any
 
 from engine.core import Exit, Note
 from engine.drive.pipelineview import WINDOW, DocumentView
+from engine.errors import Refused
 from engine.feed import Feed
-from engine.lab.pool import Refused
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.explain import MOVES, explain, number_of, stage_of

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 from engine.catalogue import CATALOGUE
-from engine.core import QueueSystem, System
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.rehearsal.terms import DAY, Crew, Spec, Terms, terms_of
 from engine.schema import Misfit, OneOf, Range, fit, nearest
 from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.system import QueueSystem, System
 
 MAX_DO = 1000  # things in one script
 

@@ -16,16 +16,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun, System
+from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun
+from engine.errors import Refused
 from engine.lab.brokers import check_hand_back
 from engine.lab.lab import CLOSE
 from engine.lab.orders import WorkerOrders
-from engine.lab.pool import BULK, Pool, Refused
+from engine.lab.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.rehearsal.cast import Cast
 from engine.rehearsal.standing import BEGAN, Happened
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
+from engine.system import System
 
 
 class Stage(Cast, WorkerOrders):

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
-from engine.core import QueueSystem, System
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.protocols.diskqueue.pipeline import Stage, check_stages, parse_stage
 from engine.rehearsal import faults, queuefaults
 from engine.rehearsal.queuestage import STAGES
 from engine.schema import Range, nearest
+from engine.system import QueueSystem, System
 
 MOST = 1_000_000  # tasks of a run, workers of an order
 FED = 10_000  # documents of a run: all of them lie on a simulated disk
@@ -80,7 +80,7 @@ def terms_of(system: System | QueueSystem) -> Terms:
     """The terms of one system."""
     if isinstance(system, QueueSystem):
         return _QUEUES
-    return _TASKS._replace(fault=lambda text: faults.read(system.name, text))
+    return _TASKS._replace(fault=lambda text: faults.read(system, text))
 
 
 def words_of(text: str, known: Mapping[str, bool], most: int = MOST) -> tuple[str, int]:

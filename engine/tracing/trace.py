@@ -15,13 +15,13 @@ Times are monotonic seconds. One lock orders the taps of several threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, System, Unsent
-from engine.parts.explain import Decoded, Direction, Explain, Role, plain, show
+from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, Unsent
+from engine.parts.explain import Decoded, Direction, Role, plain, show
 from engine.parts.inflight import TaskKey
 from engine.recording.journal import SEAT
+from engine.system import System
 from engine.tracing.links import Entry
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
@@ -64,7 +64,7 @@ class Trace(Ring[_Record]):
     ) -> None:
         """``most``: bytes of frames."""
         super().__init__(kept, most)
-        self.explain = explain_of(system)
+        self.explain = system.explain
         self._core_of: Callable[[str, str], Core | None] | None = (
             None  # where a seat's core is another from time to time
         )
@@ -178,14 +178,6 @@ class Trace(Ring[_Record]):
         if peer is not None:
             return self._names.get(peer) or show(peer, 24)
         return self._bound.get(seat.partner.get(socket, ""), "broker")
-
-
-def explain_of(system: System) -> Explain:
-    """What a system of the catalogue says about its own protocol."""
-    package = system.options.__module__.rpartition(".")[0]
-    found: Any = import_module(f"{package}.explain").EXPLAIN
-    assert isinstance(found, Explain)
-    return found
 
 
 def _note(frames: Frames) -> Decoded:

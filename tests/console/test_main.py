@@ -13,7 +13,7 @@ import pytest
 from console import __main__ as program
 from console.cli.arguments import Asked
 from console.cli.streams import OutputLost
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.settings import Problem, Wrong
 
 Capture = pytest.CaptureFixture[str]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import CATALOGUE, SYSTEMS
-from engine.core import Core, QueueSystem, Seat, System
+from engine.core import Core, Seat
 from engine.settings import Known, Paths, read_settings
+from engine.system import QueueSystem, System
 
 
 def seats(system: System) -> list[Seat]:

@@ -6,16 +6,18 @@ import math
 import random
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.core import NEVER, Level, Note, System
+from engine.catalogue import SYSTEMS
+from engine.core import NEVER, Level, Note
+from engine.errors import Refused
 from engine.feed import Feed
-from engine.lab.lab import Refused
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
+from engine.system import System
 from engine.tracing.trace import Trace
 
 ANIMALS = (
@@ -78,8 +80,8 @@ def _system(name: str) -> System:
     def nobody(*_: object) -> Any:
         raise AssertionError("the fake makes no cores")
 
-    seed, title = {"roundrobin": ("000", "Round robin")}.get(name, ("00x", name.capitalize()))
-    return System(name, seed, title, "tcp://127.0.0.1:6714", object, nobody, nobody, nobody, lambda options: 2**20)
+    like = SYSTEMS.get(name, SYSTEMS["roundrobin"])
+    return replace(like, name=name, broker=nobody, worker=nobody, client=nobody)
 
 
 class FakeLab:

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from console.apps.queues import QueueConsole
 from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
+from engine.errors import Refused
 from engine.feed import Feed
-from engine.lab.pool import Refused
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.options import Options

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Command, Event, Seat, System
+from engine.core import Command, Event, Seat
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Role
 from engine.sim.world import World
+from engine.system import System
 from engine.tracing.trace import Trace
 
 

@@ -14,7 +14,8 @@ import zmq
 
 from engine.catalogue import SYSTEMS
 from engine.core import Leave
-from engine.lab.lab import Lab, Refused
+from engine.errors import Refused
+from engine.lab.lab import Lab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers

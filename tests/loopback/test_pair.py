@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab, Refused
+from engine.errors import Refused
+from engine.lab.lab import Lab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import Options

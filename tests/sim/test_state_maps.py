@@ -18,7 +18,6 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.explain import StateMap
 from engine.parts.view import BrokerView
 from engine.sim.world import World
-from engine.tracing.trace import explain_of
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
 NOWHERE = {"roundrobin": "unknown", "pingpong": "unknown", "negotiated": "unknown"}
@@ -37,7 +36,7 @@ class Witness:
     """Compares where everybody stands after each event with where it stood before."""
 
     def __init__(self, name: str, world: World) -> None:
-        maps = self.all = explain_of(SYSTEMS[name]).state_maps()
+        maps = self.all = SYSTEMS[name].explain.state_maps()
         self.maps = {states.role: states for states in reversed(maps)}  # the first of a role
         self.allowed: dict[tuple[str, int], set[tuple[str, str]]] = {}
         self.nowhere = NOWHERE.get(name)

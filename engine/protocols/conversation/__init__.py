@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket, System
+from engine.core import Seat, Socket
 from engine.protocols.conversation import endpoints
 from engine.protocols.conversation.broker import STREAM, Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.explain import EXPLAIN
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.promises import times
+from engine.protocols.conversation.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.conversation.worker import Worker
+from engine.system import System
 
 
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
@@ -44,4 +48,8 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: MAX_DATA,
+    explain=EXPLAIN,
+    times=times,
+    garbage=GARBAGE,
+    overclaims=OVERCREDIT,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.core import QueueSystem
 from engine.protocols.diskqueue import seats
 from engine.protocols.diskqueue.options import Options
+from engine.system import QueueSystem
 
 SYSTEM = QueueSystem("diskqueue", "003", "Disk queues", Options, seats.driver, seats.watchdog)

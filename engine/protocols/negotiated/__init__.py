@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.core import Seat, Socket, System
+from engine.core import Seat, Socket
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated.broker import Broker, HandBack, Publish
 from engine.protocols.negotiated.client import Client
 from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.explain import EXPLAIN
+from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
+from engine.protocols.negotiated.promises import times
+from engine.protocols.negotiated.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.negotiated.service import FRONTEND
 from engine.protocols.negotiated.worker import Worker
+from engine.system import System
 
 __all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "backup", "primary"]
 
@@ -108,6 +113,11 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: MAX_BODY,
+    explain=EXPLAIN,
+    times=times,
+    garbage=GARBAGE,
+    overclaims=OVERCREDIT,
+    faults=FAULTS,
     wall=True,
     fallback=lambda options: ends.listed(options.fallback),
     paired=_paired,

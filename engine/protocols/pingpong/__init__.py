@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket, System
+from engine.core import Seat, Socket
 from engine.parts.limits import MAX_FRAME
 from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
 from engine.protocols.pingpong.client import Client
+from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.options import Options
+from engine.protocols.pingpong.promises import times
+from engine.protocols.pingpong.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.pingpong.worker import Worker
+from engine.system import System
 
 
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
@@ -40,4 +44,8 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: MAX_FRAME,
+    explain=EXPLAIN,
+    times=times,
+    garbage=GARBAGE,
+    overclaims=OVERCREDIT,
 )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket, System
+from engine.core import Seat, Socket
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
+from engine.protocols.roundrobin.explain import EXPLAIN
 from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.promises import times
+from engine.protocols.roundrobin.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.roundrobin.worker import Worker
+from engine.system import System
 
 ENDPOINT = "tcp://127.0.0.1:6714"
 
@@ -41,4 +45,8 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: int(options.max_stream),
+    explain=EXPLAIN,
+    times=times,
+    garbage=GARBAGE,
+    overclaims=OVERCREDIT,
 )

@@ -8,7 +8,7 @@ import pytest
 from textual import events
 
 from console import keys
-from engine.lab.lab import Refused
+from engine.errors import Refused
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
 

@@ -10,7 +10,7 @@ import pytest
 from console.apps.replay import OneLab, ReplayDesk
 from console.apps.transport import SPEEDS
 from engine.catalogue import SYSTEMS
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.recording.replay import Difference
 from tests.helpers.protocols import Hands, on, recording
 

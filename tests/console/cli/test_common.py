@@ -8,7 +8,7 @@ import pytest
 
 from console.cli.common import KNOWN, broker_of, lab_of, settings_of, system_of
 from engine.catalogue import SYSTEMS
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.settings import Flag, Wrong
 
 

@@ -10,9 +10,9 @@ import pytest
 from console.cli.roles import joined, look, serve
 from console.cli.signals import Signals
 from engine.core import Note
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.lab import Health, Workers
-from engine.lab.pool import Refused
 
 
 class Server:

@@ -16,7 +16,7 @@ from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, unanswered
 from engine.catalogue import SYSTEMS
 from engine.core import NEVER
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from engine.runs.load import from_json, summary, to_json
 from engine.settings import Flag

@@ -8,7 +8,7 @@ import pytest
 
 from console.desks.queuestagedesk import ROOM, QueueStageDesk
 from console.history import History
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.options import Options
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console.desks.rehearsing import LATE, Pace, Rehearsing
-from engine.rehearsal.fault import Fault, Made
+from engine.parts.fault import Fault, Made
 from engine.rehearsal.queuestage import QueueStage
 from engine.rehearsal.watch import Plan
 from engine.tracing.operations import Operations

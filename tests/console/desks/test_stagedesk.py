@@ -10,7 +10,7 @@ from console.desks.rehearsing import LATE, Pace
 from console.desks.stagedesk import WORKERS, StageDesk
 from console.history import History
 from engine.catalogue import SYSTEMS
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 
 

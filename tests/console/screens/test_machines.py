@@ -15,7 +15,6 @@ from console.screens.machines import conformance_lines, map_lines
 from console.widgets.facts import fact_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
-from engine.tracing.trace import explain_of
 from tests.helpers.protocols import Hands, on, stage_of
 
 EDGE = re.compile(r"(?=.{5} \S) *(·|[0-9.]+[kM]?|) ")  # how often it was walked, in five cells; then its event
@@ -34,7 +33,7 @@ def desk_of(system: str, tmp_path: Path, seconds: float) -> tuple[StageDesk, Pic
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("width", [76, 116])
 def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: str, width: int) -> None:
-    explain = explain_of(SYSTEMS[system])
+    explain = SYSTEMS[system].explain
     _, picture = desk_of(system, tmp_path, 4.0)
     lines = words(map_lines(explain, picture, width))
     text = "\n".join(lines)
@@ -50,7 +49,7 @@ def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: 
 
 
 def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> None:
-    explain = explain_of(SYSTEMS["pingpong"])
+    explain = SYSTEMS["pingpong"].explain
     desk, picture = desk_of("pingpong", tmp_path, 0.0)
     assert "▐ joining 3 ▌" in "\n".join(words(map_lines(explain, picture, 116)))
     desk.stage.advance(3.0)
@@ -61,7 +60,7 @@ def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("width", [76, 116])
 def test_how_often_each_edge_was_walked_stands_before_it(tmp_path: Path, width: int) -> None:
-    explain = explain_of(SYSTEMS["pingpong"])
+    explain = SYSTEMS["pingpong"].explain
     desk, _ = desk_of("pingpong", tmp_path, 0.0)
     desk.stage.advance(0.5)
     lines = words(map_lines(explain, desk.look(1.0), width))
@@ -78,7 +77,7 @@ def test_how_often_each_edge_was_walked_stands_before_it(tmp_path: Path, width: 
 def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     _, picture = desk_of("pingpong", tmp_path, 3.0)
     nobody = picture._replace(pool=dict, client=None, brokers={})
-    lines = words(map_lines(explain_of(SYSTEMS["pingpong"]), nobody, 116))
+    lines = words(map_lines(SYSTEMS["pingpong"].explain, nobody, 116))
     assert sum("none of them is in this process" in line for line in lines) == 3
     assert "▐" not in "\n".join(lines)
 
@@ -86,7 +85,7 @@ def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("width", [76, 116])
 def test_a_stranger_that_says_nonsense_is_listed_with_the_rule(tmp_path: Path, system: str, width: int) -> None:
-    explain = explain_of(SYSTEMS[system])
+    explain = SYSTEMS[system].explain
     desk, picture = desk_of(system, tmp_path, 4.0)
     assert words(conformance_lines(explain, picture, width)) == ["✓ everybody has kept to the protocol"]
     desk.inject(desk.plan("garbage"))
@@ -113,7 +112,7 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
     desk.inject(plan)
     desk.stage.advance(1.5)
     picture = desk.look(1.0)
-    blamed = words(conformance_lines(explain_of(SYSTEMS[system]), picture, 116))[3:]
+    blamed = words(conformance_lines(SYSTEMS[system].explain, picture, 116))[3:]
     assert [line for line in blamed if " all peers " not in line and peer not in line and line[16:17] != " "] == []
     assert any(line[17:].startswith(f"{peer} ") for line in blamed)
     joined = [fact_line(line, picture.name) for line in picture.facts if not isinstance(line, Gap)]
@@ -122,7 +121,7 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
 
 def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:
     _, picture = desk_of("pingpong", tmp_path, 1.0)
-    lines = conformance_lines(explain_of(SYSTEMS["pingpong"]), picture._replace(brokers={}), 116)
+    lines = conformance_lines(SYSTEMS["pingpong"].explain, picture._replace(brokers={}), 116)
     assert words(lines) == ["no broker is in this process: its books are elsewhere"]
 
 

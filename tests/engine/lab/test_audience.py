@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from engine.core import Seat, System
+from engine.core import Seat
 from engine.lab.lab import Lab
 from engine.parts.explain import Role
 from engine.protocols.roundrobin import SYSTEM
+from engine.system import System
 from engine.tracing.trace import Trace
 
 

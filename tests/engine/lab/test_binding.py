@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.errors import Refused
 from engine.lab.binding import PORTS, beside, check_local
-from engine.lab.pool import Refused
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.core import Note, System
+from engine.core import Note
+from engine.errors import Refused
 from engine.lab.brokers import Brokers, fallback, inner, paired
-from engine.lab.pool import Refused
 from engine.parts.view import BrokerView, LedgerView
 from engine.protocols import negotiated
+from engine.system import System
 
 SYSTEM = negotiated.SYSTEM
 HERE = "tcp://127.0.0.1:6717"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.errors import Refused
 from engine.lab import house as module
 from engine.lab.house import House
-from engine.lab.pool import Refused
 
 WAIT = 10.0  # seconds at most for what takes microseconds
 

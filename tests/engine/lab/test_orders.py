@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from engine.errors import Refused
 from engine.lab.orders import PATIENCE, WorkerOrders
-from engine.lab.pool import Refused
 
 
 class Pool:

@@ -9,8 +9,9 @@ import pytest
 import zmq
 
 from engine.core import Leave, Seat, Socket
+from engine.errors import Refused
 from engine.lab import pool as module
-from engine.lab.pool import Pool, Refused
+from engine.lab.pool import Pool
 
 
 class Bench:

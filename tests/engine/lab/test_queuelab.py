@@ -14,7 +14,7 @@ import pytest
 from engine.drive.feeding import feed
 from engine.drive.pipeline import Pipeline
 from engine.drive.scratch import sweep
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.lab.queuelab import BATCH, QueueLab
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverRow, Stage

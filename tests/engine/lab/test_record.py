@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import CATALOGUE
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.lab.record import begin
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.options import Options

@@ -19,9 +19,8 @@ from engine.parts.explain import (
 )
 from engine.parts.ledger import Ledger
 from engine.parts.view import BrokerView, Incident
-from engine.tracing.trace import explain_of
 
-EXPLAIN = explain_of(SYSTEMS["roundrobin"])
+EXPLAIN = SYSTEMS["roundrobin"].explain
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import CATALOGUE
 from engine.core import Note, Woken
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.conduct import STRANGE, TAKEN, accusation
 from engine.protocols.diskqueue.operations import Done, Log

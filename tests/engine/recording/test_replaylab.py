@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Note
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.recording import journal, replaylab
 from engine.recording.journal import EVENT

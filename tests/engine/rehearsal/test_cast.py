@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Event, Received
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import Options
 from engine.rehearsal.cast import Cast

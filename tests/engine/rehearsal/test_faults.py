@@ -8,8 +8,9 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Slow
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
+from engine.parts.fault import Fault
 from engine.parts.inflight import Task
 from engine.parts.liveness import Liveness
 from engine.parts.view import BrokerView
@@ -18,7 +19,6 @@ from engine.protocols.conversation.broker import Broker as ConversationBroker
 from engine.protocols.negotiated.service import Service
 from engine.protocols.pingpong.tasks import Tasks
 from engine.protocols.roundrobin.pool import Pool
-from engine.rehearsal.fault import Fault
 from engine.rehearsal.faults import faults_for, plan, read, targets
 from engine.rehearsal.stage import Stage
 from engine.rehearsal.watch import Watch
@@ -26,7 +26,7 @@ from engine.rehearsal.watch import Watch
 CASES = [
     pytest.param(system, fault, kind, id=f"{system}-{fault.name}-{kind or 'its own'}")
     for system in SYSTEMS
-    for fault in faults_for(system)
+    for fault in faults_for(SYSTEMS[system])
     for kind in fault.targets or ("",)
 ]
 FALLBACK = "tcp://127.0.0.1:6727"
@@ -70,7 +70,7 @@ def test_every_promise_of_every_fault_holds(system: str, fault: Fault, kind: str
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_there_are_enough_faults_and_each_is_said(system: str) -> None:
-    faults = faults_for(system)
+    faults = faults_for(SYSTEMS[system])
     assert len(faults) >= 13 and len({fault.name for fault in faults}) == len(faults)
     assert all(fault.does and fault.usage.startswith(fault.name) for fault in faults)
 
@@ -167,12 +167,12 @@ def test_a_broker_whose_word_nobody_hears_gets_nobody_back(monkeypatch: pytest.M
 
 
 def test_a_line_is_read_with_what_is_left_out() -> None:
-    fault, target, amounts = read("roundrobin", "  cut   w3 ")
+    fault, target, amounts = read(SYSTEMS["roundrobin"], "  cut   w3 ")
     assert (fault.name, target, amounts) == ("cut", "w3", (10.0,))
-    assert read("roundrobin", "drop client 0.5 3")[1:] == ("client", (0.5, 3.0))
-    assert read("roundrobin", "restart")[1:] == ("broker", ())
-    assert read("roundrobin", "garbage")[1:] == ("", ())
-    assert read("roundrobin", "cut w3")[0].usage == "cut WORKER|CLIENT [SECONDS]"
+    assert read(SYSTEMS["roundrobin"], "drop client 0.5 3")[1:] == ("client", (0.5, 3.0))
+    assert read(SYSTEMS["roundrobin"], "restart")[1:] == ("broker", ())
+    assert read(SYSTEMS["roundrobin"], "garbage")[1:] == ("", ())
+    assert read(SYSTEMS["roundrobin"], "cut w3")[0].usage == "cut WORKER|CLIENT [SECONDS]"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,9 @@ def test_what_is_wrong_is_named_with_what_is_known(line: str, words: str) -> Non
 
 
 def test_a_worker_is_aimed_at_by_its_seat_or_in_short_and_called_so_in_what_is_promised() -> None:
-    assert targets(busy("conversation"), read("conversation", "kill x")[0]) == tuple(f"w{n}" for n in range(1, 6))
+    assert targets(busy("conversation"), read(SYSTEMS["conversation"], "kill x")[0]) == tuple(
+        f"w{n}" for n in range(1, 6)
+    )
     for name in ("worker-2", "w2"):
         stage = busy("conversation")
         watch = Watch(stage, plan(stage, f"kill {name}"))
@@ -221,7 +223,7 @@ def test_a_seat_is_meant_whatever_its_broker_calls_it_and_the_dead_are_no_target
 def test_planning_does_nothing() -> None:
     stage = busy("negotiated")
     before = (stage.now, stage.world.names, stage.sight())
-    for fault in faults_for("negotiated"):
+    for fault in faults_for(SYSTEMS["negotiated"]):
         if fault.name != "takeover":
             plan(stage, f"{fault.name} {'w3' if 'worker' in fault.targets else ''}")
     assert before == (stage.now, stage.world.names, stage.sight())
@@ -248,8 +250,3 @@ def test_of_two_under_one_name_the_loss_of_one_is_no_loss() -> None:
         stage.advance(2.0)
         watch = done(stage, line)
         assert watch.held and "one row" in watch.results[0].promise.text
-
-
-def test_a_system_that_no_stage_can_show_has_none() -> None:
-    with pytest.raises(KeyError):
-        faults_for("diskqueue")

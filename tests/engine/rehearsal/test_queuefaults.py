@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue import names, watchdog
 from engine.protocols.diskqueue import transitions as move
 from engine.protocols.diskqueue.operations import Rename

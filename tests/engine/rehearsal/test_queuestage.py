@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.operations import Done, Operation, Take
 from engine.protocols.diskqueue.options import Options

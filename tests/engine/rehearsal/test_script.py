@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.roundrobin.options import Options

@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Note, Ordered, Received
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import Options

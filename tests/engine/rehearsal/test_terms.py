@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import CATALOGUE
-from engine.lab.pool import Refused
+from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.rehearsal.queuestage import STAGES

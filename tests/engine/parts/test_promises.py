@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from engine.catalogue import SYSTEMS
+from engine.parts.fault import Aim
 from engine.parts.promise import Promise, Sight
-from engine.parts.view import BrokerView, ClientView, Incident, LedgerView, WorkerRow
-from engine.rehearsal.promises import (
-    KNOWN,
-    Aim,
+from engine.parts.promises import (
     back,
     blamed,
     books,
@@ -22,11 +20,12 @@ from engine.rehearsal.promises import (
     others_untouched,
     slots_bounded,
 )
+from engine.parts.view import BrokerView, ClientView, Incident, LedgerView, WorkerRow
 from engine.rehearsal.stage import Stage
 
 STAGE = Stage(SYSTEMS["roundrobin"], workers=1).open()
 KEY = STAGE.key("worker-1")
-AIM = Aim(STAGE, "worker-1", "w1", KEY, ())
+AIM = Aim(STAGE, "worker-1", "w1", KEY, (), STAGE.system.times(STAGE.options))
 FINE = LedgerView(5, 3, (("deadline", 1),), 1, 0, 0)
 
 
@@ -114,10 +113,3 @@ def test_slots_and_rows_are_bounded() -> None:
     rows = [row(), row(free=4), row(free=-1), row(in_flight=4)]
     assert says(slots_bounded(AIM, 1.0), BLIND, *map(sight, rows), sight()) == [True, False, False, False, True]
     assert says(one_row(AIM, 1.0), BLIND, sight(row(), row(b"x")), sight(row(), row()), BLIND) == [True, False, True]
-
-
-def test_every_system_on_a_stage_has_its_times_in_order() -> None:
-    assert set(KNOWN) == set(SYSTEMS)
-    for name, told in KNOWN.items():
-        times = told.times(SYSTEMS[name].options())
-        assert 0.0 < times.kept < times.lost and 0.0 < times.back < times.repair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.pool import Refused
-from engine.rehearsal.fault import Amount, Fault, Made, line_of, read_line
+from engine.errors import Refused
+from engine.parts.fault import Amount, Fault, Made, line_of, read_line
 
 NAP = Fault("nap", "sleep", ("cat", "dog"), (Amount("seconds", 5.0, 1.0, 9.0),), lambda aim: Made("", [], int))
 RAIN = Fault("rain", "get wet", (), (), lambda aim: Made("", [], int))

@@ -8,11 +8,55 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
-from engine.lab.pool import Refused
-from engine.parts.promise import Promise
+from engine.errors import Refused
+from engine.parts.promise import Promise, Times
 from engine.schema import nearest
+
+Target = Literal["worker", "client", "broker"]
+
+
+class World(Protocol):
+    """The part of a simulated world that a fault of one system uses."""
+
+    @property
+    def names(self) -> list[str]: ...
+    def after(self, seconds: float, act: Callable[..., object], *args: Any) -> None: ...
+
+
+class Scene(Protocol):
+    """What faults are done to: one system in virtual time. ``began``: wall clock at virtual time 0."""
+
+    options: Any
+    began: float
+
+    @property
+    def world(self) -> World: ...
+    def workers(self) -> dict[str, bytes]: ...
+    def order(self, name: str, order: object) -> None: ...
+    def kill(self, name: str) -> None: ...
+
+
+class Aim(NamedTuple):
+    """A fault with everything that was asked for: which seat, under which name, how much. ``times``: the system's."""
+
+    scene: Any  # a Scene; whoever injects common faults knows more of it
+    seat: str
+    label: str
+    key: bytes  # the routing id of a worker or client
+    amounts: tuple[float, ...]
+    times: Times
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody else speaks under its routing id."""
+        return list(self.scene.workers().values()).count(self.key) <= 1
+
+    @property
+    def kind(self) -> Target:
+        """What sits there."""
+        return "worker" if self.seat in self.scene.workers() else "client" if self.seat == "client" else "broker"
 
 
 class Amount(NamedTuple):

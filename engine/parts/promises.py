@@ -2,68 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
-
-from engine.core import Frames
-from engine.parts.promise import Promise, Sight, Times
+from engine.parts.fault import Aim
+from engine.parts.promise import Promise, Sight
 from engine.parts.view import WorkerRow
-from engine.protocols import conversation, negotiated, pingpong, roundrobin
-from engine.protocols.conversation import promises as conversation_promises
-from engine.protocols.conversation import rogue as conversation_rogue
-from engine.protocols.negotiated import promises as negotiated_promises
-from engine.protocols.negotiated import rogue as negotiated_rogue
-from engine.protocols.pingpong import promises as pingpong_promises
-from engine.protocols.pingpong import rogue as pingpong_rogue
-from engine.protocols.roundrobin import promises as roundrobin_promises
-from engine.protocols.roundrobin import rogue as roundrobin_rogue
-from engine.rehearsal.stage import Stage
 
 SLACK = 0.25  # seconds: messages that are under way, and the watch's own step
-
-Target = Literal["worker", "client", "broker"]
-Hostile = tuple[tuple[str, Frames], ...]
-
-
-class Told(NamedTuple):
-    """What the catalogue has to know of a system."""
-
-    times: Callable[[Any], Times]
-    garbage: Hostile
-    overcredit: Hostile
-
-
-KNOWN: dict[str, Told] = {
-    roundrobin.SYSTEM.name: Told(roundrobin_promises.times, roundrobin_rogue.GARBAGE, roundrobin_rogue.OVERCREDIT),
-    conversation.SYSTEM.name: Told(
-        conversation_promises.times, conversation_rogue.GARBAGE, conversation_rogue.OVERCREDIT
-    ),
-    pingpong.SYSTEM.name: Told(pingpong_promises.times, pingpong_rogue.GARBAGE, pingpong_rogue.OVERCREDIT),
-    negotiated.SYSTEM.name: Told(negotiated_promises.times, negotiated_rogue.GARBAGE, negotiated_rogue.OVERCREDIT),
-}
-
-
-class Aim(NamedTuple):
-    """A fault with everything that was asked for: which seat, under which name, how much."""
-
-    stage: Stage
-    seat: str
-    label: str
-    key: bytes  # the routing id of a worker or client
-    amounts: tuple[float, ...]
-
-    @property
-    def times(self) -> Times:
-        return KNOWN[self.stage.system.name].times(self.stage.options)
-
-    @property
-    def alone(self) -> bool:
-        """Whether nobody else speaks under its routing id."""
-        return list(self.stage.workers().values()).count(self.key) <= 1
-
-    @property
-    def kind(self) -> Target:
-        return "worker" if self.seat in self.stage.workers() else "client" if self.seat == "client" else "broker"
 
 
 def _rows(sight: Sight) -> dict[bytes, WorkerRow]:
@@ -150,7 +93,7 @@ def back(aim: Aim, since: float, within: float) -> Promise:
 
 
 def everybody_back(aim: Aim, since: float, within: float) -> Promise:
-    alive = set(aim.stage.workers().values())
+    alive = set(aim.scene.workers().values())
 
     def home(before: Sight, now: Sight) -> bool:
         states = {key: row.state for key, row in _rows(now).items()}

@@ -1,0 +1,75 @@
+"""What a system is: everything that others need to know of one, in the fields of its ``SYSTEM``.
+
+Nobody outside ``engine.protocols`` asks for a system by its name: what differs from system to system is a field here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.core import Frames, Seat
+from engine.parts.explain import Explain
+from engine.parts.fault import Fault
+from engine.parts.promise import Times
+
+Spoken = tuple[tuple[str, Frames], ...]
+"""What a hostile peer says, one message after the other: each in words, and its frames behind the routing id."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system with a broker: how its three roles are made, and what its protocol says of itself.
+
+    ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
+    file's table ``[NAME]`` is checked against its fields. ``broker(options, endpoints)`` binds; ``worker(options,
+    endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..1000000 that
+    makes the routing id of a peer its own. ``payload(options)``: the most bytes that a data task may carry.
+
+    ``explain``: messages in words, state maps, who is next. ``times(options)``: the times that its promises name.
+    ``garbage``: messages of which each is a violation, and whose sender never is a worker. ``overclaims``: messages
+    of a worker that claims more than it was given. ``faults``: those that only this system knows.
+
+    Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
+    ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
+    ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
+    ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
+    where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
+    """
+
+    name: str
+    seed: str
+    title: str
+    endpoint: str
+    options: type[Any]
+    broker: Callable[..., Seat]
+    worker: Callable[..., Seat]
+    client: Callable[..., Seat]
+    payload: Callable[[Any], int]
+    explain: Explain
+    times: Callable[[Any], Times]
+    garbage: Spoken
+    overclaims: Spoken
+    faults: tuple[Fault, ...] = ()
+    wall: bool = False
+    fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
+    paired: Callable[[Any, str, str], Any] | None = None
+    hand_back: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSystem:
+    """A system without broker and sockets: documents in folders, moved on by drivers.
+
+    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own. Its
+    cores are made by whoever drives them; ``driver(options, config, epoch)`` and ``watchdog(options, stages, first,
+    fail_fast)`` make them again from what stands in a journal, on no sockets.
+    """
+
+    name: str
+    seed: str
+    title: str
+    options: type[Any]
+    driver: Callable[..., Seat]
+    watchdog: Callable[..., Seat]
