@@ -43,6 +43,8 @@ IMPURE = {
     "tests/interop/": "",
     "tests/bench/": "",
     "tests/matrix/": "",
+    "tests/chaos/": "",
+    "tests/hostile/": "",
 }
 WIRES = {"zmq", "socket", "selectors", "select", "socketserver"}
 CLOCKS = {

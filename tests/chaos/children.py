@@ -1,0 +1,137 @@
+"""Processes of one chaos run: started, killed, stopped, asked, and reaped whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.processes import ROOT, WAIT
+
+ANSWER = 0.5  # seconds that a broker may take to show its picture; a stopped one takes longer
+
+
+class Child:
+    """One process. What it prints goes to files, but for one that is asked things: that answers on a pipe."""
+
+    def __init__(
+        self, folder: Path, name: str, arguments: tuple[str, ...], environ: dict[str, str], asked: bool
+    ) -> None:
+        self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
+        self._rest = b""
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", *arguments],
+                stdin=subprocess.PIPE if asked else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if asked else out,
+                stderr=err,
+                env=environ,
+                cwd=folder,
+            )
+
+    @property
+    def out(self) -> str:
+        """Everything on stdout so far, of one that is not asked anything."""
+        return self._out.read_text(encoding="utf-8")
+
+    @property
+    def err(self) -> str:
+        """Everything on stderr so far."""
+        return self._err.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._popen.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._popen.send_signal(number)
+
+    def line(self, patience: float) -> str | None:
+        """Its next line; None where none comes in so many seconds."""
+        assert self._popen.stdout is not None
+        while b"\n" not in self._rest:
+            if not select.select([self._popen.stdout], [], [], patience)[0]:
+                return None
+            data = os.read(self._popen.stdout.fileno(), 2**20)
+            if not data:
+                return None
+            self._rest += data
+        line, self._rest = self._rest.split(b"\n", 1)
+        return line.decode()
+
+    def ask(self) -> dict[str, Any] | None:
+        """Its picture; None where it does not show one."""
+        assert self._popen.stdin is not None and self._popen.stdout is not None
+        try:
+            self._popen.stdin.write(b"\n")
+            self._popen.stdin.flush()
+        except OSError:
+            return None
+        while (line := self.line(ANSWER)) is not None:
+            if not select.select([self._popen.stdout], [], [], 0)[0] and not self._rest:
+                shown: dict[str, Any] = json.loads(line)
+                return shown if "refused" not in shown else None
+        return None
+
+    def ended(self) -> int:
+        """Wait for its end; the exit status."""
+        return self._popen.wait(WAIT)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait."""
+        self._popen.kill()
+        self._popen.wait(WAIT)
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:  # a question was still on its way to the dead
+                    continue
+
+
+class Children:
+    """Use it as a context manager: what is left at the end is killed."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+            self._environ[name] = str(folder)
+        self._environ |= {"PYTHONPATH": str(ROOT), **environ}
+        self._started = 0
+        self._living: list[Child] = []
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._living:
+            child.kill()
+
+    def start(self, module: str, *arguments: str, asked: bool = False) -> Child:
+        """``python -m MODULE ARGUMENTS``."""
+        self._living = [child for child in self._living if child.alive]
+        self._started += 1
+        name = f"{self._started}-{arguments[0]}"
+        child = Child(self.folder, name, (module, *arguments), self._environ, asked)
+        self._living.append(child)
+        return child
+
+    def roundhouse(self, *arguments: str) -> Child:
+        """The product's own command."""
+        return self.start("console", *arguments)
+
+    def broker(self, name: str, endpoint: str, options: Mapping[str, object]) -> Child:
+        """A broker that shows its picture, as soon as it has bound."""
+        child = self.start("tests.chaos.broker", name, endpoint, json.dumps(options), asked=True)
+        if child.line(WAIT) != "ready":
+            raise RuntimeError(f"the broker of {name} did not start: {child.err}")
+        return child

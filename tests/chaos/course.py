@@ -1,0 +1,196 @@
+"""The course of a chaos run: load, one fault, its end, and how long it takes until everything is well; then the next.
+
+Everything is well when all workers have joined with all their slots free, nothing waits or is out at the broker, a
+client without a fault was answered, and so was the client that carries the load. Then its run has to end, and its next
+task to be answered.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from engine.parts.bulk import BulkSpec
+from engine.parts.view import LedgerView
+from tests.chaos.faults import faults_of
+from tests.chaos.house import PATIENCE, RATE, WINDOW, House, Pinger, running
+from tests.helpers.processes import until
+
+LEAST = 30.0  # seconds in which everything has to be well; the aim is judged apart
+LOOK = 0.02  # seconds between two looks
+LOAD = 0.4  # seconds of load before a fault
+SLACK = 1.0  # seconds that healing may take beyond three heartbeats
+LASTS = (0.5, 5.0)  # heartbeats that a fault lasts
+
+
+@dataclass
+class Healing:
+    """Seconds from a fault's end to the first moment that something was right; None: it never was."""
+
+    workers: float | None = None
+    slots: float | None = None
+    probe: float | None = None
+    client: float | None = None
+    well: float | None = None
+    said: str = ""
+
+
+@dataclass
+class Outcome:
+    """What one fault came to."""
+
+    system: str
+    fault: str
+    lasted: float
+    aim: float  # seconds in which it should be well
+    healing: Healing
+    sent: int = 0
+    succeeded: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    late: int = 0
+    twice: int = 0
+    balanced: bool = True
+    troubles: list[str] = field(default_factory=list)
+
+    @property
+    def right(self) -> bool:
+        """Whether everything has come right, however long it took."""
+        return self.healing.well is not None and self.balanced and not self.twice and not self.troubles
+
+    @property
+    def quick(self) -> bool:
+        """Whether it was well in the time that is aimed at."""
+        return self.healing.well is not None and self.healing.well <= self.aim
+
+
+class Load:
+    """A long run of the client; single tasks take its place once it has ended."""
+
+    def __init__(self, house: House) -> None:
+        self._client = house.client
+        spec = BulkSpec("ping", int(RATE * 3600), rate=RATE, in_flight=WINDOW, timeout=PATIENCE)
+        self._client.run(spec)
+        until(lambda: (view := running(self._client)).spec == spec and view.ledger.succeeded > RATE * LOAD, "the load")
+        self._ended: LedgerView | None = None
+        self._after: Pinger | None = None
+
+    def stop(self) -> None:
+        """Send nothing more, and note what has succeeded."""
+        self._began = time.monotonic()
+        self._client.stop_run()
+        self._before = running(self._client).ledger.succeeded
+
+    def ended(self) -> LedgerView | None:
+        """The books, once every task has ended."""
+        if self._ended is None and (view := running(self._client)).state == "ended":
+            self._ended = view.ledger
+        return self._ended
+
+    def fresh(self) -> bool:
+        """Whether the client has been answered since: a task of its load, or another that it has sent now."""
+        return self.answered() if self.ended() else running(self._client).ledger.succeeded > self._before
+
+    def answered(self) -> bool:
+        """Whether a task that was sent after the load has been answered."""
+        if self.ended() is None:
+            return False
+        self._after = self._after or Pinger(self._client, self._began)
+        return self._after.answered()
+
+
+def endure(house: House, fault: str, lasts: float) -> Outcome:
+    """One fault under load."""
+    late, twice = house.client.client_view().late, house.outcomes.twice
+    load = Load(house)
+    with faults_of(house.name)[fault](house):
+        time.sleep(lasts)
+    healing = heal(house, load)
+    deaf = not within(LEAST, lambda: load.answered() or house.troubles())
+    books, shown = load.ended(), house.broker.ask()
+    outcome = Outcome(house.name, fault, lasts, 3 * house.heartbeat + SLACK, healing)
+    if books is not None:
+        outcome.sent, outcome.succeeded = books.sent, books.succeeded
+        outcome.failed.update(dict(books.failed))
+    outcome.balanced = books is not None and books.balanced and shown is not None and shown["ledger"]["balanced"]
+    outcome.late = house.client.client_view().late - late
+    outcome.twice = house.outcomes.twice - twice
+    outcome.troubles = house.troubles()
+    if deaf:
+        outcome.troubles.append(f"the client was not answered anew for {LEAST:.0f} s after all was well")
+    return outcome
+
+
+def heal(house: House, load: Load) -> Healing:
+    """From now on nothing new is sent but single tasks; look until everything is well."""
+    load.stop()
+    began = time.monotonic()
+    found = Healing()
+    probe = Pinger(house.probe, began)
+    while (gone := time.monotonic() - began) < LEAST and not house.troubles():
+        well = house.well()
+        found.said = well.said
+        found.workers = first(found.workers, well.workers, gone)
+        found.slots = first(found.slots, well.slots, gone)
+        found.probe = first(found.probe, found.probe is not None or probe.answered(), gone)
+        found.client = first(found.client, found.client is not None or load.fresh(), gone)
+        if well.slots and found.probe is not None and found.client is not None:
+            found.well = gone
+            break
+        time.sleep(LOOK)
+    return found
+
+
+def within(seconds: float, condition: Callable[[], object]) -> bool:
+    """Look until it holds; False where it does not in so many seconds."""
+    ends = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(LOOK)
+    return True
+
+
+def first(known: float | None, holds: bool, now: float) -> float | None:
+    """When it held first."""
+    return known if known is not None or not holds else now
+
+
+def order(name: str, random: Random) -> Iterator[str]:
+    """Every fault once in an order that the seed chose, then again in another."""
+    while True:
+        names = sorted(faults_of(name))
+        random.shuffle(names)
+        yield from names
+
+
+def play(
+    name: str,
+    seed: int,
+    seconds: float,
+    faults: Sequence[str] = (),
+    heartbeat: float = 0.5,
+    say: Callable[[Outcome], None] = lambda outcome: None,
+) -> list[Outcome]:
+    """These faults, or one after the other for so many seconds. After one that does not come right, all is new."""
+    outcomes: list[Outcome] = []
+    random = Random(f"{name} {seed}")
+    ends = time.monotonic() + seconds
+    wanted = iter(faults) if faults else order(name, random)
+    fault = next(wanted, None)
+    while fault is not None and (faults or time.monotonic() < ends):
+        with (
+            tempfile.TemporaryDirectory(prefix="roundhouse-chaos-") as folder,
+            House(name, Path(folder), random.getrandbits(32), heartbeat) as house,
+        ):
+            right = True
+            while right and fault is not None and (faults or time.monotonic() < ends):
+                outcomes.append(endure(house, fault, heartbeat * random.uniform(*LASTS)))
+                say(outcomes[-1])
+                right = outcomes[-1].right
+                fault = next(wanted, None)
+    return outcomes

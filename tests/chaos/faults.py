@@ -1,0 +1,254 @@
+"""What is done to a house: each fault begins, lasts and ends, and afterwards everything has to come right by itself."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import zmq
+
+from tests.chaos.house import House, Worker, interrupt
+from tests.chaos.proxy import Link
+from tests.helpers.processes import beside
+
+Fault = Callable[[House], AbstractContextManager[None]]
+Who = Callable[[House], list[Link]]
+
+# ---- processes ------------------------------------------------------------------------------------------------------
+
+
+def some(house: House) -> Worker:
+    """A worker that the seed chose."""
+    return house.random.choice(house.workers)
+
+
+@contextmanager
+def worker_killed(house: House) -> Iterator[None]:
+    """``kill -9``; another one is started at the end."""
+    victim = some(house)
+    victim.process.kill()
+    yield
+    house.start_worker(victim)
+
+
+@contextmanager
+def workers_killed(house: House) -> Iterator[None]:
+    """All of them."""
+    for victim in house.workers:
+        victim.process.kill()
+    yield
+    for victim in house.workers:
+        house.start_worker(victim)
+
+
+@contextmanager
+def worker_stopped(house: House) -> Iterator[None]:
+    """SIGSTOP, and SIGCONT at the end."""
+    victim = some(house).process
+    victim.signal(signal.SIGSTOP)
+    yield
+    victim.signal(signal.SIGCONT)
+
+
+@contextmanager
+def broker_killed(house: House) -> Iterator[None]:
+    """``kill -9``; another one is started in its place at the end."""
+    house.broker.kill()
+    yield
+    house.start_broker()
+
+
+@contextmanager
+def broker_stopped(house: House) -> Iterator[None]:
+    """SIGSTOP, and SIGCONT at the end."""
+    house.broker.signal(signal.SIGSTOP)
+    yield
+    house.broker.signal(signal.SIGCONT)
+
+
+@contextmanager
+def guest_killed(house: House) -> Iterator[None]:
+    """``kill -9`` of another client in the middle of a run."""
+    guest = house.start_guest()
+    yield
+    guest.kill()
+
+
+@contextmanager
+def guest_stopped(house: House) -> Iterator[None]:
+    """SIGSTOP of another client in the middle of a run; it ends with its own books at the end."""
+    guest = house.start_guest()
+    guest.signal(signal.SIGSTOP)
+    yield
+    interrupt(guest)
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def stolen(side: int, whose: Callable[[House], bytes]) -> Fault:
+    """Somebody connects with the routing id of a peer that lives, and says nothing."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
+            thief.linger = 0
+            thief.routing_id = whose(house)
+            thief.connect(beside(house.endpoint, side))
+            yield
+
+    return fault
+
+
+def a_worker(house: House) -> bytes:
+    """The routing id of one of those that are joined."""
+    return house.random.choice(house.keys())
+
+
+def the_client(house: House) -> bytes:
+    """The routing id of the client that carries the load."""
+    return house.client._client_id
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------------
+
+
+def one_worker(house: House) -> list[Link]:
+    """The line of a worker that the seed chose."""
+    return [some(house).link]
+
+
+def the_clients(house: House) -> list[Link]:
+    """The line of the client that carries the load."""
+    return [house.client_link]
+
+
+def everybody(house: House) -> list[Link]:
+    """All lines at once."""
+    return house.links
+
+
+def delayed(who: Who) -> Fault:
+    """Everything comes half a heartbeat late."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.change(lag=house.heartbeat / 2)
+        yield
+        for link in links:
+            link.change()
+
+    return fault
+
+
+def frozen(who: Who) -> Fault:
+    """Nothing is carried and nothing closed; it comes late, but it comes."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.change("frozen")
+        yield
+        for link in links:
+            link.change()
+
+    return fault
+
+
+def half_open(who: Who) -> Fault:
+    """Nothing is carried any more and nothing closed, also afterwards; only new connections are carried then."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.change("half-open")
+        yield
+        for link in links:
+            link.change()
+
+    return fault
+
+
+def dropped(who: Who) -> Fault:
+    """Connections are closed with what was under way, and new ones refused."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.change("shut")
+            link.close(reset=False)
+        yield
+        for link in links:
+            link.change()
+
+    return fault
+
+
+def reset(who: Who) -> Fault:
+    """Connections are reset with what was under way, at the beginning and once more at the end."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.close(reset=True)
+        yield
+        for link in links:
+            link.close(reset=True)
+
+    return fault
+
+
+def corrupted(who: Who) -> Fault:
+    """One bit of every third piece is flipped; such a line is cut at the end, as no checksum tells what came wrong."""
+
+    @contextmanager
+    def fault(house: House) -> Iterator[None]:
+        links = who(house)
+        for link in links:
+            link.change(noise=0.3)
+        yield
+        for link in links:
+            link.change()
+            link.close(reset=True)
+
+    return fault
+
+
+FAULTS: dict[str, Fault] = {
+    "worker killed": worker_killed,
+    "all workers killed": workers_killed,
+    "worker stopped": worker_stopped,
+    "broker killed": broker_killed,
+    "broker stopped": broker_stopped,
+    "client killed": guest_killed,
+    "client stopped": guest_stopped,
+    **{
+        f"{whose} {what}": fault(who)
+        for what, fault in {
+            "delayed": delayed,
+            "frozen": frozen,
+            "half-open": half_open,
+            "dropped": dropped,
+            "reset": reset,
+            "corrupted": corrupted,
+        }.items()
+        for whose, who in {"worker's line": one_worker, "client's line": the_clients, "all lines": everybody}.items()
+    },
+}
+
+
+def faults_of(name: str) -> dict[str, Fault]:
+    """Those of one system: where its clients' routing ids are, differs."""
+    side = 0 if name == "roundrobin" else 100
+    return {
+        **FAULTS,
+        "worker's id taken": stolen(0, a_worker),
+        "client's id taken": stolen(side, the_client),
+    }

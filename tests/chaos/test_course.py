@@ -1,0 +1,51 @@
+"""One short chaos run of each system: killed, cut and frozen, everything comes right. Long runs judge how fast."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from tests.chaos.course import Healing, Outcome, order, play
+from tests.chaos.faults import faults_of
+from tests.chaos.house import NAMES
+from tests.chaos.table import line, table
+
+SHORT = ("worker killed", "worker's line reset", "all lines frozen", "broker killed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_comes_right_after_each_fault(name: str) -> None:
+    outcomes = play(name, seed=1, seconds=0, faults=SHORT, heartbeat=0.2)
+    assert [outcome.fault for outcome in outcomes] == list(SHORT)
+    for outcome in outcomes:
+        assert outcome.right, line(outcome)
+        assert outcome.healing.slots is not None and outcome.healing.client is not None
+        assert outcome.sent == outcome.succeeded + outcome.failed.total()
+        assert outcome.twice == 0
+    assert table(outcomes).count("\n") == len(SHORT) + 2
+
+
+def test_the_same_seed_gives_the_same_faults() -> None:
+    n = len(faults_of("pingpong"))
+    first, again, other = (list(islice(order("pingpong", Random(seed)), 2 * n)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert sorted(first[:n]) == sorted(first[n:]) == sorted(faults_of("pingpong"))
+
+
+def test_what_has_not_come_right_is_told() -> None:
+    never = Outcome("pingpong", "worker killed", 1.0, 2.5, Healing(workers=0.5, said="ready 0/1 free"))
+    assert (never.right, never.quick) == (False, False)
+    assert "slots never" in line(never) and "at the end: ready 0/1 free" in line(never)
+    assert "| never | never |" in table([never])
+
+
+def test_what_has_come_right_late_or_twice_is_told() -> None:
+    late = Outcome("pingpong", "worker killed", 1.0, 2.5, Healing(well=3.0))
+    assert (late.right, late.quick) == (True, False)
+    assert "slower than 2.5 s" in line(late)
+    twice = Outcome("pingpong", "worker killed", 1.0, 2.5, Healing(well=1.0), twice=1)
+    assert (twice.right, twice.quick) == (False, True)
+    wrong = Outcome("pingpong", "worker killed", 1.0, 2.5, Healing(well=1.0), balanced=False)
+    assert not wrong.right and "NOT BALANCED" in line(wrong)
