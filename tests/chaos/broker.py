@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from engine.catalogue import SYSTEMS
-from engine.core import Seat, System
+from engine.core import Seat
+from engine.errors import Refused
 from engine.lab.lab import Lab
-from engine.lab.pool import Refused
 from engine.parts.view import BrokerView
+from engine.system import System
 
 
 def picture(view: BrokerView) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.catalogue import SYSTEMS
+from engine.errors import Refused
 from engine.lab.lab import Lab
-from engine.lab.pool import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from tests.chaos.children import Child, Children
 from tests.chaos.proxy import Link, Proxy
