@@ -54,7 +54,7 @@ from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
-from engine.drive.sockets import Context, open_socket, receive, send
+from engine.drive.sockets import Context, close_socket, open_socket, receive, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
 from engine.recording.tape import kept
@@ -385,7 +385,7 @@ class Node:
     def _shut(self, port: Port, linger: int = 0) -> None:
         self._selector.unregister(port.fd)
         self._touched.pop(port, None)
-        port.socket.close(linger)
+        close_socket(self._context, port.socket, linger)
 
     def _leave(self, name: str, linger: int = 0) -> None:
         chair = self._chairs.pop(name, None)

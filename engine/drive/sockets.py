@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+from collections.abc import Callable
+from functools import partial
 
 import zmq
 from zmq.backend import Frame as _Frame
@@ -19,6 +21,7 @@ from engine.core import Frames
 from engine.core import Socket as Spec
 from engine.drive.security.door import DOMAIN, Door, Say
 from engine.drive.security.greetings import HANDSHAKE
+from engine.drive.security.ipc import SCHEME, Name, listen
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
 
 ZSocket = zmq.Socket[bytes]
@@ -43,9 +46,13 @@ _KINDS = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "stream": zmq.STREAM}
 
 
 class Context(zmq.Context[ZSocket]):
-    """A context with a door, without which no socket that binds lets anybody in."""
+    """A context with a door, without which no socket that binds lets anybody in.
+
+    ``names``: what its sockets have bound in folders, for ``close_socket`` to take away.
+    """
 
     door: Door
+    names: dict[ZSocket, list[Name]]
 
 
 def make_context(say: Say = lambda note: None) -> Context:
@@ -62,7 +69,7 @@ def make_context(say: Say = lambda note: None) -> Context:
     context = Context()
     context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
     context.linger = 0
-    context.door = Door(context, say)
+    context.door, context.names = Door(context, say), {}
     return context
 
 
@@ -95,20 +102,44 @@ def open_socket(context: Context, spec: Spec) -> ZSocket:
             socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
             context.door.watch(socket, outer[0])
         for endpoint in spec.bind:
-            _with_endpoint(socket.bind, endpoint)
+            _with_endpoint(
+                partial(_bind_ipc, context, socket) if endpoint.startswith(SCHEME) else socket.bind, endpoint
+            )
         for endpoint in spec.connect:
             _with_endpoint(socket.connect, endpoint)
     except BaseException:
-        socket.close(0)
+        close_socket(context, socket)
         raise
     return socket
 
 
-def _with_endpoint(act: object, endpoint: str) -> None:
+def close_socket(context: Context, socket: ZSocket, linger: int = 0) -> None:
+    """Close a socket, and take away what it bound in folders. ``linger``: ms that what is unsent may still take."""
+    socket.close(linger)
+    for name in context.names.pop(socket, ()):
+        name.remove()
+
+
+def _bind_ipc(context: Context, socket: ZSocket, endpoint: str) -> None:
+    fd, name = listen(endpoint)
+    context.names.setdefault(socket, []).append(name)
+    socket.set(zmq.USE_FD, fd)
     try:
-        act(endpoint)  # type: ignore[operator]
+        socket.bind(endpoint)
+    except zmq.ZMQError:
+        os.close(fd)
+        raise
+    finally:
+        socket.set(zmq.USE_FD, -1)
+
+
+def _with_endpoint(act: Callable[[str], object], endpoint: str) -> None:
+    try:
+        act(endpoint)
     except zmq.ZMQError as error:
         raise zmq.ZMQError(error.errno, f"{endpoint}: {zmq.strerror(error.errno or 0)}") from None
+    except OSError as error:
+        raise zmq.ZMQError(error.errno, f"{endpoint}: {error.strerror or error}") from None
 
 
 def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:

@@ -12,6 +12,8 @@ LOCAL = ("127.", "localhost", "[::1]", "::1")
 def check_local(endpoint: str) -> None:
     """Raises Refused where an endpoint is none, or can be reached from other machines."""
     scheme, _, rest = endpoint.partition("://")
+    if scheme == "ipc" and rest.startswith("@"):
+        raise Refused(f"{endpoint} would be open to every user of this machine: name the path of a socket, ipc://PATH")
     if scheme in ("inproc", "ipc") and rest:
         return
     host, _, port = rest.rpartition(":")

@@ -25,6 +25,7 @@ def test_this_machine_is_fine(endpoint: str) -> None:
         ("tcp://127.0.0.1:x", "is not an endpoint"),
         ("udp://127.0.0.1:1", "is not an endpoint"),
         ("ipc://", "is not an endpoint"),
+        ("ipc://@name", "open to every user of this machine"),
         ("", "is not an endpoint"),
     ],
 )
