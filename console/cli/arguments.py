@@ -119,11 +119,12 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     )
     queues = " or ".join(name for name in CATALOGUE if name not in SYSTEMS)
     parser.add_argument("--system", metavar="S", action=keep("system"), help=f"what to open: {names} or {queues}")
-    stops = "refuse orders that stop workers or cancel jobs"
+    stops = "refuse orders that stop workers or cancel jobs; with --root only look, and start nothing"
     parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
     parser.add_argument("--journal", metavar="FILE", type=target, help=recording)
     root = "the folder of a pipeline that was run before, for --system diskqueue (a demonstration)"
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
+    queuearguments.add_trust(parser)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
 

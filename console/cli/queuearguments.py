@@ -24,6 +24,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     orders = "run it until it is done; start it and leave it to itself; let it stop; kill it; show it"
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
+    add_trust(pipeline)
     what = pipeline.add_mutually_exclusive_group()
     repeat = "NAME[=WORKERS][:WORK], one for each in their order (as last time); WORK as of roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
@@ -40,7 +41,8 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     drive.add_argument("--dst", metavar="DIR", type=given, help="the queue to publish into; made where it is missing")
     own = "the driver's own: no other driver of these queues has it"
     drive.add_argument("--number", metavar="N", type=number, help=own)
-    work = "copy, upper, sleep SECONDS, module:function, or a command with {input} and {output} (copy)"
+    called = "module:function, /whole/path/file.py:function"
+    work = f"copy, upper, sleep SECONDS, {called}, or a command with {{input}} and {{output}} (copy)"
     drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
     shown = ("roundhouse feed --root q --done *.txt",)
     feed = command("feed", "copy files into the first queue of a pipeline", examples=shown)
@@ -50,10 +52,18 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its name becomes its id")
 
 
+def add_trust(parser: Parser) -> None:
+    """``--trust-root``, of the console and of ``pipeline``."""
+    words = "act in a root that others can change too: who can, decides what is run and ended there"
+    parser.add_argument("--trust-root", action="store_true", default=argparse.SUPPRESS, help=words)
+
+
 def check(parser: Parser, options: argparse.Namespace) -> None:
     """Arguments that only make sense together."""
     if options.root and options.command not in (None, "pipeline", "feed"):
         parser.error(f"{options.command}: --root is for disk queues")
+    if trusted(options) and not (options.root and options.command in (None, "pipeline")):
+        parser.error("--trust-root: there is no --root that it is about")
     match options.command:
         case "pipeline" if options.order not in ("run", "start") and (options.stages or options.config):
             parser.error(f"pipeline {options.order}: its stages are those that were run last")
@@ -67,6 +77,11 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
                 parser.error("drive: either a PAR file, or --src, --dst and --number")
         case "feed" if not options.files and not options.done:
             parser.error("feed: there is neither a FILE nor --done")
+
+
+def trusted(options: argparse.Namespace) -> bool:
+    """Whether the operator said ``--trust-root``."""
+    return getattr(options, "trust_root", False)
 
 
 def number(text: str) -> str:

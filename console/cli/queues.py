@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 from functools import partial
@@ -15,6 +15,7 @@ from types import TracebackType
 from console import units
 from console.cli.common import settings_of
 from console.cli.pipelinefile import read_pipeline
+from console.cli.queuearguments import trusted
 from console.cli.queuereport import document, report_of, table
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
@@ -91,17 +92,17 @@ def start(options: Namespace, settings: Settings) -> int:
 
 def stop(options: Namespace, settings: Settings) -> int:
     """Every driver finishes its document and leaves."""
-    return _ended(settings, "stopping drivers", Pipeline.open(options.root).stop)
+    return _ended(settings, "stopping drivers", found(options).stop)
 
 
 def kill(options: Namespace, settings: Settings) -> int:
     """Every driver is killed now; what they held counts as failed."""
-    return _ended(settings, "killing drivers", Pipeline.open(options.root).kill)
+    return _ended(settings, "killing drivers", found(options).kill)
 
 
 def show(options: Namespace, settings: Settings) -> int:
     """Where it stands."""
-    return 0 if show_report(Pipeline.open(options.root).show(), options.json) else 1
+    return 0 if show_report(found(options).show(), options.json) else 1
 
 
 def _ended(settings: Settings, what: str, order: object) -> int:
@@ -110,8 +111,13 @@ def _ended(settings: Settings, what: str, order: object) -> int:
     assert callable(order)
     if order():
         return 0
-    tell("some drivers are still at work")
+    tell("some drivers are still at work, or what they held is not settled")
     return 1
+
+
+def found(options: Namespace, say: Callable[[Note], None] | None = None) -> Pipeline:
+    """What was run last under this root. Raises ``Refused``."""
+    return Pipeline.open(options.root, say or tell_note, trusted(options))
 
 
 def pipeline_of(options: Namespace, settings: Settings, say: Watched | None = None) -> Pipeline:
@@ -122,18 +128,19 @@ def pipeline_of(options: Namespace, settings: Settings, say: Watched | None = No
     if options.config:
         stages, made = read_pipeline(options.config, made)
     if stages is None:
-        found = Pipeline.open(options.root, notes)
+        asked = found(options, notes)
     else:
         try:
-            found = Pipeline(options.root, stages, made, notes)
+            asked = Pipeline(options.root, stages, made, notes, trust=trusted(options))
         except ValueError as error:
             raise Refused(str(error)) from None
-    for stage in found.stages:
+    asked.check_root()  # before a function that somebody else named is looked for
+    for stage in asked.stages:
         try:
             parse_work(stage.work)
         except Refused as refusal:
             raise Refused(f"stage {stage.name}: {refusal}") from None
-    return found
+    return asked
 
 
 def show_report(view: PipelineView, json: Path | None) -> bool:

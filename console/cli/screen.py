@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from console.cli.common import KNOWN, lab_of, settings_of
+from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
@@ -40,7 +41,13 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
         if name not in SYSTEMS:
             from engine.lab.queuelab import QueueLab
 
-            return QueueLab(settings.options[name], options.root or "", readonly=settings.readonly, journal=journal)
+            return QueueLab(
+                settings.options[name],
+                options.root or "",
+                readonly=settings.readonly,
+                journal=journal,
+                trust=trusted(options),
+            )
         return lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=journal, pair=True)
 
     return make

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import importlib
+import importlib.util
 import os
 import re
 import shlex
@@ -26,6 +26,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
@@ -38,7 +39,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 4096  # bytes: less free space than that is none
 _PLACE = re.compile(r"[\w=./:,@+-]*\{(input|output)\}[\w.]*")
 _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
-_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
+_FUNCTION = re.compile(r"([A-Za-z_][\w.]*|[^:]*/[^:/]+\.py):[A-Za-z_][\w.]*\Z")
 
 
 class Cancelled(BaseException):
@@ -52,10 +53,11 @@ class Failed(Exception):
 def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
     """What the text asks for; raises ``Refused`` where that cannot be done.
 
-    A command template has ``{input}`` and ``{output}`` and runs without a shell; ``module:function`` is called with
-    the two paths; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail marked
-    [SECONDS]`` (sleeps, fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks`` are
-    descriptors that a command inherits.
+    A command template has ``{input}`` and ``{output}`` and runs without a shell; ``module:function`` or
+    ``/whole/path/file.py:function`` is called with the two paths, and no module is looked for in the folder that one
+    happens to be in; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail
+    marked [SECONDS]`` (sleeps, fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks``
+    are descriptors that a command inherits.
     """
     words = text.split()
     match words:
@@ -77,8 +79,8 @@ def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
             return _function(name)
         case _:
             raise Refused(
-                f"work {text!r}: neither copy, upper, sleep SECONDS, fail, fail marked, nor module:function, "
-                "nor a command with {input} and {output}"
+                f"work {text!r}: neither copy, upper, sleep SECONDS, fail, fail marked, nor module:function, nor "
+                "/whole/path/file.py:function, nor a command with {input} and {output}"
             )
 
 
@@ -163,11 +165,9 @@ def _fail_marked(task: Process) -> None:
 
 
 def _function(name: str) -> Work:
-    module, _, path = name.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a function beside the operator, as with python -m
+    where, _, path = name.partition(":")
     try:
-        found: object = importlib.import_module(module)
+        found: object = _from_file(where) if where.endswith(".py") else importlib.import_module(where)
         for part in path.split("."):
             found = getattr(found, part)
     except Exception as error:
@@ -180,6 +180,18 @@ def _function(name: str) -> Work:
         function(task.input, task.output)
 
     return work
+
+
+def _from_file(path: str) -> ModuleType:
+    """The module in a file that is named by its whole path: no folder is searched for it."""
+    if not os.path.isabs(path):
+        raise ImportError(f"name the file by its whole path: {os.path.abspath(path)}")
+    name = os.path.basename(path).removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # for a name that ends so there is one
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _command(template: str, locks: tuple[int, ...]) -> Work:

@@ -17,7 +17,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from engine.drive import safely
 from engine.protocols.diskqueue import names
@@ -67,7 +67,10 @@ class Lock:
             return
         try:
             if remove:
-                os.unlink(self.path)
+                with suppress(OSError):  # it is gone, or can not go: then a watchdog finds that its holder is dead
+                    found = os.stat(self.path, follow_symlinks=False)
+                    if os.path.samestat(found, os.fstat(self.descriptor)):  # and not what somebody put in its place
+                        os.unlink(self.path)
         finally:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -7,18 +7,16 @@ process finds a running watchdog by its lock and speaks to it through two files 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from types import FrameType
 
 from engine.core import Exit, Leave, Note, Ordered, Started, Woken
-from engine.drive import disk
+from engine.drive import disk, roots, safely
 from engine.drive.disk import Trouble
 from engine.drive.listening import Ear, Hub
 from engine.drive.locks import Lock
@@ -69,39 +67,37 @@ class Pipeline:
         options: Options | None = None,
         say: Callable[[Note], None] = lambda note: None,
         bound: bool = False,
+        trust: bool = False,
     ) -> None:
         """``say`` gets every note of the watchdog; raises ValueError for stages that make no pipeline.
 
+        ``trust``: act in it although others can change its root (``engine.drive.roots``); to look needs no trust.
         ``bound``: its drivers die with this process. Without that they outlive a watchdog that is killed, and the next
         one adopts them.
         """
         self.root = os.path.abspath(root)
         self.stages = check_stages(stages)
         self.options = options or Options()
-        self._say = say
+        self._say, self._trust = say, trust
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._hub = Hub(self.root, say)
         self._others: set[str] = set()  # who is no driver and no watchdog, and has done something
         self._sight = Sight(self.root, self.stages)
-        self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound)
+        self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound, say)
         self._view = self._sight.picture("absent")
         self._core: Watchdog | None = None
         self._signal = 0
 
     @classmethod
-    def open(cls, root: str, say: Callable[[Note], None] = lambda note: None) -> Pipeline:
+    def open(cls, root: str, say: Callable[[Note], None] = lambda note: None, trust: bool = False) -> Pipeline:
         """The pipeline that was last run under ``root``; raises ``Refused`` where there is none."""
-        path = f"{root}/pipeline.json"
-        try:
-            with open(path, encoding="utf-8") as file:
-                known = json.load(file)
-            return cls(root, [Stage(*stage) for stage in known["stages"]], Options(**known["options"]), say)
-        except FileNotFoundError as error:
-            raise Refused(f"there is no pipeline in {root}: none was run there, so its stages are not known") from error
-        except OSError as error:
-            raise Refused(f"{path}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise Refused(f"{path} is not what a pipeline writes: {error}") from error
+        stages, options = roots.recall(root)
+        return cls(root, stages, options, say, trust=trust)
+
+    def check_root(self) -> None:
+        """Raise ``Refused`` where others can change the root, and nobody said to trust them."""
+        if not self._trust:
+            roots.check(self.root)
 
     # ---- what an operator does ---------------------------------------------------------------------------------------
 
@@ -148,7 +144,11 @@ class Pipeline:
             lock.release()
 
     def stop(self, timeout: float = 60.0) -> bool:
-        """Let every driver finish its document and leave; False where some are left after ``timeout`` seconds."""
+        """Let every driver finish its document and leave; False where some are left after ``timeout`` seconds.
+
+        Raises ``Refused`` and OSError.
+        """
+        self.check_root()
         if self.watched():
             self._touch("quit")
         else:
@@ -157,15 +157,21 @@ class Pipeline:
         return self._await_end(timeout)
 
     def kill(self, timeout: float = 10.0) -> bool:
-        """Kill every driver now and settle what they held; False where some are left after ``timeout`` seconds."""
+        """Kill every driver now and settle what they held; False where some of that is left after ``timeout`` seconds.
+
+        Why it is left, is said. Raises ``Refused`` and OSError.
+        """
+        self.check_root()
         if self.watched():
             self._touch("kill")
-            return self._await_end(timeout)
-        for number in self._processes.living():
-            self._processes.kill(number)
+        else:
+            for number in self._processes.living():
+                self._processes.kill(number)
         ended = self._await_end(timeout)
         for stage, number in self._look(fresh=True).holders:
-            self._recover(stage, number)
+            if error := self._recover(stage, number).error:
+                self._say(Note("bad", f"what driver {number} of {stage} held stays as it is: {error}", number.encode()))
+                ended = False
         return ended
 
     def show(self) -> PipelineView:
@@ -173,6 +179,10 @@ class Pipeline:
         if self._core is None:
             return self._sight.picture("running" if self.watched() else "absent", fresh=True)
         return self._view
+
+    def look(self) -> None:
+        """Make a new picture of a pipeline that is not run here; of folders that take long to read, less often."""
+        self._view = self._sight.picture("running" if self.watched() else "absent")
 
     def picture(self) -> PipelineView:
         """The newest picture of the running watchdog; costs nothing."""
@@ -198,9 +208,12 @@ class Pipeline:
         lock = Lock(self.root, _LOCK)
         if not os.path.lexists(lock.path):
             return False
-        if lock.acquire(create=False):
-            lock.release()
-            return False
+        try:
+            if lock.acquire(create=False):
+                lock.release()
+                return False
+        except OSError:
+            return True  # another user's, so nobody here can tell: then better not beside it
         return os.path.lexists(lock.path)
 
     # ---- who listens -------------------------------------------------------------------------------------------------
@@ -326,15 +339,10 @@ class Pipeline:
     # ---- the root folder ---------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        if not self.root.isprintable():  # a line break among others, and bytes that are no UTF-8
-            raise Refused(f"no parameter file can name the folder {self.root!a}: name one of printable characters")
-        for index, stage in enumerate(self.stages):
-            os.makedirs(queue_folder(self.root, source(self.stages, index)), exist_ok=True)
-            os.makedirs(queue_folder(self.root, stage.name), exist_ok=True)
-        known = {"stages": [list(stage) for stage in self.stages], "options": asdict(self.options)}
-        with open(f"{self.root}/pipeline.json.tmp", "w", encoding="utf-8") as out:
-            json.dump(known, out, indent=1)
-        os.replace(f"{self.root}/pipeline.json.tmp", f"{self.root}/pipeline.json")
+        self.check_root()
+        roots.make(self.root, self.stages)
+        self.check_root()  # also what was made just now, or by somebody else meanwhile
+        roots.remember(self.root, self.stages, self.options)
 
     def _first_number(self) -> int:
         """One more than the highest ever used."""
@@ -364,11 +372,11 @@ class Pipeline:
             time.sleep(TICK)
 
     def _touch(self, name: str) -> None:
-        open(f"{self.root}/{name}", "ab").close()
+        os.close(safely.open_or_create(f"{self.root}/{name}", os.O_WRONLY))
 
     @staticmethod
     def _remove(path: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # one that stays is obeyed again, which does no harm
             os.unlink(path)
 
     @contextlib.contextmanager

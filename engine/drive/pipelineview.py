@@ -9,7 +9,8 @@ from collections import deque
 from typing import NamedTuple
 
 from engine.core import Command
-from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, driver_process, garbled, tail_of, times_of
+from engine.drive.driverprocess import driver_process
+from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, garbled, tail_of, times_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import Times
@@ -66,7 +67,7 @@ class Sight:
         """A picture; ``drivers`` are number → (stage, pid), looked up where None."""
         surveys = self.surveys(fresh)
         if drivers is None:
-            drivers = {n: (self.stage_of(n), pid) for n in self.numbers() if (pid := driver_process(self._root, n))}
+            drivers = self._drivers()
         documents = {
             held.number: held.id for survey in surveys.values() for held in survey.held if held.state == "working"
         }
@@ -92,6 +93,14 @@ class Sight:
             tuple(self._logs.documents),
             self.conduct.incidents,
         )
+
+    def _drivers(self) -> dict[str, tuple[str, int]]:
+        """Of whoever owns the root: this one only looks."""
+        try:
+            owner = os.stat(self._root).st_uid
+        except OSError:
+            return {}
+        return {n: (self.stage_of(n), pid) for n in self.numbers() if (pid := driver_process(self._root, n, owner))}
 
     def _judge(self, rows: tuple[DriverRow, ...], surveys: dict[str, Survey], at: float) -> None:
         """Count the rules that were broken since the last look."""

@@ -1,4 +1,11 @@
-"""The driver processes of a pipeline: started, adopted, told, counted out."""
+"""The driver processes of a pipeline: started, adopted, told, counted out.
+
+The rules of this file:
+
+- A driver's folder is made by us, 0700, and every file in it is opened by its handle.
+- No driver takes code from the folder that it is started in: ``-P``, and no empty entry in ``PYTHONPATH``.
+- A signal goes to our own children, and to those that ``engine.drive.driverprocess`` knows again.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +16,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import engine
+from engine.core import Note
+from engine.drive import driverprocess, safely
+from engine.drive.driverprocess import driver_process, own_folder
 from engine.drive.pipelineview import Sight
-from engine.drive.queuesight import driver_process, tail_of, times_of
+from engine.drive.queuesight import tail_of, times_of
 from engine.drive.telling import FOLDER
 from engine.protocols.diskqueue.config import DriverConfig, parameter_file
 from engine.protocols.diskqueue.options import Options
@@ -27,10 +37,19 @@ class DriverProcesses:
     """Those that this watchdog started, and those that it found alive."""
 
     def __init__(
-        self, root: str, stages: tuple[Stage, ...], options: Options, sight: Sight, bound: bool = False
+        self,
+        root: str,
+        stages: tuple[Stage, ...],
+        options: Options,
+        sight: Sight,
+        bound: bool = False,
+        say: Callable[[Note], None] = lambda note: None,
     ) -> None:
-        """``bound``: no driver outlives this process (on Linux), so that nothing is ever left of a demonstration."""
-        self._root = root
+        """``bound``: no driver outlives this process (on Linux), so that nothing is ever left of a demonstration.
+
+        ``say`` gets the reasons why a driver is left alone.
+        """
+        self._root, self._say = root, say
         self._bound = bound
         self._stages = stages
         self._options = options
@@ -41,30 +60,26 @@ class DriverProcesses:
     def spawn(self, stage: str, number: str) -> list[Ended]:
         """Start one; an ``Ended`` at once where the system refuses."""
         index = [known.name for known in self._stages].index(stage)
-        folder = worker_folder(self._root, number)
-        words = [sys.executable, "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
-        words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
-        words += [] if self._options.keep_input else ["--discard"]
-        words += ["--bound", str(os.getpid())] if self._bound else []
-        words += ["--watchers", f"{self._root}/{FOLDER}"]
-        home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
-        path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH", ""))))
+        folder, words = worker_folder(self._root, number), self._words(index, number)
         try:
-            os.mkdir(folder)
-            with open(f"{folder}/worker.par", "w", encoding="utf-8") as out:
-                out.write(parameter_file(self._config(index, number)))
-            with open(f"{folder}/out.txt", "ab") as output:
-                child = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,  # a ^C in the terminal is the watchdog's business
-                    env={**os.environ, "PYTHONPATH": path},
-                )
-            self._children[number], self._stage_of[number] = child, stage
-            with open(f"{folder}/pid", "w", encoding="ascii") as out:
-                out.write(f"{child.pid}\n")
+            os.mkdir(folder, 0o700)
+            with own_folder(folder, os.geteuid()) as handle:
+                with os.fdopen(safely.create("worker.par", at=handle), "w", encoding="utf-8") as out:
+                    out.write(parameter_file(self._config(index, number)))
+                output = safely.open_or_create("out.txt", os.O_WRONLY | os.O_APPEND, at=handle)
+                try:
+                    child = subprocess.Popen(
+                        words,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,  # a ^C in the terminal is the watchdog's business
+                        env={**os.environ, "PYTHONPATH": search_path()},
+                    )
+                finally:
+                    os.close(output)
+                self._children[number], self._stage_of[number] = child, stage
+                driverprocess.write_down(handle, child.pid, words)
         except OSError as error:
             if number not in self._children:
                 # A full disk is no mistake of the stage's: as if it had run and died, so it is tried again later.
@@ -72,6 +87,15 @@ class DriverProcesses:
                 return [Ended(number, 1, full, 0, str(error))]
             self.kill(number)  # without its pid on disk no later watchdog would find it
         return []
+
+    def _words(self, index: int, number: str) -> list[str]:
+        """A driver's command line."""
+        folder = worker_folder(self._root, number)
+        words = [sys.executable, "-P", "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
+        words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
+        words += [] if self._options.keep_input else ["--discard"]
+        words += ["--bound", str(os.getpid())] if self._bound else []
+        return [*words, "--watchers", f"{self._root}/{FOLDER}"]
 
     def _config(self, index: int, number: str) -> DriverConfig:
         folder = worker_folder(self._root, number)
@@ -87,9 +111,13 @@ class DriverProcesses:
         )
 
     def adopt(self) -> list[Found]:
-        """Drivers that an earlier watchdog started and that still live."""
+        """Drivers that an earlier watchdog started and that still live; of whom nobody knows that, it is said why."""
         found: list[Found] = []
-        for number in self.living():
+        for number in self._sight.numbers():
+            if not driver_process(self._root, number):
+                if why := driverprocess.disowned(self._root, number):
+                    self._say(Note("warn", f"driver {number} is left alone: {why}", number.encode()))
+                continue
             stage = self._sight.stage_of(number)
             if stage and number not in self._children:
                 self._children[number], self._stage_of[number] = None, stage
@@ -121,8 +149,8 @@ class DriverProcesses:
 
     def quit(self, number: str) -> None:
         """The quit file, which any driver obeys, and the signal, which wakes ours."""
-        with contextlib.suppress(OSError):
-            open(f"{worker_folder(self._root, number)}/quit", "ab").close()
+        with contextlib.suppress(OSError), own_folder(worker_folder(self._root, number), os.geteuid()) as handle:
+            os.close(safely.open_or_create("quit", os.O_WRONLY, at=handle))
         self._send(number, signal.SIGTERM)
 
     def kill(self, number: str) -> None:
@@ -132,22 +160,41 @@ class DriverProcesses:
     def trim(self) -> None:
         """Keep what drivers print within bounds."""
         for number in self._children:
-            path = f"{worker_folder(self._root, number)}/out.txt"
-            with contextlib.suppress(OSError):
-                if os.stat(path).st_size > OUTPUT_MOST:
-                    shutil.copyfile(path, f"{path}.old")
-                    os.truncate(path, 0)
+            with contextlib.suppress(OSError), own_folder(worker_folder(self._root, number), os.geteuid()) as handle:
+                self._trim(handle)
+
+    @staticmethod
+    def _trim(handle: int) -> None:
+        with os.fdopen(safely.open_file("out.txt", os.O_RDWR, at=handle), "r+b") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > OUTPUT_MOST:
+                file.seek(size - OUTPUT_MOST)
+                safely.replace("out.txt.old", file.read(OUTPUT_MOST), at=handle)
+                file.truncate(0)
 
     def prune(self) -> None:
         """Delete the folders of the long dead; never the newest, whose number says which ones have been used."""
         for number in self._sight.numbers()[: -self._options.worker_folders]:
+            folder = worker_folder(self._root, number)
             if number not in self._children and not driver_process(self._root, number):
-                shutil.rmtree(worker_folder(self._root, number), ignore_errors=True)
+                with contextlib.suppress(OSError), own_folder(folder, os.geteuid()):  # not another user's, and no link
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _send(self, number: str, what: signal.Signals) -> None:
         child = self._children.get(number)
-        if child is not None:
-            child.send_signal(what)
-        elif pid := driver_process(self._root, number):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, what)
+        if child is None:
+            why = driverprocess.send(self._root, number, what)
+        else:
+            try:
+                child.send_signal(what)
+                why = ""
+            except PermissionError:
+                why = f"process {child.pid} takes no {what.name} from us: the operation is not permitted"
+        if why:
+            self._say(Note("bad", f"driver {number} is left alone: {why}", number.encode()))
+
+
+def search_path() -> str:
+    """Where a driver finds modules: ours and the operator's, and never the folder that it happens to be started in."""
+    home = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
+    return os.pathsep.join([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])

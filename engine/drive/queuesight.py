@@ -152,21 +152,3 @@ def tail_of(path: str, size: int = 4096) -> str:
     if whole > size:
         data = data.partition(b"\n")[2]
     return data.decode("utf-8", "replace")
-
-
-def driver_process(root: str, number: str) -> int:
-    """The pid of the living process that runs this driver, 0 for none.
-
-    A pid alone proves nothing, for pids are used again: its command line must name the driver's parameter file.
-    """
-    folder = worker_folder(root, number)
-    text = tail_of(f"{folder}/pid", 32).strip()
-    if not text.isascii() or not text.isdigit():
-        return 0
-    try:
-        process = psutil.Process(int(text))
-        if f"{folder}/worker.par" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-            return int(text)
-    except (psutil.Error, OverflowError):
-        return 0
-    return 0

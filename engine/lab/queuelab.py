@@ -1,9 +1,10 @@
 """What the console calls for a system of disk queues: open, order, look, stop.
 
 A queue lab runs the watchdog of one pipeline on a thread of this process: of the demonstration, whose folder is made
-for it and removed with it, or of a pipeline that exists. Its methods do not wait and raise ``Refused`` with words for
-the operator, as those of ``engine.lab.lab`` do. What takes long, feeding documents and looking one up in full folders,
-is done by a clerk, on a thread of its own.
+for it and removed with it, or of a pipeline that exists. Where nothing may be changed (``readonly``), it starts nothing
+in a pipeline that exists, and only looks at it, whoever watches over that one. Its methods do not wait and raise
+``Refused`` with words for the operator, as those of ``engine.lab.lab`` do. What takes long, feeding documents and
+looking one up in full folders, is done by a clerk, on a thread of its own.
 """
 
 from __future__ import annotations
@@ -64,11 +65,17 @@ class QueueLab:
     """One pipeline, running."""
 
     def __init__(
-        self, options: Options | None = None, root: str = "", *, readonly: bool = False, journal: Path | None = None
+        self,
+        options: Options | None = None,
+        root: str = "",
+        *,
+        readonly: bool = False,
+        journal: Path | None = None,
+        trust: bool = False,
     ) -> None:
         """``root``: of a pipeline that was run before; the demonstration where it is empty.
 
-        ``journal``: a new file that everything is recorded in.
+        ``journal``: a new file that everything is recorded in. ``trust``: act in a root that others can change.
         """
         self.system = SYSTEM
         self.options = options or Options()
@@ -85,7 +92,8 @@ class QueueLab:
         self._fed: deque[tuple[float, int]] = deque(maxlen=1000)  # wall clock, documents that were fed by then
         self._told: tuple[DocumentRow, ...] = ()  # what has become of documents, as far as it was looked at
         self._traces: dict[Operations, _Watched] = {}
-        self._record = journal
+        self._record, self._trust = journal, trust
+        self._looks = readonly and not self.demonstration  # and does nothing
         self._journal: Journal | None = None
 
     # ---- life -------------------------------------------------------------------------------------------------------
@@ -98,14 +106,16 @@ class QueueLab:
             except OSError as error:
                 raise Refused(f"no temporary folder for the demonstration: {error.strerror or error}") from None
             self.root = self._scratch.path
-            self._pipeline = Pipeline(self.root, STAGES, self.options, self._say, bound=True)
+            self._pipeline = Pipeline(self.root, STAGES, self.options, self._say, bound=True, trust=self._trust)
         else:
             try:
-                self._pipeline = Pipeline.open(self.root, self._say)
+                self._pipeline = Pipeline.open(self.root, self._say, self._trust)
             except config.Refused as error:
                 raise Refused(str(error)) from None
-            if self._pipeline.watched():
-                raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
+            if not self._looks:
+                self._check_root()
+                if self._pipeline.watched():
+                    raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
             present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
             self._fed.append((0.0, present))
         if self._record is not None:
@@ -114,18 +124,20 @@ class QueueLab:
         self._feeder = DemoFeeder(self.root, name, lambda answer: self._pipeline.told("feeder", answer))
         stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
         self._say(Note("info", f"a pipeline of {stages} in {self.root}"), "lab")
-        self._watchdog = self._start("watchdog", self._watch)
+        self._watchdog = self._start("observer", self._observe) if self._looks else self._start("watchdog", self._watch)
         self._clerk = self._start("clerk", self._serve)
         return self
 
     def close(self) -> None:
         """Drivers finish, then give back, then are killed; none of them stays. Under two seconds."""
         self._closing.set()
+        if self._looks:
+            self._watchdog.join(sum(PATIENCE))
         for order, patience in zip((Leave(), Leave(), Abort()), PATIENCE, strict=True):
-            if self._watchdog.is_alive():
+            if self._watchdog.is_alive() and not self._looks:
                 self._pipeline.order(order)
                 self._watchdog.join(patience)
-        if self._dead and not self._watchdog.is_alive():
+        if self._dead and not self._watchdog.is_alive() and not self._looks:
             self._pipeline.kill(PATIENCE[-1])  # nobody else sees to the drivers any more
         self._clerk.join(TURN * 4)
         if self._journal is not None:
@@ -187,8 +199,8 @@ class QueueLab:
         before = self._stage(stage).wanted
         if not 1 <= workers <= MAX_WORKERS:
             raise Refused(f"{stage} has 1 to {MAX_WORKERS} drivers; pause it to have none")
-        if workers < before:
-            self._destructive("stopping a driver")
+        if workers < before or self._looks:
+            self._destructive("stopping a driver" if workers < before else "starting a driver")
         self._pipeline.order(SetWorkers(stage, workers))
 
     def pause_stage(self, stage: str) -> None:
@@ -199,6 +211,8 @@ class QueueLab:
 
     def resume_stage(self, stage: str) -> None:
         """Start its drivers again."""
+        if self._looks:
+            self._destructive("starting drivers")
         self._stage(stage)
         self._pipeline.order(ResumeStage(stage))
 
@@ -211,6 +225,8 @@ class QueueLab:
 
     def retry(self, queue: str, id: str) -> None:
         """Give a document that failed twice two fresh attempts."""
+        if self._looks:
+            self._destructive("trying a document again")
         if reason := self._pipeline.retry(queue, id):
             raise Refused(f"{id} can not be tried again: {reason}")
 
@@ -237,10 +253,17 @@ class QueueLab:
         return thread
 
     def _listen(self, ear: Ear, attach: Callable[[Ear], None]) -> None:
+        self._check_root()  # a socket is made in it
         try:
             attach(ear)
         except OSError as error:
             raise Refused(f"drivers can not be listened to in {self.root}: {error.strerror or error}") from None
+
+    def _check_root(self) -> None:
+        try:
+            self._pipeline.check_root()
+        except config.Refused as error:
+            raise Refused(str(error)) from None
 
     def _begin(self, path: Path) -> Journal:
         try:
@@ -254,6 +277,11 @@ class QueueLab:
 
     def _watch(self) -> None:
         self._pipeline.run(signals=False, fail_fast=False)
+
+    def _observe(self) -> None:
+        """Instead of a watchdog."""
+        while not self._closing.wait(self.options.poll):
+            self._pipeline.look()
 
     def _serve(self) -> None:
         """The clerk: feed, and look up."""

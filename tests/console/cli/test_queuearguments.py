@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.cli.arguments import read_arguments
+from console.cli.queuearguments import trusted
 from engine.protocols.diskqueue.pipeline import Stage
 
 Capture = pytest.CaptureFixture[str]
@@ -36,6 +37,12 @@ def test_drive_and_feed() -> None:
     assert read_arguments(["--root", "r"]).options.root == "r"
 
 
+def test_who_knows_whose_a_root_is_can_say_so() -> None:
+    for line in ("pipeline run --root r", "--root r", "pipeline kill --root r"):
+        assert not trusted(read_arguments(line.split()).options)
+        assert trusted(read_arguments([*line.split(), "--trust-root"]).options)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -55,6 +62,8 @@ def test_drive_and_feed() -> None:
         ("drive --src a --dst b --number x", "--number: expected 1 to 9 digits, got 'x'"),
         ("--system pingpong feed --root r a", "feed: it speaks with no broker, so --system can not be pingpong"),
         ("--journal x feed --root r a", "nothing to record"),
+        ("--trust-root", "--trust-root: there is no --root that it is about"),
+        ("--trust-root feed --root r a", "--trust-root: there is no --root that it is about"),
         ("pipeline start --root r --journal x", "pipeline start: --journal is for run"),
         ("--journal x pipeline show --root r", "pipeline show: --journal is for run"),
     ],

@@ -68,6 +68,22 @@ def test_read_only_settings_refuse_to_stop_and_kill(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_root_that_others_can_write_is_refused_before_its_work_is_looked_for(
+    fed: Path, home: Path, capsys: Capture
+) -> None:
+    (home / "planted.py").write_text(f"open({str(home / 'ran')!r}, 'w')\n", encoding="utf-8")
+    known = {"stages": [["a", 1, f"{home}/planted.py:f"]], "options": {}}
+    (fed / "pipeline.json").write_text(json.dumps(known), encoding="utf-8")
+    fed.chmod(0o777)
+    for order in ("run", "start", "stop", "kill"):
+        assert main(["pipeline", order, "--root", str(fed)]) == 2
+        assert "can be written by others" in capsys.readouterr().err
+    assert not (home / "ran").exists()
+    assert main(["pipeline", "show", "--root", str(fed)]) == 0
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a"]) == 2
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a", "--trust-root"]) == 0
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

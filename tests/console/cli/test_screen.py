@@ -142,7 +142,7 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     assert (lab.settings, lab.root, lab.how) == (
         settings.options["diskqueue"],
         "here",
-        {"readonly": True, "journal": Path("x")},
+        {"readonly": True, "journal": Path("x"), "trust": False},
     )
     assert lab.state == "closed"
     assert capsys.readouterr() == ("3 documents\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,27 @@ def test_what_cannot_be_done_is_refused(work: str, message: str) -> None:
 
 def test_a_python_function(task: Process) -> None:
     assert done("shutil:copyfile", task) == "text of doc\n"
+
+
+def test_a_python_function_out_of_a_file_that_is_named(task: Process, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class To:\n    from shutil import copyfile as copy\n", encoding="utf-8")
+    assert done(f"{tmp_path}/mine.py:To.copy", task) == "text of doc\n"
+    for name in (f"{tmp_path}/none.py:f", f"{tmp_path}/mine.py:none"):
+        with pytest.raises(Refused, match=f"work {name}: "):
+            parse_work(name)
+
+
+@pytest.mark.parametrize("name", ["planted:copy", "planted.py:copy", "./planted.py:copy"])
+def test_no_function_comes_from_the_folder_that_one_happens_to_be_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "planted.py").write_text("open('ran', 'w')\nfrom shutil import copyfile as copy\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [path for path in sys.path if path])
+    with pytest.raises(Refused, match=r"No module named|by its whole path"):
+        parse_work(name)
+    assert "" not in sys.path
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_a_function_raises_is_a_failure(task: Process, capfd: pytest.CaptureFixture[str]) -> None:

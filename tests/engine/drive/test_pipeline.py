@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import Look, Looked
 from tests.helpers.ears import Heard
+from tests.helpers.strangers import STRANGER, needs_stranger, open_folder
 
 
 def test_stages_that_make_no_pipeline_are_refused(tmp_path: Path) -> None:
@@ -124,3 +126,54 @@ def test_a_document_that_was_given_up_is_retried(tmp_path: Path) -> None:
     assert [path.name for path in queue.iterdir()] == ["x.ready"]
     assert pipeline.retry("start", "x") == "its input was not kept"
     assert "is gone" in pipeline.retry("none", "x")
+
+
+def test_what_can_not_be_settled_is_told_and_a_kill_has_not_ended_well(tmp_path: Path) -> None:
+    """Somebody held a dead driver's lock: ``kill`` said that all was well."""
+    notes: list[Note] = []
+    pipeline = Pipeline(str(tmp_path), [Stage("a")], say=notes.append)
+    for queue in ("start", "a"):
+        (tmp_path / f"queue-{queue}").mkdir()
+    (tmp_path / "queue-start" / "x.1.working").touch()
+    lock = Lock(str(tmp_path / "queue-start"), names.working_lock("1"))
+    assert lock.acquire()
+    assert not pipeline.kill()
+    (note,) = notes
+    assert note.text == "what driver 1 of a held stays as it is: a process that holds its lock still lives"
+    lock.release(remove=False)
+    assert pipeline.kill()
+    assert (tmp_path / "queue-start" / "x.failed").exists()
+
+
+@needs_stranger
+def test_another_users_lock_is_told_and_stops_nothing_else() -> None:
+    notes: list[Note] = []
+    with open_folder() as root:
+        for queue in ("start", "a"):
+            (root / f"queue-{queue}").mkdir()
+        for number in ("1", "2"):
+            (root / "queue-start" / f"x{number}.{number}.working").touch()
+            (root / "queue-start" / names.working_lock(number)).touch(0o600)
+        os.chown(root / "queue-start" / names.working_lock("1"), STRANGER, STRANGER)
+        assert not Pipeline(str(root), [Stage("a")], say=notes.append).kill()
+        assert [note.level for note in notes] == ["bad", "warn"]
+        assert f"belongs to uid {STRANGER}" in notes[0].text
+        assert (root / "queue-start" / "x1.1.working").exists()
+        assert (root / "queue-start" / "x2.failed").exists()
+
+
+def test_a_lock_that_is_not_ours_is_taken_for_a_watchdogs(tmp_path: Path) -> None:
+    pipeline = Pipeline(str(tmp_path), [Stage("a")])
+    os.mkfifo(tmp_path / ".watchdog.lock")
+    assert pipeline.watched()
+    assert pipeline.run(signals=False) == 2
+
+
+def test_orders_of_another_process_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "quit").symlink_to("mine")
+    lock = Lock(str(tmp_path), ".watchdog.lock")
+    assert lock.acquire()
+    with pytest.raises(OSError, match="is a link"):
+        Pipeline(str(tmp_path), [Stage("a")]).stop(timeout=0.0)
+    assert not (tmp_path / "mine").exists()
+    lock.release()

@@ -12,7 +12,6 @@ from engine.drive.queuesight import (
     ProcessSight,
     ProcessUse,
     QueueSight,
-    driver_process,
     garbled,
     tail_of,
     times_of,
@@ -99,15 +98,6 @@ def test_a_process_that_is_no_more_uses_nothing() -> None:
     sight = ProcessSight()
     assert sight.look(os.getpid()).memory > 0
     assert sight.look(2**22 + 1) == ProcessUse(0, 0.0)
-
-
-def test_a_pid_alone_does_not_make_a_driver(tmp_path: Path) -> None:
-    folder = tmp_path / "worker-1"
-    folder.mkdir()
-    assert driver_process(str(tmp_path), "1") == 0
-    for text in ("", "x", "-1", str(os.getpid()), "9" * 30):
-        (folder / "pid").write_text(text, encoding="ascii")
-        assert driver_process(str(tmp_path), "1") == 0
 
 
 def test_times_and_tails(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -171,6 +171,53 @@ def test_a_read_only_lab_refuses_what_destroys() -> None:
         with pytest.raises(Refused, match="readonly is set"):
             lab.feed_some()
         lab.set_workers("parse", 3)
+
+
+def test_a_read_only_lab_starts_nothing_in_a_pipeline_that_exists(tmp_path: Path) -> None:
+    """It started the commands of whatever stood in ``pipeline.json``."""
+    begun(tmp_path)
+    (tmp_path / "queue-start" / "x.ready").touch()
+    before = sorted(os.listdir(tmp_path))
+    with QueueLab(QUICK, str(tmp_path), readonly=True) as lab:
+        until(lambda: lab.view().queues[0].counts.ready == 1)
+        assert (lab.view().state, lab.view().drivers) == ("absent", ())
+        orders: list[Callable[[], None]] = [
+            lambda: lab.set_workers("a", 3),
+            lambda: lab.resume_stage("a"),
+            lambda: lab.pause_stage("a"),
+            lambda: lab.retry("start", "x"),
+            lab.feed_some,
+        ]
+        for order in orders:
+            with pytest.raises(Refused, match="readonly is set"):
+                order()
+    assert lab.health().dead == ()
+    assert sorted(os.listdir(tmp_path)) == before
+    assert (tmp_path / "queue-start" / "x.ready").exists()
+
+
+def test_a_read_only_lab_looks_at_what_another_watchdog_runs(tmp_path: Path) -> None:
+    begun(tmp_path)
+    with QueueLab(QUICK, str(tmp_path)) as runs, QueueLab(QUICK, str(tmp_path), readonly=True) as looks:
+        until(lambda: len(looks.view().drivers) == 1)
+        assert looks.view().state == "running"
+        number = looks.view().drivers[0].number
+        with pytest.raises(Refused, match="readonly is set"):
+            looks.kill_driver(number)
+        looks.close()
+        assert [driver.number for driver in runs.view().drivers] == [number]
+
+
+def test_a_root_that_others_can_write_is_refused_but_can_be_looked_at(tmp_path: Path) -> None:
+    begun(tmp_path)
+    tmp_path.chmod(0o777)
+    with pytest.raises(Refused, match=r"can be written by others than uid \d+ \(mode 0777\)"):
+        QueueLab(QUICK, str(tmp_path)).open()
+    with QueueLab(QUICK, str(tmp_path), readonly=True) as lab, pytest.raises(Refused, match="can be written by others"):
+        lab.attach(Operations(("start",)))
+    assert not (tmp_path / ".watchers").exists()
+    with QueueLab(QUICK, str(tmp_path), trust=True) as lab:
+        until(lambda: len(lab.view().drivers) == 1)
 
 
 def test_a_thread_that_dies_is_told_and_its_drivers_go_too(monkeypatch: pytest.MonkeyPatch) -> None:
