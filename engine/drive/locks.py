@@ -16,12 +16,15 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from engine.drive import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
+
+LOOKS, LOOK = 3, 0.05  # how often somebody may look meanwhile, and seconds that this takes at most
 
 
 class Lock:
@@ -60,6 +63,14 @@ class Lock:
             finally:
                 if descriptor >= 0:
                     os.close(descriptor)
+
+    def acquire_patiently(self) -> bool:
+        """The same where somebody may hold it for a moment, only to see whether it is held."""
+        for _ in range(LOOKS):
+            if self.acquire():
+                return True
+            time.sleep(LOOK)
+        return self.acquire()
 
     def release(self, remove: bool = True) -> None:
         """Let go; ``remove`` says that nothing is left that bears the number."""

@@ -111,7 +111,7 @@ class Pipeline:
         lock = Lock(self.root, _LOCK)
         try:
             self._prepare()
-            if not lock.acquire():
+            if not lock.acquire_patiently():
                 raise Refused(f"another watchdog runs in {self.root}")
         except (OSError, Refused) as error:
             told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
@@ -129,7 +129,7 @@ class Pipeline:
         try:
             self._prepare()
             lock = Lock(self.root, _LOCK)
-            if not lock.acquire():
+            if not lock.acquire_patiently():
                 raise Refused(f"a watchdog runs in {self.root} and sees to that")
         except OSError as error:
             raise Refused(f"cannot use {self.root}: {error.strerror}") from error
@@ -210,7 +210,7 @@ class Pipeline:
             return False
         try:
             if lock.acquire(create=False):
-                lock.release()
+                lock.release(remove=False)  # who looks changes nothing
                 return False
         except OSError:
             return True  # another user's, so nobody here can tell: then better not beside it

@@ -62,6 +62,15 @@ def test_numbers_are_locked_in_both_queues_and_released_clean(tmp_path: Path) ->
     assert (os.listdir(src), os.listdir(dst)) == ([], [])
 
 
+def test_who_only_looks_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, comes = Lock(str(tmp_path), "l"), Lock(str(tmp_path), "l")
+    assert looks.acquire()
+    monkeypatch.setattr("time.sleep", lambda seconds: looks.release(remove=False))
+    assert comes.acquire_patiently()
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    assert not Lock(str(tmp_path), "l").acquire_patiently()
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_a_lock_is_for_this_user_only_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)

@@ -199,8 +199,7 @@ def test_a_read_only_lab_starts_nothing_in_a_pipeline_that_exists(tmp_path: Path
 def test_a_read_only_lab_looks_at_what_another_watchdog_runs(tmp_path: Path) -> None:
     begun(tmp_path)
     with QueueLab(QUICK, str(tmp_path)) as runs, QueueLab(QUICK, str(tmp_path), readonly=True) as looks:
-        until(lambda: len(looks.view().drivers) == 1)
-        assert looks.view().state == "running"
+        until(lambda: len(looks.view().drivers) == 1 and looks.view().state == "running")
         number = looks.view().drivers[0].number
         with pytest.raises(Refused, match="readonly is set"):
             looks.kill_driver(number)
