@@ -167,12 +167,16 @@ class Pipeline:
         else:
             for number in self._processes.living():
                 self._processes.kill(number)
+        limit = time.monotonic() + timeout
         ended = self._await_end(timeout)
-        for stage, number in self._look(fresh=True).holders:
-            if error := self._recover(stage, number).error:
-                self._say(Note("bad", f"what driver {number} of {stage} held stays as it is: {error}", number.encode()))
-                ended = False
-        return ended
+        while left := [self._recover(*holder) for holder in self._look(fresh=True).holders]:
+            left = [one for one in left if one.error]  # a killed process lets go of its locks a little later
+            if not left or time.monotonic() > limit:
+                break
+            time.sleep(TICK)
+        for stage, number, _, error in left:
+            self._say(Note("bad", f"what driver {number} of {stage} held stays as it is: {error}", number.encode()))
+        return ended and not left
 
     def show(self) -> PipelineView:
         """A picture made now, whoever watches over the pipeline."""
