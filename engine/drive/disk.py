@@ -1,19 +1,24 @@
 """Performs the operations of disk queues, and checks what a folder can do.
 
-Sources: rename(2) and RENAME_NOREPLACE, link(2), fsync(2).
+Source: fsync(2).
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import sys
+import secrets
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
+from engine.drive import safely
+from engine.drive.renaming import rename, stands
+from engine.drive.safely import Unsafe
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import (
+    TROUBLE,
     Append,
     Done,
     Entry,
@@ -36,6 +41,9 @@ from engine.protocols.diskqueue.operations import (
 STILL_NS = 20_000_000
 """A folder's time of change is only as fine as the kernel's tick, at most 10 ms: a change younger than two of them
 might have left no trace in it."""
+
+QUEUE_MODE = 0o700
+"""Of a queue's folder that nobody asked more for: who may write in it may do anything to its documents."""
 
 READ_MOST = 64 * 1024  # bytes
 LOG_MOST = 1024 * 1024  # bytes; then the older half goes
@@ -60,175 +68,247 @@ class Trouble(Exception):
 # ---- operations ---------------------------------------------------------------------------------------------------
 
 
+class Disk:
+    """Performs operations in folders that it holds open: whoever swaps one of them meanwhile changes nothing.
+
+    Close it, or use it as a context.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[str, tuple[int, os.stat_result]] = {}
+
+    def __enter__(self) -> Disk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folders."""
+        for handle, _ in self._folders.values():
+            os.close(handle)
+        self._folders.clear()
+
+    def perform(self, operation: Operation) -> Done:
+        """Do it; every error of the system comes back as a value."""
+        try:
+            return self._perform(operation)
+        except Unsafe as error:
+            odd = isinstance(operation, Exists | Read | Sync)
+            return Done(operation, "odd" if odd else "broken", f"{error.filename} {error.strerror}")
+        except OSError as error:
+            return self._answer(operation, error)
+
+    def moved(self, *folders: str) -> str:
+        """Why a path in one of these folders would not lead into the folder that is held, or the empty string."""
+        try:
+            for folder in folders:
+                self._at(folder, look=True)
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        return ""
+
+    def _perform(self, operation: Operation) -> Done:
+        match operation:
+            case List(folder):
+                return _list(operation, self._at(folder, look=True))
+            case Exists(folder, name):
+                safely.check(os.stat(name, dir_fd=self._at(folder), follow_symlinks=False), name)
+            case Read(folder, name):
+                return _read(operation, name, self._at(folder))
+            case Take(folder, name, new):
+                rename(name, new, self._at(folder), contended=True)
+            case Rename(folder, name, new):
+                rename(name, new, self._at(folder), contended=False)
+            case Remove(folder, name):
+                os.unlink(name, dir_fd=self._at(folder))
+            case Touch(folder, name):
+                _touch(name, self._at(folder))
+                os.fsync(self._at(folder))
+            case Append(folder, name, line):
+                _record(name, line, self._at(folder))
+            case Sync(folder, name):
+                if name:
+                    _sync(name, self._at(folder))
+                os.fsync(self._at(folder))
+            case WriteOut(path, text):
+                safely.replace(path, text.encode("utf-8", "surrogateescape"))
+            case Log(path, line):
+                _log(path, line)
+        return Done(operation)
+
+    def _at(self, folder: str, look: bool = False) -> int:
+        """The folder's handle. ``look``: the path must still lead there."""
+        if folder not in self._folders:
+            handle = safely.open_folder(folder)
+            self._folders[folder] = handle, os.fstat(handle)
+        handle, known = self._folders[folder]
+        if look and not os.path.samestat(os.stat(folder), known):
+            raise OSError(errno.ESTALE, "was moved or replaced while it was in use", folder)
+        return handle
+
+    def _answer(self, operation: Operation, error: OSError) -> Done:
+        kind = _ERRORS.get(error.errno or 0, "broken")
+        text = error.strerror or str(error)
+        path = error.filename if isinstance(error.filename, str) else ""
+        if kind == "gone":
+            if isinstance(operation, WriteOut | Log):
+                kind = "broken"
+            elif self._gone(operation.folder) or isinstance(operation, List | Touch | Append):
+                return Done(operation, "broken", f"{operation.folder} is gone")
+        elif kind == "exists" and not isinstance(operation, Take | Rename | Remove):
+            kind = "broken"
+        return Done(operation, kind, f"{text}: {path}" if path and kind != "gone" else text)
+
+    def _gone(self, folder: str) -> bool:
+        """Whether nothing is left of a folder; the next operation looks for another one under its path."""
+        if os.path.isdir(folder):
+            return False
+        if folder in self._folders:
+            os.close(self._folders.pop(folder)[0])
+        return True
+
+
 def perform(operation: Operation) -> Done:
-    """Do it; every error of the system comes back as a value."""
-    try:
-        return _perform(operation)
-    except OSError as error:
-        return _answer(operation, error)
+    """Do one operation, where there are no others to come."""
+    with Disk() as disk:
+        return disk.perform(operation)
 
 
 def run(steps: Steps[T], told: Callable[[Done], None] = lambda answer: None) -> T:
     """Run a whole procedure; raises ``Trouble`` where a driver would wait and ask again. ``told`` is every answer."""
     answer: Done | None = None
-    try:
-        while True:
-            operation = next(steps) if answer is None else steps.send(answer)
-            answer = perform(operation)
-            told(answer)
-            if answer.error in ("full", "denied", "broken"):
-                raise Trouble(answer.text)
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    with Disk() as disk:
+        try:
+            while True:
+                operation = next(steps) if answer is None else steps.send(answer)
+                answer = disk.perform(operation)
+                told(answer)
+                if answer.error in TROUBLE:
+                    raise Trouble(answer.text)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
-def _perform(operation: Operation) -> Done:
-    match operation:
-        case List(folder):
-            return _list(operation, folder)
-        case Exists(folder, name):
-            os.stat(f"{folder}/{name}")
-        case Read(folder, name):
-            with open(f"{folder}/{name}", "rb") as file:
-                return Done(operation, text=file.read(READ_MOST).decode("utf-8", "surrogateescape"))
-        case Take(folder, name, new):
-            _rename(f"{folder}/{name}", f"{folder}/{new}", contended=True)
-        case Rename(folder, name, new):
-            _rename(f"{folder}/{name}", f"{folder}/{new}", contended=False)
-        case Remove(folder, name):
-            os.unlink(f"{folder}/{name}")
-        case Touch(folder, name):
-            os.close(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
-            _sync(folder)
-        case Append(folder, name, line):
-            _append(f"{folder}/{name}", line)
-        case Sync(folder, name):
-            if name:
-                _sync(f"{folder}/{name}")
-            _sync(folder)
-        case WriteOut(path, text):
-            with open(f"{path}.tmp", "w", encoding="utf-8", errors="surrogateescape") as out:
-                out.write(text)
-            os.replace(f"{path}.tmp", path)
-        case Log(path, line):
-            _append(path, line)
-            _halve(path)
-    return Done(operation)
-
-
-def _answer(operation: Operation, error: OSError) -> Done:
-    kind = _ERRORS.get(error.errno or 0, "broken")
-    text = error.strerror or str(error)
-    path = error.filename if isinstance(error.filename, str) else ""
-    if kind == "gone":
-        match operation:
-            case List(folder) | Touch(folder) | Append(folder):
-                kind, text = "broken", f"{folder} is gone"
-            case WriteOut() | Log():
-                kind = "broken"
-            case _ if not os.path.isdir(operation.folder):
-                kind, text = "broken", f"{operation.folder} is gone"
-    elif kind == "exists" and not isinstance(operation, Take | Rename | Remove):
-        kind = "broken"
-    return Done(operation, kind, f"{text}: {path}" if path and kind != "gone" else text)
-
-
-def _list(operation: List, folder: str) -> Done:
+def _list(operation: List, at: int) -> Done:
     began = time.time_ns()
-    before = os.stat(folder).st_mtime_ns
+    before = os.fstat(at).st_mtime_ns
     entries: list[Entry] = []
+    odd: list[tuple[str, str]] = []
     still = True
-    with os.scandir(folder) as found:
+    with os.scandir(at) as found:
         for entry in found:
-            if entry.is_dir(follow_symlinks=False):
-                continue
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 still = False
                 continue
-            entries.append(Entry(entry.name, status.st_mtime_ns, status.st_size))
-    still = still and os.stat(folder).st_mtime_ns == before and began - before > STILL_NS
-    return Done(operation, entries=tuple(entries), still=still)
+            if stat.S_ISREG(status.st_mode):
+                entries.append(Entry(entry.name, status.st_mtime_ns, status.st_size))
+            else:
+                odd.append((entry.name, safely.kind(status.st_mode)))
+    still = still and os.fstat(at).st_mtime_ns == before and began - before > STILL_NS
+    return Done(operation, entries=tuple(entries), still=still, odd=tuple(odd))
 
 
-def _append(path: str, line: str) -> None:
-    data = f"{line}\n".encode("utf-8", "surrogateescape")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+def _read(operation: Read, name: str, at: int) -> Done:
     try:
-        size = os.fstat(descriptor).st_size
-        written = os.write(descriptor, data)
-        if written < len(data):
-            os.ftruncate(descriptor, size)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-    finally:
-        os.close(descriptor)
+        descriptor = safely.open_file(name, at=at)
+    except PermissionError:
+        if os.stat(name, dir_fd=at, follow_symlinks=False).st_uid == os.geteuid():
+            raise
+        return Done(operation, foreign=True)
+    with os.fdopen(descriptor, "rb") as file:
+        foreign = os.fstat(descriptor).st_uid != os.geteuid()
+        return Done(operation, text=file.read(READ_MOST).decode("utf-8", "surrogateescape"), foreign=foreign)
 
 
-def _halve(path: str) -> None:
-    """Forget the older half of a log that has grown too long; only its one writer calls this."""
-    if os.stat(path).st_size <= LOG_MOST:
-        return
-    with open(path, "rb") as file:
-        file.seek(-LOG_MOST // 2, os.SEEK_END)
-        file.readline()
-        rest = file.read()
-    with open(f"{path}.tmp", "wb") as out:
-        out.write(rest)
-    os.replace(f"{path}.tmp", path)
+def _make(name: str, at: int) -> int:
+    """A new file of ours in a queue: those may read and write it who may read and write the folder."""
+    descriptor = safely.create(name, at=at)
+    os.fchmod(descriptor, 0o600 | os.fstat(at).st_mode & 0o066)
+    return descriptor
 
 
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-# ---- renaming without replacing ------------------------------------------------------------------------------------
-
-_AT_FDCWD = -100
-_NOREPLACE = 1
-_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
-
-
-def _rename(old: str, new: str, contended: bool) -> None:
-    """Rename atomically, raising FileExistsError where the new name is in use.
-
-    Linux does it in one call. Elsewhere, and on file systems that do not know the flag: what is contended is
-    renamed plainly, for only the kernel can choose one winner, and its new name bears the number that the caller has
-    locked; what only the caller may touch is linked under its new name, which refuses an existing one.
-    """
-    if _renameat2 is not None:
-        if _renameat2(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), _NOREPLACE) == 0:
-            return
-        code = ctypes.get_errno()
-        if code not in (errno.EINVAL, errno.ENOSYS):
-            raise OSError(code, os.strerror(code), old)
-    rename_portably(old, new, contended)
-
-
-def rename_portably(old: str, new: str, contended: bool) -> None:
-    """The same without the system call that only Linux has."""
-    if not contended:
+def _touch(name: str, at: int) -> None:
+    """See to it that there is a regular file of this name; what else stands there is none of the queue's, and goes."""
+    for _ in range(100):  # others may make and remove it meanwhile
         try:
-            os.link(old, new, follow_symlinks=False)
-        except FileExistsError:
-            if not os.path.samefile(old, new):  # else: a driver died right here
-                raise
-        os.unlink(old)
-        return
-    if os.path.lexists(new):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
-    os.rename(old, new)
+            safely.check(os.stat(name, dir_fd=at, follow_symlinks=False), name)
+            return
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                os.close(_make(name, at))
+        except Unsafe:
+            os.unlink(name, dir_fd=at)
+    raise OSError(errno.EBUSY, "others make and remove it all the time", name)
+
+
+def _record(name: str, line: str, at: int) -> None:
+    """Append to a file of ours in a queue; likewise."""
+    for _ in range(100):
+        try:
+            descriptor = safely.open_file(name, os.O_WRONLY | os.O_APPEND, at=at)
+        except FileNotFoundError:
+            try:
+                descriptor = _make(name, at)
+            except FileExistsError:
+                continue
+        except Unsafe:
+            os.unlink(name, dir_fd=at)
+            continue
+        with closing_descriptor(descriptor):
+            _append(descriptor, line)
+            return
+    raise OSError(errno.EBUSY, "others make and remove it all the time", name)
+
+
+def _log(path: str, line: str) -> None:
+    """Append to a driver's own log, and forget its older half where it has grown too long: it has one writer."""
+    with closing_descriptor(safely.open_or_create(path, os.O_RDWR | os.O_APPEND)) as descriptor:
+        size = _append(descriptor, line)
+        if size > LOG_MOST:
+            rest = os.pread(descriptor, LOG_MOST // 2, size - LOG_MOST // 2)
+            safely.replace(path, rest.partition(b"\n")[2])
+
+
+def _append(descriptor: int, line: str) -> int:
+    """Append one line, all of it or nothing; the file's size in bytes."""
+    data = f"{line}\n".encode("utf-8", "surrogateescape")
+    size = os.fstat(descriptor).st_size
+    written = os.write(descriptor, data)
+    if written < len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return size + written
+
+
+def _sync(name: str, at: int) -> None:
+    with closing_descriptor(safely.open_file(name, at=at)) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextmanager
+def closing_descriptor(descriptor: int) -> Iterator[int]:
+    """Close it after use."""
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 # ---- what a folder can do ------------------------------------------------------------------------------------------
 
 
-def check_queues(src: str, dst: str, number: str) -> None:
+def make_queue(path: str, mode: int = QUEUE_MODE) -> None:
+    """Make a queue's folder, where there is none; one that is there keeps its mode. Raises OSError."""
+    with suppress(FileExistsError):
+        os.makedirs(path, mode=0o700)
+        os.chmod(path, mode)
+
+
+def check_queues(src: str, dst: str, number: str, mode: int = QUEUE_MODE) -> None:
     """Refuse queues between which, or in which, files cannot be renamed atomically (ruling 6); raises ``Refused``.
 
     Creates ``dst``. Tried with real files rather than looked up by the file system's name: a bind mount, an overlay or
@@ -237,35 +317,39 @@ def check_queues(src: str, dst: str, number: str) -> None:
     if not os.path.isdir(src):
         raise Refused(f"source queue {src} is not a folder")
     try:
-        os.makedirs(dst, exist_ok=True)
-        if os.path.samefile(src, dst):
-            raise Refused(f"source and destination are the same queue: {src}")
-        if os.stat(src).st_dev != os.stat(dst).st_dev:
-            raise Refused(f"{src} and {dst} are on two file systems: files cannot be renamed between them")
-        _probe(src, dst, f".{number}.probe.lock")
+        make_queue(dst, mode)
+        with safely.folder(src) as first, safely.folder(dst) as second:
+            one, other = os.fstat(first), os.fstat(second)
+            if os.path.samestat(one, other):
+                raise Refused(f"source and destination are the same queue: {src}")
+            if one.st_dev != other.st_dev:
+                raise Refused(f"{src} and {dst} are on two file systems: files cannot be renamed between them")
+            _probe(src, first, second, f".{number}.{secrets.token_hex(8)}")
     except OSError as error:
         if error.errno == errno.EXDEV:
             raise Refused(f"{src} and {dst}: files cannot be renamed between them") from error
         raise Refused(f"cannot use {error.filename or dst} as a queue: {error.strerror}") from error
 
 
-def _probe(src: str, dst: str, name: str) -> None:
-    first, second, third = f"{src}/{name}", f"{src}/{name}2.lock", f"{dst}/{name}"
+def _probe(src: str, here: int, there: int, name: str) -> None:
+    """With new and empty files, for which a full disk has room."""
+    first, second = f"{name}.1.probe.lock", f"{name}.2.probe.lock"
+    made: list[tuple[str, int]] = []
     try:
-        for path in (first, second):
-            os.close(
-                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            )  # empty: a full disk has room for it
+        for one in (first, second):
+            os.close(safely.create(one, at=here))
+            made.append((one, here))
         try:
-            _rename(first, second, contended=True)
+            rename(first, second, here, contended=True)
         except FileExistsError:
             pass
         else:
             raise Refused(f"the file system of {src} replaces a file when another is renamed to its name")
-        os.rename(first, third)
-        if os.path.lexists(first) or not os.path.lexists(third):
+        os.rename(first, first, src_dir_fd=here, dst_dir_fd=there)
+        made.append((first, there))
+        if stands(first, here) or not stands(first, there):
             raise Refused(f"the file system of {src} does not rename atomically")
     finally:
-        for path in (first, second, third):
-            if os.path.lexists(path):
-                os.unlink(path)
+        for one, at in made:
+            with suppress(FileNotFoundError):
+                os.unlink(one, dir_fd=at)

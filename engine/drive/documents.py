@@ -5,6 +5,11 @@ The rules of this file:
 - A document is processed on the driver's main thread, one at a time, so that a signal can end it (``Cancelled``).
 - A failure is a value. If the disk is in trouble at that moment (no space, no permission, the folder gone) it is
   ``blocked``, for it says nothing about the document.
+- An input is a regular file, and no link, when work on it begins and when it ends; of an output what stood under its
+  name goes before, and it is a regular file of this user when it is published. It may be read by those who may read its
+  input, and by nobody else while it is written.
+- A command or a function gets paths: whoever may rename in a folder can put something else there between a look and its
+  opening. So queues are 0700 unless somebody asks for more (README, ruling 16).
 - A command dies with its driver where the kernel offers that (Linux), and holds the driver's locks as long as it
   lives; so nobody recovers a document that something still writes.
 """
@@ -25,14 +30,18 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 
+from engine.drive import safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
-Work = Callable[[Process], None]
-"""Makes ``output`` out of ``input``; raises where it fails."""
+Work = Callable[[Process, int], None]
+"""Makes ``output`` out of ``input``, of which it gets a descriptor too; raises where it fails."""
+
+CHUNK = 1024 * 1024  # bytes that are copied at a time
 
 TAIL = 2000  # bytes of a command's output that are shown
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -87,9 +96,15 @@ def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
 def process(work: Work, task: Process) -> Processed:
     """Do it; only ``Cancelled`` passes as an exception into a value as well."""
     try:
-        work(task)
+        with _input(task) as source, _kept_private(source):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(task.output)  # the driver's own name: what is left there, or put there, is no output
+            work(task, source)
+            _judge(task, source)
     except Cancelled:
         return Processed("cancelled")
+    except safely.Unsafe as error:
+        return _failure(task, f"{os.path.basename(str(error.filename))} {error.strerror}")
     except OSError as error:
         if error.errno in _FULL:
             return Processed("blocked", f"{error.strerror}: {error.filename or task.output}")
@@ -101,9 +116,42 @@ def process(work: Work, task: Process) -> Processed:
         return _failure(task, f"{type(error).__name__}: {error}")
     except SystemExit as error:
         return _failure(task, f"it exited: {error.code}")
-    if not os.path.isfile(task.output):
-        return _failure(task, "wrote no output")
     return Processed("done")
+
+
+@contextmanager
+def _input(task: Process) -> Iterator[int]:
+    source = safely.open_file(task.input)
+    try:
+        yield source
+    finally:
+        os.close(source)
+
+
+@contextmanager
+def _kept_private(source: int) -> Iterator[None]:
+    """Whoever may not read the input may not read what is made of it, from its first byte on."""
+    mode = os.fstat(source).st_mode
+    before = os.umask(0o077)
+    os.umask(before | (0 if mode & 0o040 else 0o070) | (0 if mode & 0o004 else 0o007))
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _judge(task: Process, source: int) -> None:
+    """Raise where the output is none, or the input was swapped for something that is no document."""
+    with contextlib.suppress(FileNotFoundError):  # a work may move its input, or delete it
+        safely.check(os.stat(task.input, follow_symlinks=False), task.input)
+    try:
+        output = safely.open_file(task.output, owners=(os.geteuid(),))
+    except FileNotFoundError:
+        raise Failed("wrote no output") from None
+    try:
+        safely.like(os.fstat(source), output)
+    finally:
+        os.close(output)
 
 
 def _failure(task: Process, text: str) -> Processed:
@@ -128,37 +176,43 @@ def _trouble(folder: str) -> str:
 # ---- built-ins ----------------------------------------------------------------------------------------------------
 
 
-def _copy(task: Process) -> None:
-    shutil.copyfile(task.input, task.output)
+def _copy(task: Process, source: int) -> None:
+    size = os.fstat(source).st_size
+    with open(safely.create(task.output), "wb") as out:
+        place = 0
+        while place < size and (chunk := os.pread(source, min(CHUNK, size - place), place)):
+            out.write(chunk)
+            place += len(chunk)
+    if os.fstat(source).st_size != size:
+        raise Failed("it changed its size while it was read")
 
 
-def _upper(task: Process) -> None:
+def _upper(task: Process, source: int) -> None:
     with (
-        open(task.input, encoding="utf-8", errors="surrogateescape") as source,
-        open(task.output, "w", encoding="utf-8", errors="surrogateescape") as out,
+        open(source, encoding="utf-8", errors="surrogateescape", newline="", closefd=False) as text,
+        open(safely.create(task.output), "w", encoding="utf-8", errors="surrogateescape", newline="") as out,
     ):
-        for line in source:
-            out.write(line.upper())
+        while part := text.read(CHUNK):
+            out.write(part.upper())
 
 
 def _after(seconds: float, then: Work) -> Work:
-    def work(task: Process) -> None:
+    def work(task: Process, source: int) -> None:
         time.sleep(seconds)
-        then(task)
+        then(task, source)
 
     return work
 
 
-def _fail(task: Process) -> None:
+def _fail(task: Process, source: int) -> None:
     raise Failed("told to fail")
 
 
-def _fail_marked(task: Process) -> None:
-    with open(task.input, "rb") as source:
-        first = source.readline(80).strip()
+def _fail_marked(task: Process, source: int) -> None:
+    first = os.pread(source, 80, 0).partition(b"\n")[0].strip()
     if first == b"fail twice" or (first == b"fail once" and task.attempt == 1):
         raise Failed(f"the document says {first.decode()!r}")
-    _copy(task)
+    _copy(task, source)
 
 
 # ---- functions and commands ----------------------------------------------------------------------------------------
@@ -176,7 +230,7 @@ def _function(name: str) -> Work:
         raise Refused(f"work {name}: is not callable")
     function: Callable[[str, str], object] = found
 
-    def work(task: Process) -> None:
+    def work(task: Process, source: int) -> None:
         function(task.input, task.output)
 
     return work
@@ -208,7 +262,7 @@ def _command(template: str, locks: tuple[int, ...]) -> Work:
     if shutil.which(words[0]) is None:
         raise Refused(f"work {template!r}: there is no command {words[0]!r}")
 
-    def work(task: Process) -> None:
+    def work(task: Process, source: int) -> None:
         def fill(word: str) -> str:
             return re.sub(r"\{(input|output)\}", lambda found: getattr(task, found[1]), word)
 

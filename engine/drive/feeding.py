@@ -1,14 +1,20 @@
-"""Puts documents into the first queue of a pipeline: copied under a name that nobody takes, then renamed."""
+"""Puts documents into the first queue of a pipeline: copied under a name that nobody takes, then renamed.
+
+The rules of this file:
+
+- What is fed is a regular file: nobody waits for a FIFO, and nothing is read to an end that it has not.
+- The copy is made under a random name that was not there, and may be read by those who may read the file.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
-from engine.drive import disk
+from engine.drive import safely
+from engine.drive.disk import QUEUE_MODE, Disk, make_queue
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, Rename, Sync, Touch
@@ -23,37 +29,41 @@ class Fed(NamedTuple):
     reason: str = ""
 
 
-def feed(root: str, files: Iterable[str], done: bool = False) -> list[Fed]:
-    """Feed files into ``queue-start`` under ``root`` (created); their names are the ids, ``done``: no more will come.
+CHUNK = 1024 * 1024  # bytes that are copied at a time
 
-    A file that cannot be fed does not hold up the others, but ``done`` is then left out: look at the reasons. Raises
-    ``Refused`` where the queue itself cannot be used.
+
+def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_MODE) -> list[Fed]:
+    """Feed files into ``queue-start`` under ``root`` (created, the queue with ``mode``); their names are the ids.
+
+    ``done``: no more will come. A file that cannot be fed does not hold up the others, but ``done`` is then left out:
+    look at the reasons. Raises ``Refused`` where the queue itself cannot be used.
     """
     queue, files = os.path.abspath(queue_folder(root, START)), list(files)
     if not os.path.lexists(root) and not any(map(os.path.isfile, files)):
         raise Refused(f"there is no folder {root}, and no file to begin one with")
     try:
-        os.makedirs(queue, exist_ok=True)
+        make_queue(queue, mode)
         present = {item.id for item in map(names.parse, os.listdir(queue)) if isinstance(item, names.Item)}
     except OSError as error:
         raise Refused(f"cannot feed {queue}: {error.strerror}") from error
     if os.path.lexists(f"{queue}/{names.DONE}"):
         raise Refused(f"{queue} is done: nothing more can be fed into it")
     fed: list[Fed] = []
-    for path in files:
-        id = os.path.basename(path)
-        reason = names.why_not(id) or ("an item of this id is in the queue" if id in present else "")
-        reason = reason or _feed_one(queue, path, id, lambda answer: None)
-        if not reason:
-            present.add(id)
-        fed.append(Fed(path, id, reason))
-    answer = disk.perform(Sync(queue))
-    if answer.error:
-        raise Refused(f"cannot put {queue} on the disk: {answer.text}")
-    if done and not any(one.reason for one in fed):
-        answer = disk.perform(Touch(queue, names.DONE))
+    with Disk() as disk:
+        for path in files:
+            id = os.path.basename(path)
+            reason = names.why_not(id) or ("an item of this id is in the queue" if id in present else "")
+            reason = reason or _feed_file(disk, queue, path, id)
+            if not reason:
+                present.add(id)
+            fed.append(Fed(path, id, reason))
+        answer = disk.perform(Sync(queue))
         if answer.error:
-            raise Refused(f"cannot write {queue}/{names.DONE}: {answer.text}")
+            raise Refused(f"cannot put {queue} on the disk: {answer.text}")
+        if done and not any(one.reason for one in fed):
+            answer = disk.perform(Touch(queue, names.DONE))
+            if answer.error:
+                raise Refused(f"cannot write {queue}/{names.DONE}: {answer.text}")
     return fed
 
 
@@ -63,30 +73,57 @@ def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lamb
     if reason := names.why_not(id):
         return reason
     try:
-        os.makedirs(queue, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=root) as file:
-            file.write(text)
-            file.flush()
-            return _feed_one(queue, file.name, id, told)
+        make_queue(queue)
     except OSError as error:
         return str(error)
+    with Disk() as disk:
+        return _feed_one(disk, queue, id, lambda copy: _all(copy, text.encode("utf-8", "surrogateescape")), told)
 
 
-def _feed_one(queue: str, path: str, id: str, told: Callable[[Done], None]) -> str:
-    """Copy, put on the disk, rename; the reason why not, or the empty string."""
-    temporary = f"{id}.{os.getpid()}.tmp"
+def _feed_file(disk: Disk, queue: str, path: str, id: str) -> str:
+    """The same of a file, which somebody has named: a link to one is as good."""
     try:
-        shutil.copyfile(path, f"{queue}/{temporary}")
-        descriptor = os.open(f"{queue}/{temporary}", os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        answer = disk.perform(Rename(queue, temporary, names.ready(id)))
-        told(answer)
-        return f"{names.ready(id)}: {answer.text}" if answer.error else ""
+        source = safely.open_file(path, follow=True)
     except OSError as error:
         return error.strerror or str(error)
+
+    def write(copy: int) -> None:
+        found, place = os.fstat(source), 0
+        while place < found.st_size and (chunk := os.pread(source, min(CHUNK, found.st_size - place), place)):
+            _all(copy, chunk)
+            place += len(chunk)
+        safely.like(found, copy)
+
+    try:
+        return _feed_one(disk, queue, id, write, lambda answer: None)
     finally:
-        if os.path.lexists(f"{queue}/{temporary}"):
-            os.unlink(f"{queue}/{temporary}")
+        os.close(source)
+
+
+def _feed_one(disk: Disk, queue: str, id: str, write: Callable[[int], None], told: Callable[[Done], None]) -> str:
+    """Write, put on the disk, rename; the reason why not, or the empty string."""
+    temporary = ""
+    try:
+        with safely.folder(queue) as at:
+            try:
+                temporary, copy = safely.temporary(id, at=at)
+                try:
+                    write(copy)
+                    os.fsync(copy)
+                finally:
+                    os.close(copy)
+                answer = disk.perform(Rename(queue, temporary, names.ready(id)))
+                told(answer)
+                return f"{names.ready(id)}: {answer.text}" if answer.error else ""
+            finally:
+                if temporary:
+                    with suppress(FileNotFoundError):
+                        os.unlink(temporary, dir_fd=at)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -328,12 +328,14 @@ class Pipeline:
                 return Recovered(stage, number, 0, "a process that holds its lock still lives")
             steps = recover(src, dst, number, self.options.keep_input, time.time())
             found = disk.run(steps, lambda answer: self.told(RECOVERY, answer))
-            settled = True
+            stuck = [id for id, outcome in found if outcome == "stuck"]
+            settled = not stuck
             for id, outcome in found:
-                self._say(
-                    Note("warn", f"of driver {number}, which died: {outcome}", id.encode("utf-8", "surrogateescape"))
-                )
-            return Recovered(stage, number, len(found))
+                if outcome != "stuck":
+                    subject = id.encode("utf-8", "surrogateescape")
+                    self._say(Note("warn", f"of driver {number}, which died: {outcome}", subject))
+            error = f"{src}/{names.kept(stuck[0])} is in the way" if stuck else ""
+            return Recovered(stage, number, len(found) - len(stuck), error)
         except (Trouble, OSError) as error:
             return Recovered(stage, number, 0, str(error))
         finally:

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
 from engine.drive import disk, documents
+from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
 from engine.drive.telling import Teller
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
@@ -38,12 +39,16 @@ class Hears(Protocol):
 
 
 def run_driver(
-    config: DriverConfig, watchers: str = "", hears: Callable[[DriverConfig, float], Hears] | None = None
+    config: DriverConfig,
+    watchers: str = "",
+    hears: Callable[[DriverConfig, float], Hears] | None = None,
+    mode: int = QUEUE_MODE,
 ) -> int:
     """Drive until the source is done, the quit file appears or a signal comes.
 
     ``watchers``: the folder of those who watch (``engine.drive.telling``), "" for none. ``hears``: makes somebody in
     this process who is told instead, out of the configuration and the wall clock's distance from monotonic time.
+    ``mode``: of the destination, where that is to be made.
 
     Returns the exit status: 0 for done and quit, 128+n after signal n, 1 where a disk in trouble made it give up, 2
     where it could not start, with the reason on stderr. Call it on the main thread of a process of its own.
@@ -52,7 +57,7 @@ def run_driver(
     if config.quit_file:
         config = replace(config, quit_file=os.path.abspath(config.quit_file))
     try:
-        disk.check_queues(config.src, config.dst, config.number)
+        disk.check_queues(config.src, config.dst, config.number, mode)
         with number_locks(config.src, config.dst, config.number) as locks:
             work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks))
             now = time.monotonic()
@@ -91,6 +96,7 @@ def load_config(path: str, work: str = "copy", log_file: str = "", keep_input: b
 class _Runner:
     def __init__(self, config: DriverConfig, work: documents.Work, epoch: float, told: Hears | None) -> None:
         self._core = Driver(config, epoch)
+        self._disk = disk.Disk()
         self._hears = told
         self._work = work
         self._signal = 0  # the newest
@@ -111,6 +117,7 @@ class _Runner:
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
+            self._disk.close()
             signal.set_wakeup_fd(former)
             os.close(self._bell)
             os.close(self._rope)
@@ -131,7 +138,7 @@ class _Runner:
             for command in commands:
                 match command:
                     case Exit(_, failed):
-                        self.holds = bool(core.snapshot(time.monotonic()).document)
+                        self.holds = core.stuck or bool(core.snapshot(time.monotonic()).document)
                         return 1 if failed else 128 + self._signal if self._signal else 0
                     case Note(level, text, subject):
                         self._tell(level, text, subject)
@@ -161,9 +168,11 @@ class _Runner:
             case Exit() | Note():
                 raise AssertionError(command)
             case _:
-                return disk.perform(command)
+                return self._disk.perform(command)
 
     def _process(self, body: Process) -> Processed:
+        if moved := self._disk.moved(os.path.dirname(body.input), os.path.dirname(body.output)):
+            return Processed("blocked", moved)
         try:
             self._processing = True
             result = Processed("cancelled")

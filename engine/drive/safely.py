@@ -69,15 +69,17 @@ def open_file(
     at: int | None = None,
     owners: Collection[int] | None = None,
     most: int | None = None,
+    follow: bool = False,
 ) -> int:
     """Open a regular file that is there; the descriptor. Raises ``Unsafe`` for anything else.
 
-    ``owners``: the uids that it may belong to. ``most``: bytes that it may hold. What is opened for writing must have
-    one name only. ``flags`` never create: that is ``create``.
+    ``owners``: the uids that it may belong to. ``most``: bytes that it may hold. ``follow``: a link that leads to one
+    is as good, for its name comes from whoever we work for. What is opened for writing must have one name only.
+    ``flags`` never create: that is ``create``.
     """
     assert not flags & (os.O_CREAT | os.O_TRUNC), "an existing file is opened as it is"
     try:
-        descriptor = os.open(name, flags | _ALWAYS, dir_fd=at)
+        descriptor = os.open(name, (flags | _ALWAYS) & ~(os.O_NOFOLLOW if follow else 0), dir_fd=at)
     except OSError as error:
         if error.errno in _ODD:
             _explain(name, at)
@@ -141,10 +143,25 @@ def open_or_create(name: str, flags: int, *, at: int | None = None, mode: int = 
 def temporary(near: str, *, at: int | None = None, mode: int = 0o600) -> tuple[str, int]:
     """A new file with a random name in the same folder as ``near``, and its descriptor (reading and writing)."""
     before, slash, last = near.rpartition("/")
+    known = os.fsdecode(os.fsencode(last)[:100])  # a name has at most 255 bytes
     while True:
-        name = f"{before}{slash}.{last[:100]}.{secrets.token_hex(8)}.tmp"
+        name = f"{before}{slash}.{known}.{secrets.token_hex(8)}.tmp"
         with suppress(FileExistsError):
             return name, create(name, at=at, mode=mode)
+
+
+def like(found: os.stat_result, descriptor: int) -> None:
+    """Let those read and write a new file of ours who may read and write another one: its mode, and its group.
+
+    Where the group can not be the same, it may do nothing.
+    """
+    mode = stat.S_IMODE(found.st_mode) & 0o777
+    if found.st_gid != os.fstat(descriptor).st_gid:
+        try:
+            os.fchown(descriptor, -1, found.st_gid)
+        except PermissionError:
+            mode &= 0o707
+    os.fchmod(descriptor, mode)
 
 
 def replace(name: str, content: bytes, *, at: int | None = None, mode: int = 0o600, sync: bool = False) -> None:

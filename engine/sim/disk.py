@@ -5,6 +5,8 @@ The rules of this file:
 - Nothing happens by itself: whoever owns the disk decides which actor does its next one thing.
 - An operation is atomic here as it is on the real disk; what is between two operations is where actors die and race.
 - Content that was not put on the disk (``Sync``) is lost with the power; names are not.
+- Links, FIFOs, devices, folders and other users' files stand in folders as they do on the real disk. What a link names
+  is not on this disk at all: an operation that followed one would find nothing to do.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import (
-    TROUBLE,
     Append,
     Done,
     Entry,
@@ -34,13 +35,15 @@ from engine.protocols.diskqueue.operations import (
     Read,
     Remove,
     Rename,
-    Steps,
     Sync,
     Take,
     Touch,
     WriteOut,
 )
-from engine.protocols.diskqueue.transitions import Settled, recover
+
+FOLDER = "a folder"
+KINDS = ("a link", "a FIFO", "a device", "a socket", FOLDER)
+"""What may stand under a name and is no regular file."""
 
 TORN = "\0"
 """What the power leaves of content that was not put on the disk."""
@@ -50,11 +53,13 @@ EPOCH = 1_000_000.0  # wall clock at virtual time 0, in seconds
 
 @dataclass(slots=True)
 class SimFile:
-    """One file."""
+    """One file, or what stands in its place."""
 
     content: str
     mtime_ns: int
     synced: bool
+    kind: str = ""  # of ``KINDS``; "" for a regular file
+    foreign: bool = False  # it belongs to another user
 
 
 class SimDisk:
@@ -66,13 +71,22 @@ class SimDisk:
         self.locks: set[tuple[str, str]] = set()  # (folder, number)
         self.full = False
         self.denied: set[str] = set()  # folders that may not be written
+        self.meddle: Callable[[Operation], Error] = lambda operation: ""
+        """Called before each operation: it may change anything, or give the answer that the disk gives instead."""
         self._random = random
         self._ticks = 0
 
-    def put(self, folder: str, name: str, content: str = "", synced: bool = True) -> None:
+    def put(
+        self, folder: str, name: str, content: str = "", synced: bool = True, kind: str = "", foreign: bool = False
+    ) -> None:
         """Create or overwrite a file, later than all before it."""
         self._ticks += 1
-        self.folders[folder][name] = SimFile(content, self._ticks, synced)
+        self.folders[folder][name] = SimFile(content, self._ticks, synced, kind, foreign)
+
+    def regular(self, folder: str, name: str) -> bool:
+        """Whether there is such a file, and it is one."""
+        file = self.folders[folder].get(name)
+        return file is not None and not file.kind
 
     def text(self, folder: str, name: str) -> str:
         """A file's content."""
@@ -99,6 +113,8 @@ class SimDisk:
 
     def perform(self, operation: Operation, number: str) -> Done:
         """Do one operation for the holder of ``number``, as ``engine.drive.disk.perform`` does."""
+        if error := self.meddle(operation):
+            return Done(operation, error, "as it was told to")
         if isinstance(operation, WriteOut | Log):
             return Done(operation, "full", "no space") if self.full else Done(operation)
         files = self.folders.get(operation.folder)
@@ -111,14 +127,23 @@ class SimDisk:
         if isinstance(operation, List):
             return self._list(operation, files, number)
         if isinstance(operation, Read):
+            error = self._missing(files, operation.name)
             file = files.get(operation.name)
-            return Done(operation, text=file.content) if file else Done(operation, "gone")
+            return (
+                Done(operation, error)
+                if error or not file
+                else Done(operation, text=file.content, foreign=file.foreign)
+            )
         return Done(operation, self._change(operation, files))
+
+    @staticmethod
+    def _missing(files: dict[str, SimFile], name: str) -> Error:
+        return "gone" if name not in files else "odd" if files[name].kind else ""
 
     def _change(self, operation: Operation, files: dict[str, SimFile]) -> Error:
         match operation:
             case Exists(_, name):
-                return "" if name in files else "gone"
+                return self._missing(files, name)
             case Take(_, name, new) | Rename(_, name, new):
                 if name not in files:
                     return "gone"
@@ -126,31 +151,38 @@ class SimDisk:
                     return "exists"
                 files[new] = files.pop(name)
             case Remove(_, name):
+                if name in files and files[name].kind == FOLDER:
+                    return "exists"
                 return "" if files.pop(name, None) else "gone"
+            case Touch(_, name) | Append(_, name) if name in files and files[name].kind == FOLDER:
+                return "broken"
             case Touch(folder, name):
-                if name not in files:
+                if self._missing(files, name):
                     self.put(folder, name)
             case Append(folder, name, line):
-                before = files[name].content if name in files else ""
-                self.put(folder, name, f"{before}{line}\n", synced=False)
-            case Sync(_, name):
-                if name and name not in files:
-                    return "gone"
-                if name:
-                    files[name].synced = True
+                known = None if self._missing(files, name) else files[name]
+                foreign = known is not None and known.foreign
+                self.put(folder, name, f"{known.content if known else ''}{line}\n", synced=False, foreign=foreign)
+            case Sync(_, name) if name:
+                if error := self._missing(files, name):
+                    return error
+                files[name].synced = True
+            case Sync():
+                pass
             case _:
                 raise AssertionError(operation)
         return ""
 
     def _list(self, operation: List, files: dict[str, SimFile], number: str) -> Done:
-        entries = tuple(Entry(name, file.mtime_ns, len(file.content)) for name, file in files.items())
+        odd = tuple((name, file.kind) for name, file in files.items() if file.kind)
+        entries = tuple(Entry(name, file.mtime_ns, len(file.content)) for name, file in files.items() if not file.kind)
         if self._random is not None and self._random.random() < 0.3:
             # What was renamed meanwhile is found under its old name, its new one, or none; not so what is locked by
             # whoever lists, for nobody else renames that.
             own = f".{number}."
             seen = tuple(entry for entry in entries if own in entry.name or self._random.random() < 0.7)
-            return Done(operation, entries=seen, still=False)
-        return Done(operation, entries=entries, still=True)
+            return Done(operation, entries=seen, still=False, odd=odd)
+        return Done(operation, entries=entries, still=True, odd=odd)
 
 
 # ---- actors -------------------------------------------------------------------------------------------------------
@@ -265,8 +297,11 @@ class SimDriver:
         if self.disk.full or self.config.dst in self.disk.denied:
             self._give(Processed("blocked", "no space"), now)
             return
+        text = self._input(body)
+        if text is None:
+            self._fail_document(body, now)
+            return
         if self._fate(body.id, body.attempt) != "silent":
-            text = self._input(body)
             self.disk.put(self.config.dst, self._output(body), result(text)[: len(text) // 2], synced=False)
         self._writing = body
 
@@ -280,74 +315,28 @@ class SimDriver:
             self._writing = body
             self.crash()
             return
+        text = self._input(body)
+        if text is None:
+            self._fail_document(body, now)
+            return
         if fate == "done":
             if self.disk.full or self.config.dst in self.disk.denied:
                 self._give(Processed("blocked", "no space"), now)
                 return
-            self.disk.put(self.config.dst, self._output(body), result(self._input(body)), synced=False)
+            self.disk.put(self.config.dst, self._output(body), result(text), synced=False)
         self.attempts.append((body.id, body.attempt))
         self._give(Processed("failed", "no good") if fate == "failed" else Processed("done"), now)
 
-    def _input(self, body: Process) -> str:
-        return self.disk.text(self.config.src, names.working(body.id, self.config.number))
+    def _fail_document(self, body: Process, now: float) -> None:
+        self.attempts.append((body.id, body.attempt))
+        self._give(Processed("failed", "is no regular file, or gone"), now)
+
+    def _input(self, body: Process) -> str | None:
+        name = names.working(body.id, self.config.number)
+        return self.disk.text(self.config.src, name) if self.disk.regular(self.config.src, name) else None
 
     def _output(self, body: Process) -> str:
         return names.writing(body.id, self.config.number)
-
-
-class SimRecovery:
-    """Somebody who settles what a dead driver left; ``step`` does one operation. It may be dropped at any time."""
-
-    def __init__(
-        self,
-        disk: SimDisk,
-        config: DriverConfig,
-        now: float = 0.0,
-        epoch: float = EPOCH,
-        told: Callable[[Started | Done, list[Operation]], None] = lambda event, commands: None,
-    ) -> None:
-        """``told``: of every answer, and of what is asked next.
-
-        Raises ValueError where the driver still lives.
-        """
-        if not disk.lock(config.src, config.dst, config.number):
-            raise ValueError(f"driver {config.number} lives")
-        self.disk = disk
-        self.config = config
-        self.said: list[str] = []
-        self.settled: list[tuple[str, Settled]] | None = None
-        self._steps: Steps[list[tuple[str, Settled]]] = recover(
-            config.src, config.dst, config.number, config.keep_input, epoch + now
-        )
-        self._told = told
-        self._next: Operation = next(self._steps)
-        told(Started(), [self._next])
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is left to do."""
-        return self.settled is None
-
-    def step(self) -> Done:
-        """Do one operation; one that the disk refuses is tried again with the next step."""
-        answer = self.disk.perform(self._next, self.config.number)
-        self.said.append(f"{describe(self._next)}{f' = {answer.error}' if answer.error else ''}")
-        asked: list[Operation] = []
-        if answer.error in TROUBLE:
-            asked = [self._next]
-        else:
-            try:
-                self._next = self._steps.send(answer)
-                asked = [self._next]
-            except StopIteration as end:
-                self.settled = end.value
-                self.crash()
-        self._told(answer, asked)
-        return answer
-
-    def crash(self) -> None:
-        """Stop here; the locks go."""
-        self.disk.unlock(self.config.src, self.config.dst, self.config.number)
 
 
 def result(text: str) -> str:

@@ -83,6 +83,7 @@ class Driver:
         self._outcome = Processed("failed")
         self._published = self._failed = self._given_up = self._lost = 0
         self._orders = 0  # to leave
+        self.stuck = False  # something keeps a name of this driver's: it is to be recovered under its number
         self._asked: Operation | None = None  # what the disk was asked for and has not answered
         self._trouble = ""  # why an operation is being repeated
         self._blocked = ""  # why a document is being repeated
@@ -271,7 +272,7 @@ class Driver:
         """Look at the source anew."""
         began = self._now
         answer = yield List(self.config.src)
-        self._listed, self._still = move.agenda(answer.entries), answer.still
+        self._listed, self._still = move.agenda(answer.entries, answer.odd), answer.still
         self._listed_until = self._now + max(LISTING_LIFE, LISTING_WORTH * (self._now - began))
         self._agenda = deque(self._listed.takeable)
         for name, reason in self._listed.strange:
@@ -348,12 +349,13 @@ class Driver:
             self._enter("failing")
             if outcome == "cancelled":
                 settled = yield from move.give_back(held, self.config.keep_input, self._wall())
-                self._note("info", "given back", held.id)
+                self._note("info", "given back" if settled == "returned" else settled, held.id)
             else:
                 self._failed += 1
                 settled = yield from move.fail(held, text, self.config.keep_input, self._wall())
                 self._given_up += settled == "failed_twice"
-                self._note("bad" if settled == "failed_twice" else "warn", f"{settled}: {text}", held.id)
+                self._note("warn" if settled == "failed" else "bad", f"{settled}: {text}", held.id)
+            self.stuck = self.stuck or settled == "stuck"
         self._held = None
         self._enter("taking")
         if self.config.log_file:

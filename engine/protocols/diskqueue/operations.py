@@ -4,8 +4,12 @@ The rules of this file:
 
 - An operation touches one name and is atomic: it happened or it did not. A driver may die between any two.
 - Nothing here replaces an existing file, except ``WriteOut`` its own.
-- The answer says ``gone`` or ``exists`` where that is part of the game, and ``full``, ``denied`` or ``broken`` where
-  the disk is in trouble. A procedure never sees the latter: whoever runs it waits and asks again.
+- Only regular files of the folder itself are items. No link is followed, no FIFO or device is opened; a file of ours
+  that something else stands for is made anew.
+- The answer says ``gone``, ``exists`` or ``odd`` (no regular file) where that is part of the game, and ``full``,
+  ``denied`` or ``broken`` where the disk is in trouble. A procedure never sees the latter: whoever runs it waits and
+  asks again. Any other error may come as the answer to any operation, for others write in the folder too: a
+  procedure that takes no notice of one says why it may.
 
 A procedure is a generator that yields operations and is sent their answers; so the order in which names change, on
 which everything in this system rests, reads as plain text and runs on a real disk and on a simulated one alike.
@@ -16,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Literal, NamedTuple, TypeVar
 
-Error = Literal["", "gone", "exists", "full", "denied", "broken"]
+Error = Literal["", "gone", "exists", "odd", "full", "denied", "broken"]
 
 TROUBLE: frozenset[Error] = frozenset({"full", "denied", "broken"})
 """The disk refuses for reasons that are not the document's: wait, tell, ask again."""
@@ -31,20 +35,20 @@ class Entry(NamedTuple):
 
 
 class List(NamedTuple):
-    """The files of a folder, in no order; the answer carries ``entries`` and ``still``."""
+    """The files of a folder, in no order; the answer carries ``entries``, ``odd`` and ``still``."""
 
     folder: str
 
 
 class Exists(NamedTuple):
-    """Whether there is such a file; the answer's error is ``gone`` where there is none."""
+    """Whether there is such a file; the answer's error is ``gone`` where there is none, ``odd`` for a link or so."""
 
     folder: str
     name: str
 
 
 class Read(NamedTuple):
-    """The beginning of a small text file, at most 64 KiB."""
+    """The beginning of a small text file, at most 64 KiB; the answer says whether it is ``foreign``."""
 
     folder: str
     name: str
@@ -120,6 +124,8 @@ class Done(NamedTuple):
     text: str = ""  # what ``Read`` found; with an error, the system's own words
     entries: tuple[Entry, ...] = ()  # of ``List``
     still: bool = False  # of ``List``: nothing was renamed in the folder while it was read
+    odd: tuple[tuple[str, str], ...] = ()  # of ``List``: what is no regular file, by name, and what it is
+    foreign: bool = False  # of ``Read``: the file belongs to another user
 
 
 class Process(NamedTuple):

@@ -9,6 +9,9 @@ The rules of this file:
 - Failures are written down before the name changes (ruling 1): a record line says which attempt began, and which
   failed. A document that never failed has no record.
 - Whoever recovers a driver's items holds that driver's locks (ruling 5).
+- An answer that is an error never passes for success. What others did to a document is its outcome: ``gone`` where
+  they took it away, ``stuck`` where its next name is in the way; then it keeps the name that it has.
+- Where documents go is what whoever asks was told, never what stands in a file of the queue.
 """
 
 from __future__ import annotations
@@ -32,10 +35,11 @@ from engine.protocols.diskqueue.operations import (
 )
 
 ATTEMPTS = 2  # the seed: tried again once, then given up
-_TRIES = 10  # to publish under a name that others keep creating
+_TRIES = 10  # to give a document a name that others keep creating
 _REASON = 500  # characters of an error text that a record keeps
 
-Settled = Literal["published", "failed", "failed_twice", "returned"]
+Settled = Literal["published", "failed", "failed_twice", "returned", "gone", "stuck"]
+"""What became of a document; gone: somebody else took it away · stuck: it keeps its name, the next is in the way."""
 
 
 class Held(NamedTuple):
@@ -106,7 +110,7 @@ def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[E
     if answer.error:
         return answer.error
     for leftover in sorted(leftovers):
-        yield Remove(held.src, leftover)
+        yield Remove(held.src, leftover)  # gone is as good; a folder is none of ours and stays
     if held.attempt > 1:
         yield Append(held.src, names.attempts(held.id), line("begin", held, at))
     return ""
@@ -114,40 +118,51 @@ def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[E
 
 def publish(held: Held) -> Steps[str]:
     """Publish the written output; the reason why not, or the empty string. 003 row 2."""
-    answer = yield Sync(held.dst, names.writing(held.id, held.number))
-    if answer.error == "gone":
-        return "wrote no output"
-    yield Append(held.src, names.publishing(held.id, held.number), held.dst)
-    return (yield from complete(held))
-
-
-def complete(held: Held) -> Steps[str]:
-    """Rename the complete output to its final name, then let go of the input; also after a crash in between."""
     written = names.writing(held.id, held.number)
+    answer = yield Sync(held.dst, written)
+    if answer.error:
+        return "wrote no output" if answer.error == "gone" else f"{written} is no regular file"
+    yield Append(held.src, names.publishing(held.id, held.number), held.dst)
     answer = yield Exists(held.dst, written)
-    tries = 0
-    while not answer.error:
+    reason = _missing(written) if answer.error else (yield from _rename_output(held))
+    if reason:
+        yield Remove(held.src, names.publishing(held.id, held.number))
+        return reason
+    yield from _let_go(held)
+    return ""
+
+
+def _rename_output(held: Held) -> Steps[str]:
+    """Give the complete output its final name; the reason why not, or the empty string."""
+    written, final = names.writing(held.id, held.number), names.ready(held.id)
+    for _ in range(_TRIES):
         # The seed deletes what has this name; renaming over it would do so as well, and hide a second driver.
         yield Remove(held.dst, held.id)
-        yield Remove(held.dst, names.ready(held.id))
-        answer = yield Rename(held.dst, written, names.ready(held.id))
+        yield Remove(held.dst, final)  # what can not be removed is found by the renaming
+        answer = yield Rename(held.dst, written, final)
         if not answer.error:
             yield Sync(held.dst)
-            break
-        tries += 1
-        if tries == _TRIES:
-            yield Remove(held.src, names.publishing(held.id, held.number))
-            return f"{names.ready(held.id)} is in the way"
+            return ""
+        if answer.error != "exists":
+            return _missing(written)
+    return f"{final} is in the way"
+
+
+def _missing(written: str) -> str:
+    return f"{written} is no more what it was: somebody else has touched it"
+
+
+def _let_go(held: Held) -> Steps[None]:
+    """The document is published: nothing of it is kept here. What is gone by now needs no removing."""
     yield Remove(held.src, names.working(held.id, held.number))
     if held.attempt > 1:
         yield Remove(held.src, names.attempts(held.id))
     yield Remove(held.src, names.publishing(held.id, held.number))
-    return ""
 
 
 def fail(held: Held, reason: str, keep: bool, at: float) -> Steps[Settled]:
     """This attempt failed. 003 rows 3 and 4."""
-    yield Remove(held.dst, names.writing(held.id, held.number))
+    yield Remove(held.dst, names.writing(held.id, held.number))  # there may be none
     yield Append(held.src, names.attempts(held.id), line("fail", held, at, reason))
     return (yield from settle(held, keep))
 
@@ -158,17 +173,20 @@ def settle(held: Held, keep: bool) -> Steps[Settled]:
     if held.attempt < ATTEMPTS:
         answer = yield Rename(held.src, locked, names.failed(held.id))
         if answer.error != "exists":
-            return "failed"
+            return "gone" if answer.error else "failed"
         # Another document of this id waits there already, and two cannot wait under one name.
     yield Touch(held.src, names.failed_twice(held.id))
     if not keep:
-        yield Remove(held.src, locked)
-        return "failed_twice"
-    answer = yield Rename(held.src, locked, names.kept(held.id))
-    if answer.error == "exists":
-        yield Remove(held.src, names.kept(held.id))
-        yield Rename(held.src, locked, names.kept(held.id))
-    return "failed_twice"
+        answer = yield Remove(held.src, locked)
+        return "gone" if answer.error else "failed_twice"
+    for _ in range(_TRIES):
+        answer = yield Rename(held.src, locked, names.kept(held.id))
+        if answer.error != "exists":
+            return "gone" if answer.error else "failed_twice"
+        if (yield Exists(held.src, locked)).error:
+            return "gone"  # what stands there by now is no document: it takes nobody's place
+        yield Remove(held.src, names.kept(held.id))  # of another document of this id; what stays is in the way
+    return "stuck"
 
 
 def give_back(held: Held, keep: bool, at: float) -> Steps[Settled]:
@@ -180,7 +198,7 @@ def give_back(held: Held, keep: bool, at: float) -> Steps[Settled]:
     answer = yield Rename(held.src, names.working(held.id, held.number), former)
     if answer.error == "exists":
         return (yield from settle(held._replace(attempt=1), keep))
-    return "returned"
+    return "gone" if answer.error else "returned"
 
 
 # ---- what a dead driver left --------------------------------------------------------------------------------------
@@ -197,12 +215,12 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
         id = names.published_by(name, number)
         if id is None or names.why_not(id):
             continue
-        whither, whole, _ = (yield Read(src, name)).text.partition("\n")
-        if not whole or "\0" in whither:
-            whither = dst  # what a power cut leaves of a line
+        promise = yield Read(src, name)
+        if promise.error or promise.foreign:
+            continue  # whoever may write here can write such a file: only our own is believed
+        held = Held(src, dst, id, number, ATTEMPTS)  # attempt 2 stands for "there may be a record"
         if names.working(id, number) in found:
-            # Attempt 2 stands for "there may be a record".
-            if not (yield from complete(Held(src, whither, id, number, ATTEMPTS))):
+            if (yield from _keep_promise(held, promise.text)):
                 settled.append((id, "published"))
                 found.discard(names.working(id, number))
         elif not found & {names.ready(id), names.failed(id)}:
@@ -212,7 +230,7 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
         item = names.parse(name)
         if not isinstance(item, names.Item) or item.state != "working" or item.number != number:
             continue
-        record = read_record((yield Read(src, names.attempts(item.id))).text)
+        record = read_record((yield Read(src, names.attempts(item.id))).text)  # none where there is none to read
         attempt, known = in_hand(record, number)
         held = Held(src, dst, item.id, number, attempt)
         if known:
@@ -227,16 +245,31 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
     return settled
 
 
+def _keep_promise(held: Held, promise: str) -> Steps[bool]:
+    """Publish what a dead driver had promised to; whether it stands in its destination now, and the input is gone."""
+    answer = yield Exists(held.dst, names.writing(held.id, held.number))
+    if answer.error == "gone":
+        # It is published already, if this is where the driver was to put it; a power cut leaves less of the line.
+        whither, whole, _ = promise.partition("\n")
+        if whole and "\0" not in whither and whither != held.dst:
+            return False
+    elif answer.error or (yield from _rename_output(held)):
+        return False
+    yield from _let_go(held)
+    return True
+
+
 def retry(folder: str, id: str) -> Steps[str]:
     """An operator gives a document that was given up two fresh attempts; the reason why not, or the empty string."""
     if reason := names.why_not(id):
         return reason
+    answer = yield Exists(folder, names.kept(id))
+    if answer.error == "odd":
+        return f"{names.kept(id)} is no regular file"
     answer = yield Rename(folder, names.kept(id), names.ready(id))
-    if answer.error == "gone":
-        return "its input was not kept"
-    if answer.error == "exists":
-        return f"{names.ready(id)} waits already"
-    yield Remove(folder, names.attempts(id))
+    if answer.error:
+        return f"{names.ready(id)} waits already" if answer.error == "exists" else "its input was not kept"
+    yield Remove(folder, names.attempts(id))  # there may be none
     yield Remove(folder, names.failed_twice(id))
     return ""
 
@@ -250,7 +283,7 @@ class Agenda(NamedTuple):
     takeable: tuple[names.Item, ...]  # ready before failed, oldest first by time then name (ruling 2)
     given_up: dict[str, frozenset[str]]  # id → names of a document that was given up
     recorded: frozenset[str]  # ids that have a record of attempts
-    strange: tuple[tuple[str, str], ...]  # names that claim to be items, and why they are none
+    strange: tuple[tuple[str, str], ...]  # what claims to be an item by its name, and why it is none
     live: int  # ready, working, writing and failed items of all drivers
     done: bool  # nothing more will come
 
@@ -262,12 +295,12 @@ class Agenda(NamedTuple):
         return self.given_up.get(item.id, frozenset()) | record
 
 
-def agenda(entries: tuple[Entry, ...]) -> Agenda:
-    """Read one listing."""
+def agenda(entries: tuple[Entry, ...], odd: tuple[tuple[str, str], ...] = ()) -> Agenda:
+    """Read one listing, in which ``odd`` are no regular files."""
     order: list[tuple[bool, int, str, names.Item]] = []
     given_up: dict[str, set[str]] = {}
     recorded: set[str] = set()
-    strange: list[tuple[str, str]] = []
+    strange = [(name, f"it is {kind}") for name, kind in odd if names.parse(name) is not None or name == names.DONE]
     live, done = 0, False
     for entry in entries:
         item = names.parse(entry.name)

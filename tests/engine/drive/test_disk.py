@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from engine.drive import disk
-from engine.drive.disk import Trouble, check_queues, perform, rename_portably
+from engine.drive.disk import Disk, Trouble, check_queues, make_queue, perform
 from engine.protocols.diskqueue.config import Refused
-from engine.protocols.diskqueue.operations import Append, List, Log, Read, Remove, Rename, Steps, Touch, WriteOut
-
-
-@pytest.mark.parametrize("contended", [True, False])
-def test_the_portable_rename_replaces_nothing(tmp_path: Path, contended: bool) -> None:
-    old, new = str(tmp_path / "old"), str(tmp_path / "new")
-    for path in (old, new):
-        Path(path).write_text(path, encoding="utf-8")
-    with pytest.raises(FileExistsError):
-        rename_portably(old, new, contended)
-    assert Path(new).read_text(encoding="utf-8") == new
-    os.unlink(new)
-    rename_portably(old, new, contended)
-    assert os.listdir(tmp_path) == ["new"]
-    with pytest.raises(FileNotFoundError):
-        rename_portably(old, new + "er", contended)
-
-
-def test_the_portable_rename_goes_on_where_a_driver_died_between_its_two_calls(tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.write_text("text", encoding="utf-8")
-    os.link(old, new)
-    rename_portably(str(old), str(new), contended=False)
-    assert os.listdir(tmp_path) == ["new"]
+from engine.protocols.diskqueue.operations import Append, List, Log, Read, Remove, Rename, Steps, Take, Touch, WriteOut
 
 
 def test_a_folder_that_changes_is_not_still(tmp_path: Path) -> None:
@@ -49,6 +27,7 @@ def test_a_folder_that_changes_is_not_still(tmp_path: Path) -> None:
 def test_folders_are_no_items(tmp_path: Path) -> None:
     (tmp_path / "x.ready").mkdir()
     assert perform(List(str(tmp_path))).entries == ()
+    assert perform(List(str(tmp_path))).odd == (("x.ready", "a folder"),)
     assert perform(Remove(str(tmp_path), "x.ready")).error == "exists"
 
 
@@ -85,11 +64,13 @@ def test_an_append_that_finds_no_room_leaves_the_file_as_it_was(
     ],
 )
 def test_errors_of_the_system_are_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: str) -> None:
-    def fail(*_: object) -> int:
+    def fail(*_: object, **__: object) -> int:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "open", fail)
-    assert perform(Touch(str(tmp_path), "a")).error == kind
+    with Disk() as held:
+        assert held.perform(Touch(str(tmp_path), "b")).error == ""
+        monkeypatch.setattr(os, "open", fail)
+        assert held.perform(Touch(str(tmp_path), "a")).error == kind
 
 
 def test_a_file_of_ones_own_is_replaced_in_one_step(tmp_path: Path) -> None:
@@ -138,7 +119,11 @@ def test_a_file_system_that_replaces_is_refused(tmp_path: Path, monkeypatch: pyt
     """Ruling 6, on a disk that renames as rename() does."""
     src = tmp_path / "src"
     src.mkdir()
-    monkeypatch.setattr(disk, "_rename", lambda old, new, contended: os.rename(old, new))
+
+    def replaces(old: str, new: str, at: int, contended: bool) -> None:
+        os.rename(old, new, src_dir_fd=at, dst_dir_fd=at)
+
+    monkeypatch.setattr(disk, "rename", replaces)
     with pytest.raises(Refused, match="replaces a file"):
         check_queues(str(src), str(tmp_path / "dst"), "3")
     assert os.listdir(src) == []
@@ -149,7 +134,7 @@ def test_queues_that_cannot_be_renamed_between_are_refused(tmp_path: Path, monke
     src = tmp_path / "src"
     src.mkdir()
 
-    def across(old: str, new: str) -> None:
+    def across(old: str, new: str, **_: int) -> None:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), old)
 
     monkeypatch.setattr(os, "rename", across)
@@ -164,3 +149,103 @@ def test_the_operation_itself_replaces_nothing(tmp_path: Path) -> None:
         (tmp_path / name).write_text(name, encoding="utf-8")
     assert perform(Rename(str(tmp_path), "a", "b")).error == "exists"
     assert (tmp_path / "b").read_text(encoding="utf-8") == "b"
+
+
+# ---- others write here too ----------------------------------------------------------------------------------------
+
+
+def test_a_record_is_appended_to_no_other_name_of_a_file(tmp_path: Path) -> None:
+    """A hard link, where the system lets others make one, leads to a file elsewhere as a link does."""
+    (tmp_path / "home").write_text("the operator's\n", encoding="utf-8")
+    os.link(tmp_path / "home", tmp_path / ".x.attempts")
+    assert perform(Append(str(tmp_path), ".x.attempts", "line")).error == ""
+    assert (tmp_path / "home").read_text(encoding="utf-8") == "the operator's\n"
+    assert (tmp_path / ".x.attempts").read_text(encoding="utf-8") == "line\n"
+
+
+def test_timers_and_logs_are_written_through_no_link(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("the operator's", encoding="utf-8")
+    for name in ("times", "times.tmp", "documents", "documents.tmp"):
+        (tmp_path / name).symlink_to(home)
+    assert perform(WriteOut(str(tmp_path / "times"), "text")).error == ""
+    assert (tmp_path / "times").read_text(encoding="utf-8") == "text"
+    refused = perform(Log(str(tmp_path / "documents"), "line"))
+    assert refused.error == "broken" and "is a link" in refused.text
+    assert home.read_text(encoding="utf-8") == "the operator's"
+
+
+def test_the_probe_of_a_queue_goes_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even one that was made under the name of the probe just before it."""
+    src, home = tmp_path / "src", tmp_path / "home"
+    src.mkdir()
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0")
+    for name in (".3.0.1.probe.lock", ".3.0.2.probe.lock", ".3.probe.lock"):
+        (src / name).symlink_to(home)
+    with pytest.raises(Refused, match="File exists"):
+        check_queues(str(src), str(tmp_path / "dst"), "3")
+    assert not home.exists()
+    assert len(os.listdir(src)) == 3, "and what others made is left"
+
+
+def test_files_of_ours_are_open_to_whom_their_queue_is(tmp_path: Path) -> None:
+    for mode, wanted in ((0o700, 0o600), (0o770, 0o660), (0o755, 0o644), (0o777, 0o666)):
+        queue = tmp_path / f"{mode:o}"
+        queue.mkdir()
+        queue.chmod(mode)
+        former = os.umask(0o022)
+        try:
+            perform(Touch(str(queue), "done"))
+            perform(Append(str(queue), ".x.attempts", "line"))
+        finally:
+            os.umask(former)
+        for name in ("done", ".x.attempts"):
+            assert stat.S_IMODE((queue / name).stat().st_mode) == wanted
+
+
+def test_a_queue_is_made_0700_unless_more_is_asked_for(tmp_path: Path) -> None:
+    make_queue(str(tmp_path / "own"))
+    make_queue(str(tmp_path / "shared"), 0o2770)
+    make_queue(str(tmp_path / "shared"))  # it is there: its mode stays
+    assert stat.S_IMODE((tmp_path / "own").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o2770
+
+
+def test_a_folder_that_is_swapped_is_not_followed(tmp_path: Path) -> None:
+    queue, home = tmp_path / "queue", tmp_path / "home"
+    for folder in (queue, home):
+        folder.mkdir()
+        (folder / "x.ready").touch()
+    with Disk() as held:
+        assert held.perform(List(str(queue))).error == ""
+        queue.rename(tmp_path / "aside")
+        queue.symlink_to(home)
+        assert held.perform(Take(str(queue), "x.ready", "x.1.working")).error == ""
+        assert os.listdir(home) == ["x.ready"]
+        assert os.listdir(tmp_path / "aside") == ["x.1.working"]
+        assert "was moved or replaced" in held.moved(str(queue))
+        listing = held.perform(List(str(queue)))
+        assert listing.error == "broken" and "was moved or replaced" in listing.text
+
+
+def test_a_folder_that_was_lost_and_comes_back_is_used_again(tmp_path: Path) -> None:
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    with Disk() as held:
+        assert held.perform(Touch(str(queue), "a")).error == ""
+        (queue / "a").unlink()
+        queue.rmdir()
+        assert held.perform(Remove(str(queue), "a")).text == f"{queue} is gone"
+        queue.mkdir()
+        assert held.perform(Touch(str(queue), "b")).error == ""
+    assert os.listdir(queue) == ["b"]
+
+
+def test_what_another_user_made_is_told_apart(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give a file to another user")
+    for name in ("mine", "theirs"):
+        (tmp_path / name).write_text("text", encoding="utf-8")
+    os.chown(tmp_path / "theirs", 65534, 65534)
+    assert not perform(Read(str(tmp_path), "mine")).foreign
+    assert perform(Read(str(tmp_path), "theirs")).foreign

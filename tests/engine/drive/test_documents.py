@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import stat
 import sys
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def test_what_a_function_raises_is_a_failure(task: Process, capfd: pytest.Captur
     assert failed.outcome == "failed"
     assert failed.text.startswith("TypeError: ")
     assert "Traceback" in capfd.readouterr().err
-    assert process(lambda task: exit(3), task) == Processed("failed", "it exited: 3")
+    assert process(lambda task, source: exit(3), task) == Processed("failed", "it exited: 3")
 
 
 def test_an_unreadable_input_is_a_failure(task: Process) -> None:
@@ -124,7 +125,7 @@ def test_an_unreadable_input_is_a_failure(task: Process) -> None:
 
 
 def test_a_full_disk_blocks(task: Process, tmp_path: Path) -> None:
-    def work(task: Process) -> None:
+    def work(task: Process, source: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", task.output)
 
     assert process(work, task) == Processed("blocked", f"No space left on device: {task.output}")
@@ -150,3 +151,111 @@ def test_a_signal_ends_a_command_and_its_children(task: Process) -> None:
     pid = int(Path(task.output).read_text(encoding="utf-8") or 0)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+# ---- others write here too ----------------------------------------------------------------------------------------
+
+WORKS = ["copy", "upper", "fail marked", "shutil:copyfile", "cp {input} {output}"]
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("odd", ["link", "zero", "fifo", "folder"])
+def test_a_document_is_a_regular_file(task: Process, tmp_path: Path, odd: str, work: str) -> None:
+    """A link published a secret, ``/dev/zero`` filled the disk, a FIFO hung the driver."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret", encoding="utf-8")
+    os.unlink(task.input)
+    match odd:
+        case "link":
+            os.symlink(secret, task.input)
+        case "zero":
+            os.symlink("/dev/zero", task.input)
+        case "fifo":
+            os.mkfifo(task.input)
+        case _:
+            os.mkdir(task.input)
+    result = process(parse_work(work), task)
+    kind = {"zero": "a link", "fifo": "a FIFO"}.get(odd, f"a {odd}")
+    assert result == Processed("failed", f"in is {kind}, not a regular file")
+    assert not os.path.lexists(task.output)
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_what_stands_under_the_outputs_name_is_not_written_through(task: Process, tmp_path: Path, work: str) -> None:
+    home = tmp_path / "home"
+    home.write_text("the operator's", encoding="utf-8")
+    os.symlink(home, task.output)
+    assert process(parse_work(work), task) == Processed("done")
+    assert home.read_text(encoding="utf-8") == "the operator's"
+    assert Path(task.output).is_file() and not Path(task.output).is_symlink()
+
+
+def test_an_output_that_is_a_link_is_not_published(task: Process, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret", encoding="utf-8")
+    result = process(lambda task, source: os.symlink(tmp_path / "secret", task.output), task)
+    assert result == Processed("failed", "out is a link, not a regular file")
+
+
+def test_an_input_that_is_swapped_for_a_link_meanwhile_is_a_failure(task: Process, tmp_path: Path) -> None:
+    def work(task: Process, source: int) -> None:
+        os.unlink(task.input)
+        os.symlink(tmp_path / "secret", task.input)
+        Path(task.output).write_text("what the link showed", encoding="utf-8")
+
+    assert process(work, task) == Processed("failed", "in is a link, not a regular file")
+
+
+def test_a_work_may_move_its_input(task: Process) -> None:
+    assert process(parse_work("mv {input} {output}"), task) == Processed("done")
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o444])
+def test_a_document_keeps_its_mode(task: Process, work: str, mode: int) -> None:
+    os.chmod(task.input, mode)
+    assert process(parse_work(work), task) == Processed("done")
+    assert stat.S_IMODE(os.stat(task.output).st_mode) == mode
+
+
+def test_an_output_is_private_from_its_first_byte_on(task: Process) -> None:
+    os.chmod(task.input, 0o600)
+    seen: list[int] = []
+
+    def work(task: Process, source: int) -> None:
+        Path(task.output).write_text("half", encoding="utf-8")
+        seen.append(stat.S_IMODE(os.stat(task.output).st_mode))
+
+    former = os.umask(0o022)
+    try:
+        assert process(work, task) == Processed("done")
+        assert os.umask(0o022) == 0o022, "and the umask is as it was"
+    finally:
+        os.umask(former)
+    assert seen == [0o600]
+
+
+def test_another_group_gets_nothing(task: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver is no member of the group whose members may read the document."""
+    if os.geteuid():
+        pytest.skip("only root can give a file to another group")
+    os.chmod(task.input, 0o640)
+    os.chown(task.input, -1, 65534)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    assert process(parse_work("copy"), task) == Processed("done")
+    assert stat.S_IMODE(os.stat(task.output).st_mode) == 0o600
+
+
+def test_a_document_that_grows_while_it_is_read_has_an_end(task: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = os.pread
+
+    def grow(descriptor: int, size: int, place: int) -> bytes:
+        with open(task.input, "ab") as file:
+            file.write(b"more")
+        return read(descriptor, size, place)
+
+    monkeypatch.setattr(os, "pread", grow)
+    assert process(parse_work("copy"), task) == Processed("failed", "it changed its size while it was read")

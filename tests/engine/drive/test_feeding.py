@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,43 @@ def test_a_text_is_fed_and_replaces_nothing(tmp_path: Path) -> None:
     assert feed_text(str(tmp_path), ".a", "two") == "id starts with a dot"
     assert os.listdir(tmp_path / "queue-start") == ["a.ready"]
     assert (tmp_path / "queue-start" / "a.ready").read_text(encoding="utf-8") == "one"
+
+
+def test_what_has_no_end_is_not_fed_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "folder").mkdir()
+    paths = [str(tmp_path / name) for name in ("fifo", "zero", "folder")]
+    assert [one.reason for one in feed(str(tmp_path), paths + files(tmp_path / "in", "a"))] == [
+        "is a FIFO, not a regular file",
+        "is a device, not a regular file",
+        "is a folder, not a regular file",
+        "",
+    ]
+
+
+def test_a_document_keeps_its_mode(tmp_path: Path) -> None:
+    (path,) = files(tmp_path / "in", "a")
+    for mode in (0o600, 0o640, 0o644):
+        os.chmod(path, mode)
+        root = tmp_path / f"{mode:o}"
+        feed(str(root), [path])
+        assert stat.S_IMODE((root / "queue-start" / "a.ready").stat().st_mode) == mode
+        assert stat.S_IMODE((root / "queue-start").stat().st_mode) == 0o700
+    feed(str(tmp_path / "shared"), [path], mode=0o2770)
+    assert stat.S_IMODE((tmp_path / "shared" / "queue-start").stat().st_mode) == 0o2770
+
+
+def test_nothing_is_copied_through_what_others_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path,) = files(tmp_path / "in", "a")
+    home, queue = tmp_path / "home", tmp_path / "queue-start"
+    home.write_text("the operator's", encoding="utf-8")
+    queue.mkdir()
+    tokens = iter(["known", "fresh"])
+    monkeypatch.setattr("secrets.token_hex", lambda size: next(tokens))
+    for name in (f"a.{os.getpid()}.tmp", ".a.known.tmp"):
+        (queue / name).symlink_to(home)
+    assert feed(str(tmp_path), [path])[0].reason == ""
+    assert home.read_text(encoding="utf-8") == "the operator's"
+    assert (queue / "a.ready").read_text(encoding="utf-8") == "text of a"
+    assert not (queue / "a.ready").is_symlink()

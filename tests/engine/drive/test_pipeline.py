@@ -110,7 +110,8 @@ def test_a_retry_is_heard_as_the_operators(tmp_path: Path) -> None:
     pipeline.hub.detach(heard)
     assert heard.all[0] == ("seated", "operator", "")
     assert [(told[0], told[2].operation.name) for told in heard.all[1:]] == [
-        ("operator", "x.failed_twice.input"),
+        ("operator", "x.failed_twice.input"),  # is it a file,
+        ("operator", "x.failed_twice.input"),  # then it is renamed
         ("operator", ".x.attempts"),
         ("operator", "x.failed_twice"),
     ]

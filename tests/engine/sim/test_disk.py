@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +22,7 @@ from engine.protocols.diskqueue.operations import (
     Take,
     Touch,
 )
-from engine.sim.disk import TORN, SimDisk, SimDriver, SimRecovery, config
+from engine.sim.disk import KINDS, TORN, SimDisk, SimDriver, config
 
 
 def steps(folder: str) -> list[Operation]:
@@ -87,7 +90,57 @@ def test_a_number_is_held_until_its_holder_dies() -> None:
     driver = SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
     with pytest.raises(ValueError, match="another driver works under number 1"):
         SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
-    with pytest.raises(ValueError, match="driver 1 lives"):
-        SimRecovery(disk, config("a", "b", "1"))
     driver.crash()
-    assert SimRecovery(disk, config("a", "b", "1")).busy
+    SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
+
+
+def plant(path: Path, kind: str, secret: Path) -> None:
+    """Put on the real disk what the simulated one knows by this word."""
+    match kind:
+        case "a link":
+            path.symlink_to(secret)
+        case "a FIFO":
+            os.mkfifo(path)
+        case "a device":
+            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero
+        case "a socket":
+            os.mknod(path, 0o600 | stat.S_IFSOCK)
+        case _:
+            path.mkdir()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("operation", [Exists, Read, Take, Rename, Remove, Touch, Append, Sync, List])
+def test_both_disks_say_the_same_of_what_is_no_file(tmp_path: Path, operation: type[Any], kind: str) -> None:
+    """And nothing outside the folder is opened, changed or removed: the secret would be, through its link."""
+    secret, queue = tmp_path / "secret", tmp_path / "queue"
+    secret.write_text("secret", encoding="utf-8")
+    queue.mkdir()
+    try:
+        plant(queue / "a", kind, secret)
+    except PermissionError:
+        pytest.skip(f"this user may not make {kind}")
+    folder = str(queue)
+    simulated = SimDisk(folder)
+    simulated.put(folder, "a", kind=kind)
+    more = {Take: ("b",), Rename: ("b",), Append: ("a line",)}.get(operation, ())
+    asked = operation(folder) if operation is List else operation(folder, "a", *more)
+    mine, theirs = simulated.perform(asked, "1"), real.perform(asked)
+    assert (mine.error, mine.entries, mine.odd, mine.foreign) == (
+        theirs.error,
+        theirs.entries,
+        theirs.odd,
+        theirs.foreign,
+    )
+    assert "secret" not in theirs.text
+    after = {entry.name: entry.is_file(follow_symlinks=False) for entry in os.scandir(queue)}
+    assert after == {name: not file.kind for name, file in simulated.folders[folder].items()}
+    assert secret.read_text(encoding="utf-8") == "secret"
+    assert sorted(os.listdir(tmp_path)) == ["queue", "secret"], "and nothing else was made"
+
+
+def test_the_disk_gives_the_answer_that_it_is_told_to() -> None:
+    disk = SimDisk("q")
+    disk.meddle = lambda operation: "exists" if isinstance(operation, Touch) else ""
+    assert disk.perform(Touch("q", "a"), "1").error == "exists"
+    assert disk.perform(Append("q", "a", "line"), "1").error == ""

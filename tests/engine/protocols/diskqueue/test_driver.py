@@ -17,7 +17,8 @@ from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import IDLE_MOST, Driver
 from engine.protocols.diskqueue.operations import Done, List
-from engine.sim.disk import Fate, SimDisk, SimDriver, SimRecovery, config
+from engine.sim.disk import Fate, SimDisk, SimDriver, config
+from engine.sim.recovery import SimRecovery
 
 TRANSCRIPTS = Path(__file__).parents[3] / "transcripts" / "diskqueue"
 

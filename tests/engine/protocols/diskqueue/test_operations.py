@@ -10,7 +10,7 @@ from engine.sim.disk import SimDisk, describe
 
 
 def test_trouble_is_what_is_nobodys_failure() -> None:
-    assert set(get_args(Error)) - TROUBLE == {"", "gone", "exists"}
+    assert set(get_args(Error)) - TROUBLE == {"", "gone", "exists", "odd"}
 
 
 def test_every_operation_is_a_value_that_the_simulated_disk_answers() -> None:

@@ -1,0 +1,312 @@
+"""Others write in the folders of a queue: every error as the answer to every operation, and every odd thing under
+every name. No document is lost by it, and none counts as published that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core import NEVER
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.operations import (
+    TROUBLE,
+    Append,
+    Error,
+    Exists,
+    List,
+    Log,
+    Operation,
+    Read,
+    Remove,
+    Rename,
+    Sync,
+    Take,
+    Touch,
+    WriteOut,
+)
+from engine.sim.disk import FOLDER, KINDS, Fate, SimDisk, SimDriver, config, result
+from engine.sim.recovery import SimRecovery
+
+TEXT = "the document"
+FATES: dict[str, list[Fate]] = {
+    "published": ["done"],
+    "published at last": ["failed", "done"],
+    "given up": ["failed", "failed"],
+    "silent": ["silent", "done"],
+    "crashed": ["crash", "done"],
+    "crashed twice": ["crash", "crash"],
+}
+
+
+class Stranger:
+    """Meddles with one operation, or with all of some kind: gives an error as the answer or makes it come true."""
+
+    def __init__(self, disk: SimDisk, deed: str, at: int) -> None:
+        self.disk, self.deed, self.at = disk, deed, at
+        self.count = 0
+        self.taken: list[str] = []  # content that it has carried off
+        self.another = False  # it has put in a document of its own under this id: only one of two is kept (ruling 10)
+        self.seen = False  # the whole output stood under its final name: whoever reads the queue has it
+        disk.meddle = self.meddle
+
+    def meddle(self, operation: Operation) -> Error:
+        self.count += 1
+        self.seen = self.seen or published(self.disk)
+        if self.count != self.at:
+            return ""
+        return self.do(operation)
+
+    def do(self, operation: Operation) -> Error:
+        match self.deed:
+            case "full" | "denied" | "broken":
+                return self.deed
+            case "gone":
+                if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
+                    self._carry_off(operation.folder, operation.name)
+            case "exists":
+                if isinstance(operation, Take | Rename):
+                    self._carry_off(operation.folder, operation.new)
+                    self.disk.put(operation.folder, operation.new, "a stranger's")
+                    self.another = self.another or operation.folder == "src"
+            case "in the way":
+                if isinstance(operation, Take | Rename):
+                    self._carry_off(operation.folder, operation.new)
+                    self.disk.put(operation.folder, operation.new, kind=FOLDER)
+            case kind:
+                if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
+                    self._carry_off(operation.folder, operation.name)
+                    self.disk.put(operation.folder, operation.name, kind=kind)
+        return ""
+
+    def _carry_off(self, folder: str, name: str) -> None:
+        file = self.disk.folders[folder].pop(name, None)
+        if file is not None and not file.kind:
+            self.taken.append(file.content)
+
+
+DEEDS = ("full", "denied", "broken", "gone", "exists", "in the way", *KINDS)
+
+
+def world() -> SimDisk:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.ready", TEXT)
+    disk.put("src", names.DONE)
+    return disk
+
+
+def drive(disk: SimDisk, number: str, fates: list[Fate], leave_at: int = -1) -> SimDriver:
+    """Run one driver to its end, or until it can only wait for somebody to clear what is in its way."""
+
+    def fate(id: str, attempt: int) -> Fate:
+        return fates[min(attempt, len(fates)) - 1]
+
+    made = config("src", "dst", number, timer_file="t", log_file="l")
+    driver, now = SimDriver(disk, made, fate), 0.0
+    for step in range(400):
+        if not driver.alive:
+            break
+        if step == leave_at:
+            driver.leave(now)
+            driver.leave(now)
+        now = now if driver.busy else max(now, driver.wake_at())
+        assert now < NEVER, "a driver waits for nothing"
+        driver.step(now)
+    return driver
+
+
+def recover(disk: SimDisk, number: str) -> None:
+    recovery = SimRecovery(disk, config("src", "dst", number))
+    for _ in range(200):
+        if not recovery.busy:
+            return
+        recovery.step()
+    recovery.crash()
+
+
+def published(disk: SimDisk) -> bool:
+    return disk.regular("dst", "x.ready") and disk.text("dst", "x.ready") == result(TEXT)
+
+
+def whereabouts(disk: SimDisk, stranger: Stranger) -> list[str]:
+    """Where all of the document is: in its first queue, published, or with the stranger."""
+    found = []
+    for name, file in disk.folders["src"].items():
+        item = names.parse(name)
+        if isinstance(item, names.Item) and file.content == TEXT and not file.kind:
+            found.append(f"src {item.state}")
+    if stranger.seen or published(disk):
+        found.append("published")
+    return found + ["taken" for text in stranger.taken if text in (TEXT, result(TEXT))]
+
+
+@pytest.mark.parametrize("fates", FATES.values(), ids=FATES)
+@pytest.mark.parametrize("deed", DEEDS)
+def test_every_error_at_every_operation_loses_nothing(deed: str, fates: list[Fate]) -> None:
+    at = 0
+    while True:
+        at += 1
+        disk = world()
+        stranger = Stranger(disk, deed, at)
+        first = drive(disk, "1", fates)
+        first.crash()
+        recover(disk, "1")
+        assert whereabouts(disk, stranger) or stranger.another, (at, first.said)
+        if first.core.snapshot(0.0).published and not stranger.another:
+            assert {"published", "taken"} & set(whereabouts(disk, stranger)), (at, first.said)
+        second = drive(disk, "2", fates)
+        second.crash()
+        recover(disk, "2")
+        found = whereabouts(disk, stranger)
+        assert found or stranger.another, (at, first.said, second.said)
+        if deed in TROUBLE:
+            assert len(found) == 1 and found[0] in ("published", "src kept"), (at, first.said, second.said)
+        if stranger.count < at:
+            break
+    assert at > 20, "the walk went through a whole life"
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_every_error_while_a_document_is_given_back_loses_nothing(deed: str) -> None:
+    for at in range(1, 30):
+        disk = world()
+        stranger = Stranger(disk, deed, at)
+        # Its fifth step is the work: told twice to leave there, it gives the document back.
+        driver = drive(disk, "1", ["done"], leave_at=7)
+        driver.crash()
+        recover(disk, "1")
+        assert whereabouts(disk, stranger), (at, driver.said)
+
+
+def collide(again: Callable[[SimDisk], None], times: int) -> tuple[SimDisk, SimDriver]:
+    """A stranger puts something under the output's name before each of its first renamings."""
+    disk = world()
+    left = [times]
+
+    def meddle(operation: Operation) -> Error:
+        if isinstance(operation, Rename) and operation.new == "x.ready" and operation.folder == "dst" and left[0]:
+            left[0] -= 1
+            again(disk)
+        return ""
+
+    disk.meddle = meddle
+    return disk, drive(disk, "1", ["done"])
+
+
+def test_a_publish_collision_is_tried_ten_times() -> None:
+    disk, driver = collide(lambda disk: disk.put("dst", "x.ready", "a stranger's"), 9)
+    assert disk.text("dst", "x.ready") == result(TEXT)
+    assert sorted(disk.folders["src"]) == ["done"]
+    assert driver.core.snapshot(0.0).published == 1
+
+
+def test_a_publish_collision_that_stays_fails_and_keeps_the_input() -> None:
+    disk, driver = collide(lambda disk: disk.put("dst", "x.ready", kind=FOLDER), 1)
+    assert disk.text("src", "x.failed_twice.input") == TEXT
+    assert sorted(disk.folders["src"]) == [".x.attempts", "done", "x.failed_twice", "x.failed_twice.input"]
+    assert sorted(disk.folders["dst"]) == ["done", "x.ready"], "and no half of an output is left"
+    assert driver.said.count("rename dst/x.1.writing.xml x.ready = exists") == 20, "ten tries for each attempt"
+    assert "note bad x: failed_twice: x.ready is in the way" in driver.said
+    assert driver.core.snapshot(0.0).published == 0
+
+
+def test_a_failure_whose_name_is_in_the_way_keeps_the_input_under_the_drivers_number() -> None:
+    disk = world()
+    disk.put("src", "x.failed_twice.input", kind=FOLDER)
+    driver = drive(disk, "1", ["failed"])
+    assert disk.text("src", "x.1.working") == TEXT
+    assert driver.core.stuck and "note bad x: stuck: no good" in driver.said
+    driver.crash()
+    recovery = SimRecovery(disk, config("src", "dst", "1"))
+    while recovery.busy:
+        recovery.step()
+    assert recovery.settled == [("x", "stuck")]
+    del disk.folders["src"]["x.failed_twice.input"]
+    recover(disk, "1")
+    assert disk.text("src", "x.failed_twice.input") == TEXT, "once the name is free"
+
+
+def test_a_promise_of_a_stranger_is_not_believed() -> None:
+    """Whoever may write in the queue could have the input deleted by it."""
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.1.working", TEXT)
+    disk.put("src", ".x.1.publishing", "dst\n", foreign=True)
+    recover(disk, "1")
+    assert disk.text("src", "x.failed") == TEXT
+
+
+def test_a_promise_to_publish_elsewhere_leads_nowhere() -> None:
+    """What stands in the file is compared, never used: the recoverer knows where documents go."""
+    disk = SimDisk("src", "dst", "home")
+    disk.put("src", "x.1.working", TEXT)
+    disk.put("src", ".x.1.publishing", "home\n")
+    for name in ("x", "x.ready", "x.1.writing.xml"):
+        disk.put("home", name, "the operator's")
+    recover(disk, "1")
+    assert sorted(disk.folders["home"]) == ["x", "x.1.writing.xml", "x.ready"]
+    assert disk.text("src", "x.failed") == TEXT
+    assert disk.folders["dst"] == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_regular_file_is_no_item_and_ends_no_driver_early(kind: str) -> None:
+    disk = world()
+    for name in ("d.ready", "e.failed", "f.7.working"):
+        disk.put("src", name, kind=kind)
+    driver = drive(disk, "1", ["done"])
+    assert driver.ended == "done"
+    assert sorted(disk.folders["src"]) == ["d.ready", "done", "e.failed", "f.7.working"]
+    assert sorted(disk.folders["dst"]) == ["done", "x.ready"]
+    assert f"note warn d.ready: not a document: it is {kind}" in driver.said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_done_is_a_regular_file(kind: str) -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", names.DONE, kind=kind)
+    driver = drive(disk, "1", ["done"])
+    assert driver.alive and driver.ended == ""
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32), documents=st.integers(1, 4), drivers=st.integers(1, 3))
+def test_strangers_at_every_moment(seed: int, documents: int, drivers: int) -> None:
+    """Drivers, crashes, recoverers and a stranger, in any order: each document is with somebody at every moment."""
+    random = Random(seed)
+    disk = SimDisk("src", "dst", random=random)
+    ids = [f"doc{i}" for i in range(documents)]
+    for id in ids:
+        disk.put("src", names.ready(id), id)
+    disk.put("src", names.DONE)
+    stranger = Stranger(disk, "", 0)
+
+    def meddle(operation: Operation) -> Error:
+        if random.random() < 0.9 or isinstance(operation, List | Log | WriteOut):
+            return ""
+        stranger.deed = random.choice(DEEDS)
+        if stranger.deed == "exists" and isinstance(operation, Take | Rename) and operation.folder == "src":
+            return ""
+        return stranger.do(operation)
+
+    disk.meddle = meddle
+    living: list[SimDriver] = []
+    used = 0
+    for _ in range(300):
+        while len(living) < drivers:
+            used += 1
+            living.append(SimDriver(disk, config("src", "dst", str(used)), lambda id, attempt: "done"))
+        driver = random.choice(living)
+        if random.random() < 0.05:
+            driver.crash()
+            recover(disk, driver.config.number)
+        else:
+            driver.step(max(0.0, driver.wake_at()) if not driver.busy else 0.0)
+        living = [driver for driver in living if driver.alive]
+        texts = {file.content for files in disk.folders.values() for file in files.values() if not file.kind}
+        known = texts | set(stranger.taken)
+        lost = [id for id in ids if not {id, result(id)} & known]
+        assert not lost, (lost, driver.said[-12:])
