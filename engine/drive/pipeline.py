@@ -328,8 +328,7 @@ class Pipeline:
                 return Recovered(stage, number, 0, "a process that holds its lock still lives")
             steps = recover(src, dst, number, self.options.keep_input, time.time())
             found = disk.run(steps, lambda answer: self.told(RECOVERY, answer))
-            stuck = [id for id, outcome in found if outcome == "stuck"]
-            settled = not stuck
+            settled = not (stuck := [id for id, outcome in found if outcome == "stuck"])
             for id, outcome in found:
                 if outcome != "stuck":
                     subject = id.encode("utf-8", "surrogateescape")

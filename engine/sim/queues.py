@@ -191,7 +191,9 @@ class Queues:
             self.after(AGAIN if refused else self._operation(), self._go_on, key, recovery)
             return
         del self._recoveries[key]
-        self._tell(Recovered(*key, len(recovery.settled)))
+        stuck = [id for id, outcome in recovery.settled if outcome == "stuck"]
+        error = f"{names.kept(stuck[0])} is in the way" if stuck else ""
+        self._tell(Recovered(*key, len(recovery.settled) - len(stuck), error))
 
     def _recovered(self, event: Any, commands: Sequence[Operation]) -> None:
         self._show(RECOVERY, self.now, event, commands)

@@ -178,3 +178,22 @@ def test_orders_of_another_process_are_not_written_through_a_link(tmp_path: Path
         Pipeline(str(tmp_path), [Stage("a")]).stop(timeout=0.0)
     assert not (tmp_path / "mine").exists()
     lock.release()
+
+
+def test_what_cannot_be_given_up_stays_under_its_lock_until_its_name_is_free(tmp_path: Path) -> None:
+    queue = tmp_path / "queue-start"
+    notes: list[str] = []
+    pipeline = Pipeline(str(tmp_path), [Stage("a")], say=lambda note: notes.append(note.text))
+    queue.mkdir()
+    (tmp_path / "queue-a").mkdir()
+    (queue / "x.7.working").write_text("text", encoding="utf-8")
+    (queue / ".x.attempts").write_text("fail\t1\t6\t1.0\t\nbegin\t2\t7\t2.0\t\n", encoding="utf-8")
+    (queue / ".7.working.lock").touch(0o600)
+    (queue / "x.failed_twice.input").mkdir()
+    assert not pipeline.kill(timeout=0.0)
+    assert (queue / "x.7.working").exists() and (queue / ".7.working.lock").exists()
+    assert notes[-1].endswith("x.failed_twice.input is in the way")
+    (queue / "x.failed_twice.input").rmdir()
+    assert pipeline.kill(timeout=0.0)
+    assert (queue / "x.failed_twice.input").read_text(encoding="utf-8") == "text"
+    assert not (queue / ".7.working.lock").exists()
