@@ -46,6 +46,12 @@ class Publish(NamedTuple):
     version: int
 
 
+class Withdraw(NamedTuple):
+    """Broker: end what this client has asked for and no worker has yet; the client is told so."""
+
+    client: bytes
+
+
 class HandBack(NamedTuple):
     """Fallback: give the service back to the primary, which is there and waits."""
 
@@ -66,7 +72,7 @@ class Broker:
     # ---- the contract -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Inspect, Drain, ClockSet, Publish and HandBack."""
+        """Takes the orders Inspect, Drain, Withdraw, ClockSet, Publish and HandBack."""
         service = self.service
         out: list[Command] = []
         service.out = out
@@ -141,7 +147,12 @@ class Broker:
             case Drain(worker):
                 service.drain(worker, now)
             case ClockSet(offset):
-                service.wall_offset = offset
+                service.set_clock(offset, now)
+            case Withdraw(client):
+                if self.serving:
+                    service.withdraw(client, now)
+                else:
+                    service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
             case Publish(version):
                 self._publish(version)
             case HandBack():

@@ -35,6 +35,8 @@ from engine.protocols.negotiated.link import BROKER, Link
 from engine.protocols.negotiated.options import Options
 
 ID_BYTES = 8
+FAILED = {names.TOO_MANY: "refused", names.REFUSED: "withdrawn"}
+"""Code → how a task that ends with it has failed; every other one: undeliverable."""
 
 
 class Client:
@@ -179,4 +181,4 @@ class Client:
         if run is None:
             self._late += 1
         else:
-            run.failed(task, "refused" if code == names.TOO_MANY else "undeliverable", now)
+            run.failed(task, FAILED.get(code, "undeliverable"), now)

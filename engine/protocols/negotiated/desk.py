@@ -2,6 +2,8 @@
 
 - A worker stands in the LRU queue of every service that it offers while it has a free slot, and in none otherwise.
 - A task is in exactly one place: the backlog of its service, or in flight with one worker.
+- A task has its client as owner (``owners``), and what waits of a client is withdrawn with it.
+- A queue is there while somebody offers its service or a task is for it.
 - A task that was given and came back is a suspect of its service: it goes before the backlog, to a worker alone.
 - Every change is one call here, and each is noted in ``log`` while somebody asks for it. A second desk that is told
   the same calls in the same order is the same desk: that is how a fallback is kept up to date.
@@ -16,72 +18,30 @@ from typing import Any
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ready import Ready
 from engine.parts.suspects import Suspects
-from engine.parts.view import WorkerRow
+from engine.protocols.negotiated.member import Member
+from engine.protocols.negotiated.owners import Owners
 
 Op = list[Any]
 """One change, as it is noted: a letter and its plain arguments (``engine.protocols.negotiated.replica``)."""
 
-MAX_QUEUES = 1024  # services at one broker
-
-
-class Member:
-    """A worker. ``away``: known from the other broker only, and not yet heard here. Times: monotonic seconds.
-
-    ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
-    ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
-    for it asked for a longer interval. ``row``: its picture, None when that is out of date.
-    """
-
-    __slots__ = (
-        "apart",
-        "asked",
-        "away",
-        "done",
-        "draining",
-        "extra",
-        "failed",
-        "free",
-        "heard",
-        "joined",
-        "key",
-        "name",
-        "row",
-        "services",
-        "skew",
-        "slots",
-        "version",
-    )
-
-    def __init__(self, key: bytes, services: tuple[str, ...], slots: int) -> None:
-        self.key, self.services, self.slots = key, services, slots
-        self.name = ""
-        self.free = slots
-        self.away = self.draining = self.apart = False
-        self.version = 0
-        self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
-        self.done = self.failed = 0
-        self.row: WorkerRow | None = None
-
-    @property
-    def stands(self) -> str:
-        """Its state in the map of ``explain``."""
-        if self.away:
-            return "unknown"
-        if self.draining or not self.services:
-            return "draining"
-        return "ready" if self.free else "busy"
+MAX_QUEUES = 1024  # services that workers offer at one broker
+MAX_ASKED = 1024  # services that nobody offers, but that clients ask for
+NAMED = 1024  # clients in one change
 
 
 class Queue:
-    """One service: who is ready for it, what waits for a worker, and how many tasks workers hold."""
+    """One service: who is ready for it, what waits for a worker, and how many tasks workers hold.
 
-    __slots__ = ("backlog", "held", "ready", "suspects")
+    ``offered``: by how many workers. ``tasks``: those of the service, wherever they are.
+    """
+
+    __slots__ = ("backlog", "held", "offered", "ready", "suspects", "tasks")
 
     def __init__(self) -> None:
         self.ready: Ready[bytes] = Ready()
         self.backlog: deque[Task] = deque()  # never given
         self.suspects: Suspects[bytes] = Suspects()
-        self.held = 0
+        self.held = self.offered = self.tasks = 0
 
     @property
     def queued(self) -> int:
@@ -96,6 +56,7 @@ class Desk:
         self.members: dict[bytes, Member] = {}
         self.queues: dict[str, Queue] = {}
         self.tasks: dict[TaskKey, Task] = {}
+        self.owners = Owners()
         self.size = 0  # bytes of their bodies
         self.in_flight = InFlight()
         self.queued = 0
@@ -110,17 +71,18 @@ class Desk:
     def join(self, key: bytes, services: tuple[str, ...], slots: int) -> Member:
         """A worker that is new, or that offers something else from now on; what it holds it keeps."""
         member = self.members.get(key)
+        fresh = member is None
         if member is None:
             member = self.members[key] = Member(key, services, slots)
         else:
             self._set_aside(member)
-        member.services, member.slots = services, slots
+        before, member.services, member.slots = (() if fresh else member.services), services, slots
         member.free = slots - self.in_flight.held(key)
         member.apart = any(task.attempt > 1 for task in self.in_flight.of(key))
         member.away, member.row = False, None
         for name in services:
-            if name not in self.queues:
-                self.queues[name] = Queue()
+            self._service(name).offered += 1
+        self._offer_no_more(before)
         self._queue(member)
         if self.log is not None:
             self.log.append(["j", key, list(services), slots])
@@ -135,6 +97,7 @@ class Desk:
         tasks = self.in_flight.take_all(key)
         for task in tasks:
             self.queues[task.kind].held -= 1
+        self._offer_no_more(member.services)
         return tasks
 
     def drain(self, key: bytes) -> None:
@@ -178,16 +141,32 @@ class Desk:
 
     # ---- tasks --------------------------------------------------------------------------------------------------
 
-    def service(self, name: str) -> Queue | None:
-        """A service's queue, made if need be; None when there are too many."""
+    def offered(self) -> int:
+        """How many services workers offer."""
+        return sum(queue.offered > 0 for queue in self.queues.values())
+
+    def _service(self, name: str) -> Queue:
         queue = self.queues.get(name)
-        if queue is None and len(self.queues) < MAX_QUEUES:
+        if queue is None:
             queue = self.queues[name] = Queue()
         return queue
 
+    def _offer_no_more(self, services: Collection[str]) -> None:
+        for name in services:
+            self.queues[name].offered -= 1
+            self._tidy(name)
+
+    def _tidy(self, name: str) -> None:
+        queue = self.queues[name]
+        if not queue.tasks and not queue.offered:
+            del self.queues[name]
+            self.suspected.discard(name)
+
     def accept(self, task: Task) -> None:
         """A task whose key and service are known to be fine: at the end of its backlog. ``message`` is its body."""
+        self._service(task.kind).tasks += 1
         self.tasks[task.key] = task
+        self.owners.add(task)
         self.size += len(task.message[0])
         self._line(task).append(task)
         self.queued += 1
@@ -229,6 +208,7 @@ class Desk:
 
     def _hand(self, task: Task, member: Member, now: float) -> None:
         self.queued -= 1
+        self.owners.given(task)
         self.queues[task.kind].held += 1
         self.in_flight.give(task, member.key, now)
         member.free -= 1
@@ -264,17 +244,41 @@ class Desk:
 
     def requeue(self, task: Task) -> None:
         """A task that is in no place: first of those that wait like it."""
+        task.worker = b""
         self._line(task).appendleft(task)
         self.queued += 1
+        self.owners.back(task)
         if self.log is not None:
             self.log.append(["r", *task.key])
 
     def end(self, task: Task) -> None:
         """A task that is in no place is over."""
         del self.tasks[task.key]
+        self.owners.remove(task)
         self.size -= len(task.message[0])
+        self.queues[task.kind].tasks -= 1
+        self._tidy(task.kind)
         if self.log is not None:
             self.log.append(["e", *task.key])
+
+    def withdraw(self, clients: Collection[bytes]) -> list[Task]:
+        """What waits of these clients is over."""
+        gone = [task for client in clients for task in self.owners.waiting(client)]
+        going = {task.key for task in gone}
+        for name in {task.kind for task in gone}:
+            queue = self.queues[name]
+            queue.backlog = deque(task for task in queue.backlog if task.key not in going)
+            queue.suspects.waiting = deque(task for task in queue.suspects.waiting if task.key not in going)
+        self.queued -= len(gone)
+        log, self.log = self.log, None  # as one change, for a follower looks for each task that ends
+        for task in gone:
+            self.owners.given(task)
+            self.end(task)
+        self.log = log
+        if log is not None and gone:
+            clients = list(dict.fromkeys(task.key[0] for task in gone))
+            log += [["w", clients[start : start + NAMED]] for start in range(0, len(clients), NAMED)]
+        return gone
 
     # ---- the pair -----------------------------------------------------------------------------------------------
 
@@ -284,11 +288,13 @@ class Desk:
             return True
         self._line(task).remove(task)  # nearly always the first one
         self.queued -= 1
+        self.owners.given(task)
         return False
 
     def hand(self, task: Task, key: bytes, now: float) -> None:
         """Hand a task that is in no place to a named worker, as the other broker did."""
         self.queued += 1
+        self.owners.back(task)
         (self._hand_alone if task.attempt else self._hand)(task, self.members[key], now)
 
     def park(self) -> None:
@@ -315,6 +321,7 @@ class Desk:
     def check(self) -> None:
         """Each worker and each task is where the rules above say."""
         self.in_flight.check()
+        self.owners.check(self.tasks)
         waiting = [task for queue in self.queues.values() for task in (*queue.suspects.waiting, *queue.backlog)]
         assert len(waiting) == self.queued
         assert sum(queue.held for queue in self.queues.values()) == self.in_flight.count
@@ -336,6 +343,11 @@ class Desk:
             assert all(key in self.members for key in queue.ready)
             assert all(task.attempt for task in queue.suspects.waiting)
             assert not any(task.attempt for task in queue.backlog), "a suspect waits among the others"
+        kinds = Counter(task.kind for task in self.tasks.values())
+        offers = Counter(name for member in self.members.values() for name in member.services)
+        for name, queue in self.queues.items():
+            assert (queue.tasks, queue.offered) == (kinds[name], offers[name])
+            assert queue.tasks or queue.offered, f"{name} is asked for and offered by nobody"
         assert all(task.worker in self.members for task in self.in_flight.all())
 
     def check_suspects(self) -> None:

@@ -331,6 +331,7 @@ COUNTED = {
     "negotiations forced": _FORCE,
     "repeated requests": "004 WORKREQUEST: an identifier is accepted once",
     "denied": "ours: code 429, too many",
+    "told of our own clock": "004 PING: time way off; it is the broker's",
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import itemgetter
+
+from engine.parts.explain import show
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
-from engine.protocols.negotiated.desk import Member
+from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.pair import ROLES, Pair
 from engine.protocols.negotiated.service import Service
 
 LATE = 2  # intervals of silence after which a worker is shown as late
 SHOWN_SERVICES = 16  # whose queues are shown
+SHOWN_CLIENTS = 16  # whose requests are shown, those first that have most waiting
 
 
 def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: float) -> BrokerView:
@@ -50,6 +55,13 @@ def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, 
         queue = desk.queues[name]
         words = f"{len(queue.ready)} ready, {queue.queued} queued, {queue.held} waited for"
         terms.append((f"service {name}", words))
+    if pair is None or pair.standby.active:
+        waiting = [(owner.waiting, client, owner) for client, owner in desk.owners.items() if owner.waiting]
+        for _, client, owner in nlargest(SHOWN_CLIENTS, waiting, key=itemgetter(0)):
+            words = (
+                f"{owner.waiting} wait, of {len(owner.tasks)} for {len(owner.services)} services, {owner.size} bytes"
+            )
+            terms.append((f"client {show(client)}", words))
     return tuple(terms)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgpack
 
 from engine.parts.inflight import Task
-from engine.parts.limits import MAX_ID, MAX_ROUTING_ID
+from engine.parts.limits import MAX_HELD, MAX_ID, MAX_ROUTING_ID
 from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
@@ -20,7 +20,7 @@ from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.desk import Desk, Op
 
 CHUNK = 512  # changes in one message at most
-CHUNK_BYTES = 1024 * 1024  # of task bodies in one message, unless a single one is larger
+CHUNK_BYTES = 1024 * 1024  # of task bodies, and of names, in one message, unless a single one is larger
 
 _SHAPES: dict[str, tuple[type, ...]] = {
     "x": (bytes,),  # configuration as json
@@ -32,6 +32,7 @@ _SHAPES: dict[str, tuple[type, ...]] = {
     "r": (bytes, bytes),  # client, id
     "e": (bytes, bytes),
     "o": (str, bytes),  # service, worker
+    "w": (list,),  # clients whose waiting tasks are over
 }
 
 
@@ -55,7 +56,7 @@ def encode(ops: Iterable[Op]) -> Iterator[bytes]:
     chunk: list[Op] = []
     size = 0
     for op in ops:
-        weight = len(op[4]) if op[0] == "a" else 0
+        weight = len(op[4]) if op[0] == "a" else sum(map(len, op[1])) if op[0] == "w" else 0
         if chunk and (len(chunk) >= CHUNK or size + weight > CHUNK_BYTES):
             yield msgpack.packb(chunk)
             chunk, size = [], 0
@@ -93,16 +94,14 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
                 or slots < desk.in_flight.held(key)
             ):
                 return False
-            if not all(desk.service(name) for name in services):
-                return False
             desk.join(key, services, slots)
         case ["l", key] if key in desk.members:
             for task in reversed(desk.leave(key)):
                 desk.requeue(task)
         case ["a", client, task_id, service, body, attempt]:
             fits = (client, task_id) not in desk.tasks and wire.service(service) is not None and attempt >= 0
-            fits = fits and len(client) <= MAX_ROUTING_ID and len(task_id) <= MAX_ID and len(body) <= wire.MAX_BODY
-            if not fits or desk.service(service) is None:
+            fits = fits and len(client) <= MAX_ROUTING_ID and len(task_id) <= MAX_ID
+            if not fits or len(body) > wire.MAX_BODY or desk.size + len(body) > MAX_HELD:
                 return False
             task = Task((client, task_id), service, [body], now)
             task.attempt = attempt
@@ -126,6 +125,8 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
             if service not in member.services or member.free < 1:
                 return False
             desk.queues[service].ready.put(key)
+        case ["w", clients] if all(type(client) is bytes for client in clients):
+            desk.withdraw(clients)
         case _:
             return False
     return True

@@ -1,4 +1,4 @@
-"""What each message means at a broker that serves. ``desk`` keeps the workers and tasks, ``broker`` is the core.
+"""What each message means at a broker that serves. ``desk`` keeps workers and tasks, ``voice`` says the rest.
 
 The rules of this file:
 
@@ -7,27 +7,27 @@ The rules of this file:
 - A READY says what the worker holds. What else was given to it goes back to the queue, so a worker that lost its
   memory, or was on its way to another broker, keeps nothing waiting. A READY without services is a goodbye.
 - A task is accepted once by (client, its id). A repetition of one that is still here is counted and ignored.
-- Skew is measured on wall time because the protocol says so; silence never is.
-- Every message that is refused is answered with its code, counted, and changes nothing else.
+- What a client asked for is withdrawn with it: when it is silent, is put out, or an operator says so. What a worker
+  has of it is done all the same; its reply is sent, and counted as ``unsent`` where the client can not be reached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from engine.core import MAIN, NEVER, Command, Frames, Note, Send
+from engine.core import MAIN, NEVER, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
-from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID, MAX_WORKERS
+from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
-from engine.parts.violations import Violations
-from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated import names
+from engine.protocols.negotiated import names, owners
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import MAX_QUEUES, Desk, Member, Queue
+from engine.protocols.negotiated.desk import MAX_ASKED, MAX_QUEUES, Desk, Queue
+from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.voice import Voice
 
 FRONTEND = "frontend"
 """The clients' socket; the workers' is MAIN."""
@@ -35,21 +35,20 @@ FRONTEND = "frontend"
 MAX_CLIENTS = 100_000
 
 
-class Service:
-    """``here``: where our own peers connect; ``wall_offset``: wall time less ``now``, seconds; ``out``: what to do."""
+class Service(Voice):
+    """``here``: where our own peers connect; the others as in ``Voice``."""
 
     def __init__(self, options: Options, config: Config, here: Address, wall_offset: float) -> None:
-        self.options, self.config, self.here, self.wall_offset = options, config, here, wall_offset
-        self.out: list[Command] = []
+        super().__init__(options, config, wall_offset)
+        self.here = here
         self.desk = Desk()
         self.ledger = Ledger()
         self.legs = BrokerLegs()
-        self.violations = Violations()
-        self.counters: dict[str, int] = {}
         self.expiry = options.silence * options.heartbeat
         self.workers = Liveness(self.expiry)
         self.clients = Liveness(self.expiry)
         self._joined = 0
+        self._unheard: set[bytes] = set()  # clients that are known from the other broker only
         self._doubt_at = NEVER  # when tasks are looked through for old ones
 
     def wake_at(self) -> float:
@@ -73,12 +72,12 @@ class Service:
                 self.negotiate(MAIN, peer)
             elif self._clock(MAIN, peer, member, header["time"], now):
                 self.desk.walk(member, "PING")
-                self._pong(MAIN, peer, header, now)
+                self.pong(MAIN, peer, header, now)
         elif command == names.READY:
             self._ready(member, peer, header, now)
         elif command == names.CHECKCONFIG:
             self.desk.walk(member, "CHECKCONFIG")
-            self._configure(MAIN, peer, header, now)
+            self.configure(MAIN, peer, header, now)
         else:
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
 
@@ -86,12 +85,14 @@ class Service:
         if not self._clock(MAIN, peer, member, header["time"], now):
             return
         if header["config_version"] != self.config.version:
-            self._drift(MAIN, peer, now)
+            self.drift(MAIN, peer, now)
             return
         offered: tuple[str, ...] = header["services"]
-        fresh = sum(name not in self.desk.queues for name in offered)
-        if len(self.desk.queues) + fresh > MAX_QUEUES or (member is None and len(self.desk.members) >= MAX_WORKERS):
-            self._disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services", now)
+        fresh = [name for name in offered if name not in self.desk.queues or not self.desk.queues[name].offered]
+        if (fresh and self.desk.offered() + len(fresh) > MAX_QUEUES) or (
+            member is None and len(self.desk.members) >= MAX_WORKERS
+        ):
+            self.disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services")
             return
         holding = header.get("holding", ())
         lost = [task for task in self.desk.in_flight.of(peer) if wire.task_identifier(task.key) not in holding]
@@ -159,34 +160,66 @@ class Service:
         command, header, body = message
         if command == names.CHECKCONFIG:
             if peer not in self.clients and len(self.clients) >= MAX_CLIENTS:
-                self._disconnect(FRONTEND, peer, names.TOO_MANY, "too many clients", now)
-            elif self._configure(FRONTEND, peer, header, now):
+                self.disconnect(FRONTEND, peer, names.TOO_MANY, "too many clients")
+            elif self.configure(FRONTEND, peer, header, now):
                 self.clients.heard(peer, now)
+                self._unheard.discard(peer)
         elif command == names.NEEDBROKER:
             self.tell(FRONTEND, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.clients})
-        elif peer not in self.clients:
+        elif peer not in self.clients or peer in self._unheard:
             self.negotiate(FRONTEND, peer)
         elif command == names.WORKREQUEST:
             self.clients.heard(peer, now)
             self._request((peer, header[names.IDENTIFIER]), header["service"], body, now)
         elif self._clock(FRONTEND, peer, None, header["time"], now):
             self.clients.heard(peer, now)
-            self._pong(FRONTEND, peer, header, now)
+            self.pong(FRONTEND, peer, header, now)
 
     def _request(self, key: TaskKey, service: str, body: bytes, now: float) -> None:
         if key in self.desk.tasks:
             self.count("repeated requests")
             return
-        queue = self.desk.service(service)
-        full = self.desk.queued >= self.options.max_backlog and (queue is None or not queue.ready)
-        full = full or self.desk.size + len(body) > MAX_HELD
-        if queue is None or full:
+        excess = self._excess(key[0], service, len(body))
+        if excess:
             self.count("denied")
-            self._fail(key, names.TOO_MANY, "too many services" if queue is None else "the backlog is full")
+            self._fail(key, names.TOO_MANY, excess)
             return
         self.desk.accept(Task(key, service, [body], now))
         self.ledger.sent += 1
-        self._pump(queue, now)
+        self._pump(self.desk.queues[service], now)
+
+    def _excess(self, client: bytes, service: str, size: int) -> str:
+        """Why one more task would be too much; empty where it is not. One that a worker is ready for does not wait."""
+        desk, backlog = self.desk, self.options.max_backlog
+        queue = desk.queues.get(service)
+        if queue is None and len(desk.queues) - desk.offered() >= MAX_ASKED:
+            return "too many services are asked for that nobody offers"
+        if desk.size + size > MAX_HELD:
+            return "the backlog is full"
+        if queue is None or not queue.ready:
+            if desk.queued >= backlog:
+                return "the backlog is full"
+            if desk.owners.queued(client) >= owners.share(backlog):
+                return f"{owners.share(backlog)} of your requests wait, which is the most"
+        return desk.owners.excess(client, service, size)
+
+    def withdraw(self, client: bytes, now: float) -> None:
+        """An operator ends what waits of a client."""
+        gone = self._withdraw([client], now)
+        if not gone:
+            self.out.append(Note("warn", "no request of this client waits", client))
+            return
+        for task in gone:
+            self._fail(task.key, names.REFUSED, "an operator withdrew this request")
+        self.out.append(Note("info", f"{len(gone)} requests that waited are withdrawn", client))
+
+    def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
+        """What waits of these clients is over."""
+        gone = self.desk.withdraw(clients)
+        if gone:
+            self.ledger.fail("withdrawn", len(gone))
+            self._pump_all(list(self.desk.queues), now)  # whoever was kept for a suspect is free
+        return gone
 
     def _fail(self, key: TaskKey, code: int, message: str) -> None:
         self.tell(FRONTEND, key[0], names.DISCONNECTERROR, {"code": code, "message": message, names.IDENTIFIER: key[1]})
@@ -197,8 +230,8 @@ class Service:
         for task in self.desk.give_suspects(services, now) if self.desk.suspected else ():
             self._give(task, now)
         for name in services:
-            queue = self.desk.queues[name]
-            if queue.backlog:
+            queue = self.desk.queues.get(name)
+            if queue is not None and queue.backlog:
                 self._pump(queue, now)
 
     def _pump(self, queue: Queue, now: float) -> None:
@@ -218,6 +251,10 @@ class Service:
         Returns the services that have something to hand out now.
         """
         for task in reversed(tasks):
+            if task.key[0] not in self.clients:
+                self.desk.end(task)
+                self.ledger.fail("withdrawn")
+                continue
             if task.attempt < self.options.max_deliveries:
                 self.count("redelivered")
                 self.desk.requeue(task)
@@ -236,7 +273,7 @@ class Service:
         if not self.desk.in_flight.held(member.key):
             if event:
                 self.desk.walk(member, event)
-            self._disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker", now)
+            self.disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker")
             self._forget(member, now)
 
     # ---- life and death -----------------------------------------------------------------------------------------
@@ -251,8 +288,14 @@ class Service:
             self.count("workers expired")
             self.out.append(Note("bad", f"{member.name} is silent: expired, {held} tasks go back", key))
             self._forget(member, now)
-        for _ in self.clients.expired(now):
-            self.count("clients expired")
+        silent = self.clients.expired(now)
+        if silent:
+            self.counters["clients expired"] = self.counters.get("clients expired", 0) + len(silent)
+            self._unheard.difference_update(silent)
+            gone = self._withdraw(silent, now)
+            if gone:
+                words = f"{len(gone)} requests that waited are withdrawn, for their clients are silent"
+                self.out.append(Note("warn", words, gone[0].key[0]))
 
     def _doubt(self, now: float) -> None:
         """A request or its reply may have been lost on the way; the worker's next READY tells."""
@@ -297,6 +340,9 @@ class Service:
             member.heard, member.extra = now, 0.0
             self._name(member, now)
             self.workers.heard(member.key, now)
+        for client in self.desk.owners:  # each has as long again, for it must find this broker first
+            self.clients.heard(client, now + self.expiry)
+            self._unheard.add(client)
         if self.desk.in_flight.count:
             self._doubt_at = now + self.options.doubt / 2
 
@@ -311,6 +357,7 @@ class Service:
         self.ledger.sent -= len(self.desk.tasks)
         self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.desk.tasks)
         self.workers, self.clients = Liveness(self.expiry), Liveness(self.expiry)
+        self._unheard.clear()
         self._doubt_at = NEVER
 
     def check(self, serving: bool) -> None:
@@ -323,78 +370,29 @@ class Service:
         if serving:
             assert len(self.workers) == len(self.desk.members)
             assert all(key in self.workers for key in self.desk.members)
+            assert all(owner in self.clients for owner, his in self.desk.owners.items() if his.waiting), "nobody's task"
+            assert all(client in self.clients for client in self._unheard)
             self.desk.check_suspects()
 
-    # ---- negotiation --------------------------------------------------------------------------------------------
-
-    def _configure(self, socket: str, peer: bytes, header: wire.Header, now: float) -> bool:
-        kind = header["config_type"]
-        if kind not in configs.TYPES:
-            self._violate(socket, peer, names.CONFIG_TYPE, "config_type is not json, xml or zfl", now)
-            return False
-        config = self.config
-        body = b"" if header.get("config_version") == config.version else configs.encode(config, kind)
-        fields = {"config_type": kind, "config_version": config.version, "config_hash": config.hash}
-        self.tell(socket, peer, names.CONFIG, fields, body)
-        return True
+    # ---- clocks and violations of workers and clients -----------------------------------------------------------
 
     def _clock(self, socket: str, peer: bytes, member: Member | None, time: float, now: float) -> bool:
         """Whether a peer's wall clock agrees with ours; one that does not is put out."""
-        skew = time - now - self.wall_offset
-        if abs(skew) <= self.options.skew:
+        if self.agrees(socket, peer, time, now):
             if member is not None:
-                member.skew = skew
+                member.skew = self.skew(time, now)
             return True
-        self._violate(socket, peer, names.CLOCK, "wall clock is wrong", now)
         if member is not None:
             self.desk.walk(member, "PING with a wrong clock")
             self._forget(member, now)
         elif socket == FRONTEND:
             self.clients.forget(peer)
+            self._withdraw([peer], now)
         return False
 
-    def _pong(self, socket: str, peer: bytes, header: wire.Header, now: float) -> None:
-        version = self.config.version
-        fields = {"time": now + self.wall_offset, "echo": header["time"], "config_version": version}
-        self.tell(socket, peer, names.PONG, fields)
-        if header["config_version"] != version:
-            self._drift(socket, peer, now)
-
-    def _drift(self, socket: str, peer: bytes, now: float) -> None:
-        self._violate(socket, peer, names.CONFIG_VERSION, "config_version is another", now)
-        self.negotiate(socket, peer)
-
-    def negotiate(self, socket: str, peer: bytes) -> None:
-        """A peer whose state is not certain begins at CHECKCONFIG."""
-        self.count("negotiations forced")
-        self.tell(socket, peer, names.FORCENEGOTIATE, {})
-
-    def refuse(self, socket: str, peer: bytes, reason: str, now: float) -> None:
-        """A message that is none of those that a peer may send."""
-        code = names.UNKNOWN_COMMAND if reason == "unknown command" else names.MALFORMED
-        self._violate(socket, peer, code, reason, now)
-
-    def _violate(self, socket: str, peer: bytes, code: int, reason: str, now: float) -> None:
-        self.out += self.violations.add(peer[:MAX_ROUTING_ID], f"{code} {reason}", now)
+    def violate(self, socket: str, peer: bytes, code: int, reason: str, now: float) -> None:
+        """Count what a peer did wrong, and say so to it; a worker's row shows it."""
+        super().violate(socket, peer, code, reason, now)
         member = self.desk.members.get(peer) if socket == MAIN else None
         if member is not None:
             member.row = None
-        self._disconnect(socket, peer, code, reason, now)
-
-    def _disconnect(self, socket: str, peer: bytes, code: int, message: str, now: float) -> None:
-        self.count(f"told {code}")
-        self.tell(socket, peer, names.DISCONNECTERROR, {"code": code, "message": message})
-
-    def move(self, socket: str, peer: bytes, endpoint: str) -> None:
-        """Send a peer to the other broker."""
-        self.count(f"told {names.MOVED}")
-        fields = {"code": names.MOVED, "message": "the other broker serves", "endpoint": endpoint}
-        self.tell(socket, peer, names.DISCONNECTERROR, fields)
-
-    def tell(self, socket: str, peer: bytes, command: bytes, header: wire.Header, body: bytes = b"") -> None:
-        """Send one message to a peer."""
-        self.out.append(Send([peer, *wire.build(command, header, body)], socket))
-
-    def count(self, name: str) -> None:
-        """Count one, under a name that an operator reads."""
-        self.counters[name] = self.counters.get(name, 0) + 1

@@ -43,8 +43,9 @@ def test_orders_that_it_does_not_take_are_our_own_mistake() -> None:
 def test_the_clock_can_be_set() -> None:
     it = single()
     it.ordered(ClockSet(1_000_000.0))
+    it.now += 1.0
     assert it.ready("w") == ["w DISCONNECTERROR code=408"]
-    assert it.ready("w", time=1_000_100.0) == ["w READYOK"]
+    assert it.ready("w", time=1_000_101.0) == ["w READYOK"]
 
 
 def test_a_pause_is_nobodys_silence() -> None:
@@ -150,6 +151,40 @@ def test_a_takeover_keeps_the_wait_queue_and_waits_for_its_workers() -> None:
         extra: dict[str, Any] = {"holding": [b"7131.6f6e65"]} if holds else {}
         given = [] if holds else ["p1 WORKREQUEST config_version=1 work_request_identifier=7131.6f6e65 service=ping"]
         assert one.ready("p1", **extra) == ["p1 READYOK", *given]
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_after_a_takeover_each_request_has_its_owner_again_or_is_withdrawn(back: bool) -> None:
+    """The copy agrees on owners; a client has twice the usual silence to find the fallback, and negotiates there."""
+    stage = Stage(fallback=FALLBACK)
+    for name in ("primary", "fallback", "q1", "f1"):
+        stage.do(f"start {name}")
+    stage.do("wait 1")
+    stage.do("say q1 CHECKCONFIG config_type=json")
+    stage.do("say q1 WORKREQUEST work_request_identifier=one service=nobody")
+    assert stage.world.core("fallback").service.desk.owners.queued(b"q1") == 1
+    stage.do("kill primary")
+    stage.do("kill q1")
+    stage.do("wait 2.6")
+    stage.do("say f1 PING time=now config_version=1")
+    stage.do("wait 0.5")
+    core = stage.world.core("fallback")
+    assert core.serving and core.service.ledger.sent == 1
+    one = One(core, stage.world.now)
+    assert one.ask(b"one", "nobody", "q1") == ["frontend q1 FORCENEGOTIATE"], "its link is with the other broker"
+    if back:
+        one.client("q1")
+        assert one.ask(b"one", "nobody", "q1") == [] and dict(core.service.counters)["repeated requests"] == 1
+        for _ in range(8):  # another worker or client keeps the fallback at it
+            one.now += 1.0
+            one.client("q1")
+    else:
+        for _ in range(8):
+            one.now += 1.0
+            one.client("somebody")
+    view = core.snapshot(one.now)
+    assert core.serving and view.ledger.queued == (1 if back else 0)
+    assert dict(view.ledger.failed) == ({} if back else {"withdrawn": 1})
 
 
 COMMANDS = sorted({*wire.FROM_WORKERS, *wire.FROM_CLIENTS, *wire.BETWEEN_BROKERS})

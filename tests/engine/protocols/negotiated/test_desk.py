@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from engine.parts.inflight import Task
-from engine.protocols.negotiated.desk import MAX_QUEUES, Desk
+from engine.protocols.negotiated.desk import Desk
 
 
 def desk(**workers: tuple[str, int]) -> Desk:
@@ -15,7 +15,6 @@ def desk(**workers: tuple[str, int]) -> Desk:
 def accept(desk: Desk, service: str, *ids: bytes) -> list[Task]:
     tasks = [Task((b"c", task_id), service, [b"body"], 0.0) for task_id in ids]
     for task in tasks:
-        assert desk.service(service) is not None
         desk.accept(task)
     desk.check()
     return tasks
@@ -82,7 +81,7 @@ def test_joining_again_keeps_what_is_held_and_changes_the_rest() -> None:
     give(it, "x")
     it.join(b"a", ("z",), 3)
     it.check()
-    assert (order(it, "x"), order(it, "y"), order(it, "z")) == ([], [], [b"a"])
+    assert (order(it, "x"), "y" in it.queues, order(it, "z")) == ([], False, [b"a"])
     assert it.members[b"a"].free == 2 and it.in_flight.held(b"a") == 1
 
 
@@ -103,10 +102,47 @@ def test_a_drained_or_parked_worker_gets_nothing_and_gives_back() -> None:
     assert order(it, "x") == [b"b"]
 
 
-def test_services_are_bounded() -> None:
-    it = Desk()
-    assert all(it.service(f"s{i}") is not None for i in range(MAX_QUEUES))
-    assert it.service("one more") is None and it.service("s0") is not None
+def test_a_queue_is_there_while_its_service_is_offered_or_asked_for() -> None:
+    it = desk(a=("x y", 1), b=("y", 1))
+    accept(it, "z", b"1")
+    accept(it, "x", b"2")
+    assert set(it.queues) == {"x", "y", "z"} and it.offered() == 2
+    it.join(b"a", ("y",), 1)
+    it.check()
+    assert set(it.queues) == {"x", "y", "z"} and it.offered() == 1, "a task for x waits"
+    it.leave(b"b")
+    it.leave(b"a")
+    it.check()
+    assert set(it.queues) == {"x", "z"} and it.offered() == 0
+    it.withdraw([b"c"])
+    it.check()
+    assert not it.queues and not it.tasks and not it.size and not it.queued
+
+
+def test_the_queue_of_what_a_leaving_worker_held_stays_until_that_is_over() -> None:
+    it = desk(a=("x", 1))
+    accept(it, "x", b"1")
+    give(it, "x")
+    (task,) = it.leave(b"a")
+    assert "x" in it.queues
+    it.end(task)
+    it.check()
+    assert not it.queues
+
+
+def test_what_waits_of_a_client_is_withdrawn_and_nothing_else() -> None:
+    it = desk(a=("x", 1), b=("x", 1))
+    accept(it, "x", b"1", b"2", b"3")
+    other = Task((b"d", b"1"), "x", [b"body"], 0.0)
+    it.accept(other)
+    give(it, "x")
+    give(it, "x")
+    for task in it.leave(b"a"):
+        it.requeue(task)
+    assert [task.key[1] for task in it.withdraw([b"c"])] == [b"1", b"3"]
+    it.check()
+    assert list(it.tasks) == [(b"c", b"2"), (b"d", b"1")] and it.queued == 1 and it.in_flight.count == 1
+    assert it.withdraw([b"c", b"nobody"]) == []
 
 
 def test_changes_are_noted_while_somebody_asks() -> None:
@@ -120,6 +156,8 @@ def test_changes_are_noted_while_somebody_asks() -> None:
     (again,) = it.leave(b"a")
     it.end(again)
     it.join(b"b", ("x",), 4)
+    accept(it, "x", b"2")
+    it.withdraw([b"c"])
     assert it.log == [
         ["a", b"c", b"1", "x", b"body", 0],
         ["g", b"c", b"1", b"a"],
@@ -128,4 +166,6 @@ def test_changes_are_noted_while_somebody_asks() -> None:
         ["l", b"a"],
         ["e", b"c", b"1"],
         ["j", b"b", ["x"], 4],
+        ["a", b"c", b"2", "x", b"body", 0],
+        ["w", [b"c"]],
     ]

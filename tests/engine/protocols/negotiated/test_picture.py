@@ -35,6 +35,7 @@ def test_the_picture_of_a_broker_at_work() -> None:
         ("drifted workers", "0"),
         ("service ping", "0 ready, 1 queued, 3 waited for"),
         ("service data", "0 ready, 0 queued, 0 waited for"),
+        ("client c", "1 wait, of 4 for 1 services, 0 bytes"),
     )
     assert view.detail is None and view.incidents == ()
 

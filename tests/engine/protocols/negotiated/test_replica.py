@@ -20,7 +20,9 @@ SERVICES = ("x", "y", "z")
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(
-        st.sampled_from(("join", "leave", "accept", "give", "reply", "back")), st.integers(0, 5), st.integers(0, 5)
+        st.sampled_from(("join", "leave", "accept", "give", "reply", "back", "withdraw")),
+        st.integers(0, 5),
+        st.integers(0, 5),
     )
 )
 
@@ -37,7 +39,10 @@ def state(desk: Desk, kept: frozenset[bytes] = frozenset()) -> Any:
         )
         for name, queue in desk.queues.items()
     }
-    return workers, held, queues
+    owners = {
+        client: (set(owner.tasks), owner.waiting, owner.size, owner.services) for client, owner in desk.owners.items()
+    }
+    return workers, held, queues, owners
 
 
 def step(desk: Desk, act: str, a: int, b: int, serial: int) -> None:
@@ -50,7 +55,6 @@ def step(desk: Desk, act: str, a: int, b: int, serial: int) -> None:
             for task in reversed(desk.leave(key)):
                 desk.requeue(task) if task.attempt < 3 else desk.end(task)
         case "accept":
-            desk.service(SERVICES[a % 3])
             desk.accept(Task((b"c%d" % b, b"%d" % serial), SERVICES[a % 3], [b"body" * b], 0.0))
         case "give" if SERVICES[a % 3] in desk.queues:
             desk.give_suspects([name for name in SERVICES if name in desk.queues][: 1 + b % 3], 1.0)
@@ -60,6 +64,8 @@ def step(desk: Desk, act: str, a: int, b: int, serial: int) -> None:
             task = held[b % len(held)]
             desk.take(key, task.key)
             desk.end(task) if act == "reply" else desk.requeue(task)
+        case "withdraw":
+            desk.withdraw([b"c%d" % a, b"c%d" % b])
 
 
 def followed(desk: Desk, bodies: list[bytes], copy: Desk | None = None) -> Desk:
@@ -152,6 +158,7 @@ def test_what_are_no_changes_is_none(body: bytes) -> None:
         ["o", "x", b"w"],
         ["o", "x", b"a"],
         ["o", "q", b"b"],
+        ["w", [b"c", "c"]],
         ["x", b""],
     ],
 )
@@ -171,10 +178,16 @@ def test_a_change_that_does_not_fit_is_not_made(op: Op) -> None:
     desk.check()
 
 
-def test_too_many_services_do_not_fit() -> None:
+def test_too_many_bytes_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replica, "MAX_HELD", 10)
     desk = Desk()
-    for i in range(1024):
-        desk.service(f"s{i}")
-    assert not replica.follow(desk, ["a", b"c", b"1", "new", b"", 0], 0.0)
-    assert not replica.follow(desk, ["j", b"w", ["new"], 1], 0.0)
-    assert not desk.tasks and not desk.members
+    assert replica.follow(desk, ["a", b"c", b"1", "x", b"x" * 10, 0], 0.0)
+    assert not replica.follow(desk, ["a", b"c", b"2", "x", b"x", 0], 0.0)
+
+
+def test_withdrawals_are_sent_within_bounds() -> None:
+    """Nobody's name is shorter than what a thousand of them must fit into."""
+    ops: list[Op] = [["w", [b"%0255d" % i for i in range(1024)]]] * 9
+    bodies = list(replica.encode(ops))
+    assert len(bodies) > 1 and all(len(body) <= MAX_FRAME for body in bodies)
+    assert [op for body in bodies for op in replica.decode(body) or []] == ops

@@ -1,0 +1,53 @@
+"""A worker, as a broker of seed 004 knows it."""
+
+from __future__ import annotations
+
+from engine.parts.view import WorkerRow
+
+
+class Member:
+    """A worker. ``away``: known from the other broker only, and not yet heard here. Times: monotonic seconds.
+
+    ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
+    ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
+    for it asked for a longer interval. ``row``: its picture, None when that is out of date.
+    """
+
+    __slots__ = (
+        "apart",
+        "asked",
+        "away",
+        "done",
+        "draining",
+        "extra",
+        "failed",
+        "free",
+        "heard",
+        "joined",
+        "key",
+        "name",
+        "row",
+        "services",
+        "skew",
+        "slots",
+        "version",
+    )
+
+    def __init__(self, key: bytes, services: tuple[str, ...], slots: int) -> None:
+        self.key, self.services, self.slots = key, services, slots
+        self.name = ""
+        self.free = slots
+        self.away = self.draining = self.apart = False
+        self.version = 0
+        self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
+        self.done = self.failed = 0
+        self.row: WorkerRow | None = None
+
+    @property
+    def stands(self) -> str:
+        """Its state in the map of ``explain``."""
+        if self.away:
+            return "unknown"
+        if self.draining or not self.services:
+            return "draining"
+        return "ready" if self.free else "busy"
