@@ -193,13 +193,17 @@ class Core(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """A socket that a core wants. ``kind``: router, dealer, or stream (plain TCP: frames are [peer, bytes])."""
+    """A socket that a core wants. ``kind``: router, dealer, or stream (plain TCP: frames are [peer, bytes]).
+
+    ``private``: commands go over it, so only peers of the same user are served, and of those whom that user trusts.
+    """
 
     kind: Literal["router", "dealer", "stream"]
     bind: tuple[str, ...] = ()
     connect: tuple[str, ...] = ()
     routing_id: bytes = b""
     name: str = MAIN
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from console.cli import queuearguments
-from console.cli.parsing import Parser, given, keeper, option, source, target, value
+from console.cli.parsing import Parser, given, keeper, option, source, target, user, value
 from engine import __version__
 from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.parts.limits import MAX_BACKLOG
@@ -143,15 +143,17 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
     """Brokers and workers."""
+    others = "a user whose peers may give and be given commands as well as this one's; unknown: who can not be told"
+    trust = option("--trust", metavar="USER", type=user, action="append", default=[], help=others)
     bind = option("--bind", metavar="ENDPOINT", type=value(Endpoint), help="where to listen (the system's own place)")
     slots = f"tasks that each worker takes at once, in a conversation its processors ({Pool().slots})"
     takes = option("--slots", metavar="N", action=keep("pool", "slots"), help=slots)
     workers = option("--count", metavar="N", type=value(COUNT), default=1, help="workers in this process (1)")
     shown: Sequence[str] = ("roundhouse broker", "roundhouse broker --system pingpong --bind tcp://127.0.0.1:7000")
-    command("broker", "run a broker, and print ready once it listens", bind, *every, examples=shown)
+    command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
-    command("worker", words, connect, workers, takes, *every, examples=shown)
+    command("worker", words, connect, workers, takes, trust, *every, examples=shown)
 
 
 def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:

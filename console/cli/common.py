@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.lab.lab import Lab
 from engine.runs.history import History
@@ -46,6 +47,7 @@ def lab_of(
     client: bool = True,
     pair: bool = False,
     journal: Path | None = None,
+    trust: Sequence[User] = (),
 ) -> Lab:
     """A lab of the system that was asked for, not opened yet."""
     system = system_of(settings)
@@ -63,4 +65,5 @@ def lab_of(
         state=settings.paths.kept,
         journal=journal,
         readonly=settings.readonly,
+        trust=Trust(os.geteuid(), frozenset(trust)),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from console.cli.streams import tell
+from engine.drive.security.users import User, user_named
 from engine.schema import Misfit, OneOf, fit, nearest, parse
 from engine.settings import Flag
 
@@ -109,3 +110,11 @@ def source(what: str) -> Callable[[str], Path]:
         return path
 
     return read
+
+
+def user(text: str) -> User:
+    """Somebody of this machine, by name or uid."""
+    try:
+        return user_named(given(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -23,25 +23,38 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
-    with Signals() as signals, lab_of(settings, bind=bind, client=False, journal=options.journal) as lab:
+    with (
+        Signals() as signals,
+        lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust) as lab,
+    ):
         result(f"ready {' '.join(lab.endpoints)}\n")
-        return serve(lab, signals)
+        return serve(lab, signals, Alarms(lab.feed))
 
 
 def worker(options: Namespace, flags: list[Flag]) -> int:
     """Join a broker with so many workers, say ``ready`` when all have, and work; on a signal they drain and leave."""
     settings = settings_of(flags)
     connect = options.connect or broker_of(settings)
-    lab = lab_of(settings, connect=connect, workers=options.count, broker=False, client=False, journal=options.journal)
+    lab = lab_of(
+        settings,
+        connect=connect,
+        workers=options.count,
+        broker=False,
+        client=False,
+        journal=options.journal,
+        trust=options.trust,
+    )
     with Signals() as signals, lab:
+        alarms = Alarms(lab.feed)
         looks = 0
         while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
+            alarms.tell()
             looks += 1
             if looks == 40:
                 tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
         if signals.caught is None and workers is not None and joined(workers) and workers.here:
             result(f"ready {workers.joined} workers at {connect}\n")
-        return serve(lab, signals, lambda: (workers := look(lab)) is None or workers.here > 0)
+        return serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)
 
 
 def look(lab: Lab) -> Workers | None:
@@ -57,9 +70,8 @@ def joined(workers: Workers | None) -> bool:
     return workers is not None and workers.joined >= workers.here
 
 
-def serve(lab: Lab, signals: Signals, busy: Callable[[], bool] = lambda: True) -> int:
+def serve(lab: Lab, signals: Signals, alarms: Alarms, busy: Callable[[], bool] = lambda: True) -> int:
     """Until a signal comes (128 + its number), a thread has died (1), or nothing is left to do (0; 1 after errors)."""
-    alarms = Alarms(lab.feed)
     while not (dead := lab.health().dead) and busy() and not signals.wait(LOOK):
         alarms.tell()
     alarms.tell()

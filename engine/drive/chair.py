@@ -10,16 +10,16 @@ import zmq
 from engine.core import NEVER, Core, Frames, Seat
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
-from engine.drive.sockets import ZSocket
+from engine.drive.sockets import Receive, ZSocket, receive
 
 
 class Port:
     """One open socket of one core."""
 
-    __slots__ = ("batch", "chair", "fd", "outbox", "socket", "spec")
+    __slots__ = ("batch", "chair", "fd", "outbox", "receive", "socket", "spec")
 
-    def __init__(self, chair: Chair, spec: Spec, socket: ZSocket) -> None:
-        self.chair, self.spec, self.socket = chair, spec, socket
+    def __init__(self, chair: Chair, spec: Spec, socket: ZSocket, receive: Receive = receive) -> None:
+        self.chair, self.spec, self.socket, self.receive = chair, spec, socket, receive
         self.fd = int(socket.get(zmq.FD))
         self.outbox: deque[Frames] = deque()
         self.batch = 1  # messages that are taken at a time

@@ -54,7 +54,7 @@ from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
-from engine.drive.sockets import Context, close_socket, open_socket, receive, send
+from engine.drive.sockets import Context, close_socket, open_socket, receiver, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
 from engine.recording.tape import kept
@@ -220,7 +220,7 @@ class Node:
                 return
             port = next(iter(touched))
             del touched[port]
-            messages = receive(port.socket, port.batch, port.spec.kind)
+            messages = port.receive(port.socket, port.batch, port.spec.kind)
             if messages:
                 touched[port] = None
                 self._handle(port.chair, Received(messages, port.spec.name))
@@ -377,7 +377,7 @@ class Node:
         self._handle(chair, Started())
 
     def _plug(self, chair: Chair, spec: Spec) -> None:
-        port = Port(chair, spec, open_socket(self._context, spec))
+        port = Port(chair, spec, open_socket(self._context, spec), receiver(self._context, spec))
         chair.ports[spec.name] = port
         self._selector.register(port.fd, selectors.EVENT_READ, port)
         self._touched[port] = None

@@ -19,12 +19,16 @@ from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
 from engine.core import Socket as Spec
-from engine.drive.security.door import DOMAIN, Door, Say
+from engine.drive.security.door import Door, Say
 from engine.drive.security.greetings import HANDSHAKE
 from engine.drive.security.ipc import SCHEME, Name, listen
+from engine.drive.security.strangers import Strangers
+from engine.drive.security.streams import Streams
+from engine.drive.security.users import Trust
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
 
 ZSocket = zmq.Socket[bytes]
+Receive = Callable[[ZSocket, int, str], list[Frames]]
 
 QUEUE = 100_000  # messages a peer, both ways, as the original programs set it; only STALLED bounds their bytes
 STALLED = 6000  # ms in which a peer over TCP takes nothing of what it is sent, and is cut off: that frees its queue
@@ -55,10 +59,10 @@ class Context(zmq.Context[ZSocket]):
     names: dict[ZSocket, list[Name]]
 
 
-def make_context(say: Say = lambda note: None) -> Context:
+def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Context:
     """A context fit for thousands of sockets, whose automatic routing ids a stranger can not predict.
 
-    ``say`` is told, on another thread, who was refused.
+    ``say`` is told, on another thread, who was refused. ``trust``: who may be at the other end of private sockets.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(FILES, hard) if hard != resource.RLIM_INFINITY else FILES
@@ -69,7 +73,7 @@ def make_context(say: Say = lambda note: None) -> Context:
     context = Context()
     context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
     context.linger = 0
-    context.door, context.names = Door(context, say), {}
+    context.door, context.names = Door(context, say, trust), {}
     return context
 
 
@@ -97,10 +101,8 @@ def open_socket(context: Context, spec: Spec) -> ZSocket:
             raise zmq.ZMQError(zmq.EINVAL, f"{(spec.bind + spec.connect)[0]}: the routing id made of it is too long")
         if spec.routing_id:
             socket.set(zmq.ROUTING_ID, spec.routing_id)
-        if spec.kind != "stream" and (outer := [at for at in spec.bind if not at.startswith("inproc://")]):
-            socket.set(zmq.ZAP_DOMAIN, DOMAIN)
-            socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
-            context.door.watch(socket, outer[0])
+        if spec.kind != "stream" and (outer := _watched(spec)):
+            context.door.watch(socket, outer[0], private=spec.private)
         for endpoint in spec.bind:
             _with_endpoint(
                 partial(_bind_ipc, context, socket) if endpoint.startswith(SCHEME) else socket.bind, endpoint
@@ -111,6 +113,18 @@ def open_socket(context: Context, spec: Spec) -> ZSocket:
         close_socket(context, socket)
         raise
     return socket
+
+
+def receiver(context: Context, spec: Spec) -> Receive:
+    """What takes the messages of a socket: ``receive``, or what leaves out those of strangers."""
+    if spec.kind != "stream" or not spec.private:
+        return receive
+    return Streams(Strangers(spec.bind[0], context.door.trust), context.door.say).receive
+
+
+def _watched(spec: Spec) -> list[str]:
+    """The endpoints for which the door asks: those that others can reach, and of a private socket those it goes to."""
+    return [at for at in spec.bind + spec.connect * spec.private if not at.startswith("inproc://")]
 
 
 def close_socket(context: Context, socket: ZSocket, linger: int = 0) -> None:

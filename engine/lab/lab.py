@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from engine.core import Drain, Inspect, Note, Seat, StopRun
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
+from engine.drive.security.users import Trust
 from engine.drive.sockets import make_context
 from engine.errors import Refused
 from engine.feed import Feed
@@ -70,8 +71,10 @@ class Lab(WorkerOrders):
         state: Path | None = None,
         journal: Path | None = None,
         readonly: bool = False,
+        trust: Trust | None = None,
     ) -> None:
-        self.system, self.readonly = system, readonly
+        """``trust``: whose peers may be at the other end of private sockets; this user's alone where it is None."""
+        self.system, self.readonly, self._trust = system, readonly, trust
         self.options = system.options() if options is None else options
         self.feed = Feed()
         self.started = time.monotonic()
@@ -98,7 +101,7 @@ class Lab(WorkerOrders):
 
     def open(self) -> Lab:
         """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
-        self._context = make_context(self._say)
+        self._context = make_context(self._say, self._trust)
         try:
             if self._record is not None:
                 self._journal = begin(self._record, self.system, self.options, self._say)
@@ -146,6 +149,8 @@ class Lab(WorkerOrders):
         """Dead threads and the lag of the living."""
         nodes = self._nodes.values()
         dead = tuple(f"{node.name}: {node.dead}" for node in nodes if node.dead is not None)
+        if (door := self._context.door.dead) is not None:
+            dead = (*dead, f"door: {door}")
         return Health(dead, max((node.lag for node in nodes), default=0.0), sum(node.failed for node in nodes))
 
     # ---- orders of a system's own -----------------------------------------------------------------------------------

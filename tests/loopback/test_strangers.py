@@ -1,55 +1,131 @@
-"""Strangers on every endpoint of a broker, over plain TCP: its own peers do not notice, and it ends when it is told."""
+"""Another user of this machine at the ports of a conversation: who is not trusted runs nothing and is given nothing."""
 
 from __future__ import annotations
 
-import random
-import signal
-import socket
-import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from engine.parts.limits import MAX_FRAME, MAX_FRAMES
-from engine.runs.load import from_json
-from tests.helpers.processes import SIDES, Processes, beside, free_endpoint
+from engine.drive.security.users import name_of
+from tests.helpers.processes import Processes, beside, free_endpoint, until
+from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger
 
-GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 1 + 31)  # ZMTP 3.0, no security
-READY = b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER"
-HELLO = GREETING + READY
-SHORT, MORE, LONG = 0, 1, 2  # flags of a frame
-STRANGERS = 40  # of each kind
+pytestmark = needs_stranger
+
+ZMTP = """
+import socket, struct, sys
+GREETING = b"\\xff\\0\\0\\0\\0\\0\\0\\0\\x01\\x7f\\x03\\0NULL".ljust(64, b"\\0")
+
+def ready(kind, identity=b""):
+    body = b"\\x05READY" + b"\\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+    body += b"\\x08Identity" + struct.pack(">I", len(identity)) + identity
+    return b"\\x04" + bytes([len(body)]) + body
+
+def whole(peer, n):
+    got = b""
+    while len(got) < n:
+        more = peer.recv(n - len(got))
+        if not more:
+            raise ConnectionError("closed")
+        got += more
+    return got
+
+def frame(peer):
+    flags, size = whole(peer, 2)
+    return flags, whole(peer, size)
+"""
+
+WORKER = """
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+try:
+    peer.sendall(GREETING + ready(b"DEALER", sys.argv[2].encode()))
+    whole(peer, 64)
+    frame(peer)
+    peer.sendall(b"\\0\\0")  # the conversation's opening
+    print("heard", frame(peer)[1].hex(), flush=True)
+except (ConnectionError, OSError):
+    print("cut off", flush=True)
+"""
+
+PLAIN = """
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+try:
+    while True:
+        got = peer.recv(12)
+        if not got:
+            raise ConnectionError("closed")
+        print("heard", got.hex(), flush=True)
+except (ConnectionError, OSError):
+    print("cut off", flush=True)
+"""
+
+BROKER = """
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    peer, _ = listener.accept()
+    try:
+        peer.settimeout(10)
+        peer.sendall(GREETING)
+        whole(peer, 64)
+        peer.sendall(ready(b"ROUTER"))
+        frame(peer)
+        print("served", flush=True)
+        for message in sys.argv[2:]:
+            raw = bytes.fromhex(message)
+            peer.sendall(b"\\0" + bytes([len(raw)]) + raw)
+        while True:
+            print("heard", frame(peer)[1].hex(), flush=True)
+    except (ConnectionError, OSError):
+        print("cut off", flush=True)
+"""
 
 
-def strangers() -> Iterator[bytes]:
-    """What each of them says; the same ones every time."""
-    chance = random.Random(1)
-    for i in range(STRANGERS):
-        yield chance.randbytes(chance.choice((1, 9, 64, 65, 5000)))
-        yield HELLO[: 1 + i % (len(HELLO) - 1)]  # half a handshake
-        yield HELLO + struct.pack(">BQ", LONG, (MAX_FRAME + 1, 2**32, 2**63)[i % 3]) + b"x"
-        yield HELLO + bytes((MORE, 1, 0)) * (MAX_FRAMES * i) + bytes((SHORT, 0))  # many frames
-        yield HELLO + bytes((MORE, 1, 0)) * 1000  # a message without an end
-        yield HELLO + bytes((MORE, 0, SHORT, 4)) + b"PING"  # one who is answered, and reads nothing
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    with Processes(tmp_path) as made:
+        yield made
 
 
-@pytest.mark.parametrize("system", ["roundrobin", "conversation", "pingpong", "negotiated"])
-def test_its_own_peers_do_not_notice_and_it_ends_when_it_is_told(system: str, tmp_path: Path) -> None:
+def port_of(endpoint: str) -> str:
+    return endpoint.rpartition(":")[2]
+
+
+@pytest.mark.parametrize(
+    ("side", "code"), [(0, ZMTP + WORKER), (1, "import socket, sys\n" + PLAIN)], ids=["zmq", "tcp"]
+)
+def test_a_strangers_worker_is_cut_off_by_the_broker(processes: Processes, side: int, code: str) -> None:
     endpoint = free_endpoint()
-    with ExitStack() as stack, Processes(tmp_path) as processes:
-        broker = processes.start("broker", "--system", system, "--bind", endpoint).ready()
-        worker = processes.start("worker", "--system", system, "--connect", endpoint, "--count", "2").ready()
-        for side in SIDES:
-            for words in strangers():
-                host, port = beside(endpoint, side).removeprefix("tcp://").split(":")
-                with suppress(ConnectionError):  # nothing is bound there, or it has hung up already
-                    connection = stack.enter_context(socket.create_connection((host, int(port))))
-                    connection.sendall(words)
-        run = processes.run("bulkping", "200", "--system", system, "--connect", endpoint, "--json", "-")
-        assert (run.ended(), from_json(run.out.encode())["succeeded"]) == (0, 200), run.err
-        assert broker.alive and worker.alive
-        broker.signal(signal.SIGTERM)
-        assert broker.ended() == 128 + signal.SIGTERM, broker.err
-        assert 0 < broker.err.count("violation") < 200, "nobody was heard, or a stranger can fill the log"
+    broker = processes.start("broker", "--system", "conversation", "--bind", endpoint).ready()
+    stranger = as_stranger(code, port_of(beside(endpoint, side)), "worker-1")
+    out, _ = stranger.communicate(timeout=30)
+    assert out == "cut off\n"
+    until(lambda: f"a peer of {name_of(STRANGER)} was refused" in broker.err)
+    assert f"--trust {STRANGER} admits it" in broker.err
+
+
+def test_one_whom_the_operator_trusts_is_served(processes: Processes) -> None:
+    endpoint = free_endpoint()
+    trusted = ("--trust", str(STRANGER))
+    broker = processes.start("broker", "--system", "conversation", "--bind", endpoint, *trusted).ready()
+    stranger = as_stranger(ZMTP + WORKER, port_of(endpoint), "worker-1")
+    out, _ = stranger.communicate(timeout=30)
+    assert out == "heard 47c001000000000000000000\n" and broker.err == ""
+
+
+def test_a_strangers_broker_on_a_squatted_port_is_refused_with_both_names(processes: Processes) -> None:
+    endpoint = free_endpoint()
+    messages = ("47c001000000000000000000", "47c001000000000001000000")
+    with as_stranger(ZMTP + BROKER, port_of(endpoint), *messages) as stranger:
+        try:
+            assert stranger.stdout is not None and stranger.stdout.readline() == "ready\n"
+            worker = processes.start("worker", "--system", "conversation", "--connect", endpoint, "--slots", "1")
+            until(lambda: "nothing is taken from it" in worker.err)
+        finally:
+            stranger.kill()
+        out = stranger.stdout.read()
+    assert f"the broker at {endpoint} is of {name_of(STRANGER)}, and this worker of {name_of(0)}" in worker.err
+    assert "heard" not in out and "served" not in out and not worker.out
+    processes.start("broker", "--system", "conversation", "--bind", endpoint).ready()
+    until(lambda: worker.out.startswith("ready 1 workers"), "the right broker's port is found again")

@@ -1,19 +1,25 @@
-"""The door of a context: one thread that answers ZAP for all its sockets and hears who was refused.
+"""The door of a context: one thread that answers ZAP for all its sockets and hears who came and who was refused.
 
 The rules of this file:
 
-- Every socket that binds has the domain ``DOMAIN`` and enforces it. libzmq then asks here about every newcomer over tcp
-  and ipc, and serves nobody who greets in ZMTP 1 or 2: those have no handshake that could be asked about, and the body
-  of a web page's POST can speak them.
+- Every socket that binds has a domain and enforces it. libzmq then asks here about every newcomer over tcp and ipc, and
+  serves nobody who greets in ZMTP 1 or 2: those have no handshake that could be asked about, and the body of a web
+  page's POST can speak them.
+- A private socket serves only peers of this user and of those who are trusted, whichever side connects. Where it binds,
+  a stranger's connection is ended as it is accepted; where it connects, its handshake is refused. Either happens before
+  the question about it is answered, so nothing a stranger says arrives, and nothing is sent to one.
+- A domain is that of one socket, so that what its monitor tells is heard before a question about it is answered.
 - An error here must not end the thread, for then nobody could join any more: it is told, and the newcomer refused.
 - Newcomers are put off while descriptors are short (``descriptors``): the connection ends, or is answered 300 where it
   was accepted before, and they try again by themselves.
 - Who was refused is counted, and said at most every ``AGAIN`` seconds for each socket.
+- A socket has one monitor at most: whoever else needs its events gets them from here.
 - The thread ends when its context is terminated.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -24,56 +30,40 @@ from zmq.utils.monitor import parse_monitor_message
 from engine.core import Note
 from engine.drive.inbox import Inbox
 from engine.drive.security.descriptors import Descriptors, hang_up
-from engine.drive.security.greetings import Greetings
+from engine.drive.security.strangers import AGAIN
+from engine.drive.security.users import Trust
+from engine.drive.security.watched import MASK, Watched
 
 ZSocket = zmq.Socket[bytes]
 Say = Callable[[Note], None]
 
 ENDPOINT = "inproc://zeromq.zap.01"  # where libzmq asks
-DOMAIN = b"roundhouse"
-AGAIN = 10.0  # seconds between two lines about the same thing
-MASK = (
-    zmq.EVENT_ACCEPTED
-    | zmq.EVENT_DISCONNECTED
-    | zmq.EVENT_HANDSHAKE_SUCCEEDED
-    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
-    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
-    | zmq.EVENT_MONITOR_STOPPED
-)
-
-
-class _Watched:
-    """One socket that binds: its monitor, and what was counted."""
-
-    def __init__(self, monitor: ZSocket, name: str) -> None:
-        self.monitor, self.name = monitor, name
-        self.greetings = Greetings()
-        self.told = 0
-        self.at = float("-inf")
-
-    def note(self, now: float) -> Note | None:
-        """What to say of those that were refused since the last time, if it is time to say it."""
-        fresh = self.greetings.refused - self.told
-        if not fresh or now < self.at + AGAIN:
-            return None
-        self.told, self.at = self.greetings.refused, now
-        some = "a connection was" if fresh == 1 else f"{fresh:,} connections were"
-        return Note("warn", f"{some} refused at {self.name}: only ZMTP 3 is served, which a web page can not speak")
+NO, LATER, YES = (b"500", b"not understood"), (b"300", b"try again later"), (b"200", b"OK")
 
 
 class Door:
     """Answers for one context until that is terminated. ``say`` is called on the door's thread."""
 
-    def __init__(self, context: zmq.Context[ZSocket], say: Say, descriptors: Descriptors | None = None) -> None:
-        self._say, self._descriptors = say, descriptors or Descriptors()
+    def __init__(
+        self,
+        context: zmq.Context[ZSocket],
+        say: Say,
+        trust: Trust | None = None,
+        descriptors: Descriptors | None = None,
+    ) -> None:
+        self.trust = trust or Trust(os.geteuid())
+        self.dead: str | None = None  # what ended the thread, if an error of our own did
+        self.put_off = 0  # newcomers that were told to try again later
+        self.say, self._descriptors = say, descriptors or Descriptors()
         self._own: zmq.Context[ZSocket] = zmq.Context.shadow(context.underlying)  # whose sockets nobody else closes
         self._zap = self._own.socket(zmq.REP)
         self._zap.bind(ENDPOINT)
         self._inbox = Inbox()
-        self._watched: dict[ZSocket, _Watched] = {}
+        self._watched: dict[ZSocket, Watched] = {}
+        self._domains: dict[bytes, Watched] = {}
+        self._untold: dict[Watched, None] = {}  # those that have something to say when it is time
         self._count = 0
-        self._put_off = 0
+        self._ended = False
         self._wronged = float("-inf")  # when an error of our own was said last
         self._thread = threading.Thread(target=self._main, name="roundhouse-door", daemon=True)
         self._thread.start()
@@ -82,104 +72,121 @@ class Door:
 
     @property
     def refused(self) -> int:
-        """Connections that were refused so far."""
+        """Connections that were refused so far at sockets that are open: their greeting was wrong."""
         return sum(watched.greetings.refused for watched in list(self._watched.values()))
 
     @property
-    def put_off(self) -> int:
-        """Newcomers that were told to try again later."""
-        return self._put_off
+    def strangers(self) -> int:
+        """Connections of other users that were refused so far at private sockets that are open."""
+        return sum(it.strangers.count for it in list(self._watched.values()) if it.strangers is not None)
 
-    def watch(self, socket: ZSocket, name: str) -> None:
-        """Hear who is refused at a socket that is about to bind, which is called ``name``. On its owner's thread."""
+    def watch(self, socket: ZSocket, name: str, *, private: bool = False) -> None:
+        """Ask about newcomers at a socket that is about to bind or to connect at ``name``. On its owner's thread."""
         self._count += 1
+        domain = b"roundhouse-%d" % self._count
         address = f"inproc://door-{self._count}-{id(socket)}"
+        socket.set(zmq.ZAP_DOMAIN, domain)
+        socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
         socket.monitor(address, int(MASK))
-        self._inbox.post(lambda: self._attach(address, name))
+        self._inbox.post(lambda: self._attach(address, domain, name, private))
 
     # ---- the thread ---------------------------------------------------------------------------------------------
 
     def _main(self) -> None:
         poller = self._poller = zmq.Poller()
+        bell = self._inbox.bell.fileno()
         poller.register(self._zap, zmq.POLLIN)
-        poller.register(self._inbox.bell.fileno(), zmq.POLLIN)
+        poller.register(bell, zmq.POLLIN)
         try:
             while True:
-                ready = [key for key, _ in poller.poll(1000 if self._told_late() else None)]
+                ready = dict(poller.poll(1000 if self._untold else None))
                 now = time.monotonic()
-                if self._inbox.bell.fileno() in ready:
+                if ready.pop(bell, 0):
                     self._inbox.hush()
-                    self._inbox.answer()
-                if self._zap in ready:
+                self._inbox.answer()  # before any question about a socket that was posted
+                if ready.pop(self._zap, 0):
                     self._answer(now)
-                for watched in list(self._watched.values()):
-                    self._hear(watched, now, there=watched.monitor in ready)
-        except zmq.ContextTerminated:
-            pass
+                for monitor in ready:
+                    if (watched := self._watched.get(monitor)) is not None:
+                        self._hear(watched, now)
+                for watched in list(self._untold):
+                    self._tell(watched, now)
+        except Exception as error:
+            if not isinstance(error, zmq.ZMQError) or error.errno != zmq.ETERM:
+                self.dead = f"{type(error).__name__}: {error}"
+                self.say(Note("bad", f"nobody can join any more: the door died: {self.dead}"))
         finally:
-            for watched in self._watched.values():
-                watched.monitor.close(0)
+            self._ended = True
+            for monitor in self._watched:
+                monitor.close(0)
             self._zap.close(0)
             self._inbox.close("the context has ended")
-
-    def _told_late(self) -> bool:
-        return any(watched.greetings.refused > watched.told for watched in self._watched.values())
 
     def _answer(self, now: float) -> None:
         """One question: version, number, domain, address, identity, mechanism, and more for some mechanisms."""
         asked = self._zap.recv_multipart()
         number = asked[1] if len(asked) > 1 else b""
-        status, text = b"500", b"no answer"
+        answer = NO
         try:
-            status, text = self._judge(asked, now)
+            answer = self._judge(asked, now)
+        except zmq.ContextTerminated:
+            raise
         except Exception as error:
             if now >= self._wronged + AGAIN:
                 self._wronged = now
-                self._say(Note("bad", f"newcomers are refused because of an error of our own: {error!r}"))
-        self._zap.send_multipart([b"1.0", number, status, text, b"", b""])
+                self.say(Note("bad", f"newcomers are refused because of an error of our own: {error!r}"))
+        self._zap.send_multipart([b"1.0", number, *answer, b"", b""])
 
     def _judge(self, asked: list[bytes], now: float) -> tuple[bytes, bytes]:
-        if len(asked) < 6 or asked[0] != b"1.0" or asked[2] != DOMAIN:
-            return b"500", b"not understood"
-        return (b"300", b"try again later") if self._full(now) else (b"200", b"OK")
+        watched = self._domains.get(asked[2]) if len(asked) >= 6 and asked[0] == b"1.0" else None
+        if watched is None:
+            return NO
+        self._hear(watched, now)
+        if not watched.admits_broker():
+            self._untold[watched] = None
+            return LATER
+        return LATER if self._full(now) else YES
 
     def _full(self, now: float) -> bool:
         """Whether a newcomer has to be put off."""
         if not self._descriptors.short(now):
             return False
-        self._put_off += 1
+        self.put_off += 1
         if (words := self._descriptors.words(now)) is not None:
-            self._say(Note("bad", words))
+            self.say(Note("bad", words))
         return True
 
-    def _attach(self, address: str, name: str) -> None:
+    def _attach(self, address: str, domain: bytes, name: str, private: bool) -> None:
+        if self._ended:
+            return  # a socket that is closed by now
         monitor = self._own.socket(zmq.PAIR)
         monitor.connect(address)
-        self._watched[monitor] = _Watched(monitor, name)
+        self._watched[monitor] = self._domains[domain] = Watched(monitor, domain, name, self.trust if private else None)
         self._poller.register(monitor, zmq.POLLIN)
 
-    def _hear(self, watched: _Watched, now: float, *, there: bool) -> None:
-        greetings = watched.greetings
-        while there and watched.monitor.poll(0):
+    def _hear(self, watched: Watched, now: float) -> None:
+        """Everything that a monitor has to tell."""
+        while watched.monitor.poll(0):
             told = parse_monitor_message(watched.monitor.recv_multipart())
-            match told["event"]:
-                case zmq.EVENT_ACCEPTED:
-                    greetings.accepted(told["value"], now)
-                    if self._full(now):
-                        hang_up(told["value"], told["endpoint"].decode())
-                case zmq.EVENT_HANDSHAKE_SUCCEEDED:
-                    greetings.greeted()
-                case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
-                    greetings.failed(refused=True)
-                case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_AUTH:
-                    greetings.failed(refused=False)
-                case zmq.EVENT_DISCONNECTED:
-                    greetings.ended(told["value"])
-                case zmq.EVENT_MONITOR_STOPPED:
-                    self._poller.unregister(watched.monitor)
-                    del self._watched[watched.monitor]
-                    watched.monitor.close(0)
-                    return
-        greetings.settle(now)
-        if (note := watched.note(now)) is not None:
-            self._say(note)
+            fd = told["value"]
+            if told["event"] == zmq.EVENT_MONITOR_STOPPED:
+                self._forget(watched)
+                return
+            watched.hear(told["event"], fd, now)
+            if told["event"] == zmq.EVENT_ACCEPTED and (not watched.admits_peer(fd) or self._full(now)):
+                hang_up(fd, told["endpoint"].decode())
+        watched.greetings.settle(now)
+        if watched.untold:
+            self._untold[watched] = None
+
+    def _tell(self, watched: Watched, now: float) -> None:
+        for note in watched.notes(now):
+            self.say(note)
+        if not watched.untold:
+            self._untold.pop(watched, None)
+
+    def _forget(self, watched: Watched) -> None:
+        self._poller.unregister(watched.monitor)
+        del self._watched[watched.monitor], self._domains[watched.domain]
+        self._untold.pop(watched, None)
+        watched.monitor.close(0)

@@ -23,14 +23,15 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
     streams = tuple(at for at in map(endpoints.stream, bind) if at is not None)
     if options.stream:
         streams = (options.stream,) if options.stream != "none" else ()
-    sockets = [Socket("router", bind=tuple(bind)), Socket("router", bind=frontends, name=FRONTEND)]
+    sockets = [Socket("router", bind=tuple(bind), private=True), Socket("router", bind=frontends, name=FRONTEND)]
     if streams:
-        sockets.append(Socket("stream", bind=streams, name=STREAM))
+        sockets.append(Socket("stream", bind=streams, name=STREAM, private=True))
     return Seat(Broker(options), tuple(sockets))
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
-    return Seat(Worker(options, slots), (Socket("dealer", connect=(endpoint,), routing_id=f"worker-{nonce}".encode()),))
+    name = f"worker-{nonce}".encode()
+    return Seat(Worker(options, slots), (Socket("dealer", connect=(endpoint,), routing_id=name, private=True),))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:

@@ -9,6 +9,7 @@ import pytest
 
 from console.cli.roles import joined, look, serve
 from console.cli.signals import Signals
+from console.cli.streams import Alarms
 from engine.core import Note
 from engine.errors import Refused
 from engine.feed import Feed
@@ -41,7 +42,7 @@ def test_serves_until_the_end(
     monkeypatch.setattr("console.cli.roles.LOOK", 0)
     lab: Any = Server(dies)
     with Signals() as signals:
-        assert serve(lab, signals) == status
+        assert serve(lab, signals, Alarms(lab.feed)) == status
     assert capsys.readouterr() == ("", told)
 
 
@@ -57,7 +58,7 @@ def test_workers_that_have_all_left_have_nothing_more_to_do(
     lab: Any = Left(False)
     here = [True, True, False]
     with Signals() as signals:
-        assert serve(lab, signals, lambda: here.pop(0)) == status
+        assert serve(lab, signals, Alarms(lab.feed), lambda: here.pop(0)) == status
     assert here == []
 
 

@@ -13,9 +13,9 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.core import Socket as Spec
-from engine.drive.security import door as module
+from engine.drive.security import watched as module
 from engine.drive.security.descriptors import Descriptors
-from engine.drive.security.door import DOMAIN, ENDPOINT, Door
+from engine.drive.security.door import ENDPOINT, Door
 from engine.drive.sockets import Context, ZSocket, make_context, open_socket, receive
 from engine.lab.lab import Lab
 from tests.helpers.processes import free_endpoint, until
@@ -174,7 +174,7 @@ def test_an_error_of_our_own_refuses_the_newcomer_and_ends_nothing(
 def test_newcomers_are_put_off_while_descriptors_are_short_and_let_in_afterwards(told: Told) -> None:
     left = [0]
     context = Context()
-    context.door = Door(context, told, Descriptors(lambda: (1000 - left[0], 1000)))
+    context.door = Door(context, told, descriptors=Descriptors(lambda: (1000 - left[0], 1000)))
     endpoint = free_endpoint()
     router = open_socket(context, Spec("router", bind=(endpoint,)))
     peer = open_socket(context, Spec("dealer", connect=(endpoint,)))
@@ -198,7 +198,7 @@ def test_newcomers_are_put_off_while_descriptors_are_short_and_let_in_afterwards
 
 def test_a_connection_that_says_nothing_is_ended_at_once_while_descriptors_are_short(told: Told) -> None:
     context = Context()
-    context.door = Door(context, told, Descriptors(lambda: (1000, 1000)))
+    context.door = Door(context, told, descriptors=Descriptors(lambda: (1000, 1000)))
     endpoint = free_endpoint()
     with open_socket(context, Spec("router", bind=(endpoint,))):
         closed(connected(endpoint, b""))
@@ -208,7 +208,7 @@ def test_a_connection_that_says_nothing_is_ended_at_once_while_descriptors_are_s
 
 @pytest.mark.parametrize(
     "asked",
-    [[b"1.0", b"7"], [b"2.0", b"7", DOMAIN, b"", b"", b"NULL"], [b"1.0", b"7", b"other", b"", b"", b"NULL"]],
+    [[b"1.0", b"7"], [b"2.0", b"7", b"roundhouse-1", b"", b"", b"NULL"], [b"1.0", b"7", b"other", b"", b"", b"NULL"]],
     ids=["short", "another version", "another domain"],
 )
 def test_a_question_that_is_none_is_answered_with_no(context: Context, asked: list[bytes]) -> None:
@@ -216,6 +216,18 @@ def test_a_question_that_is_none_is_answered_with_no(context: Context, asked: li
         asker.connect(ENDPOINT)
         asker.send_multipart(asked)
         assert asker.recv_multipart() == [b"1.0", b"7", b"500", b"not understood", b"", b""]
+
+
+def test_an_error_that_ends_the_thread_is_told_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(self: Door, *_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Door, "_hear", wrong)
+    with Lab(SYSTEMS["roundrobin"], bind=(endpoint := free_endpoint(),), workers=0, client=False) as lab:
+        peer = connected(endpoint, b"")
+        until(lambda: lab.health().dead == ("door: RuntimeError: broken",))
+        assert "nobody can join any more" in lab.feed.since(0)[0][-1].text
+        peer.close()
 
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
@@ -230,7 +242,7 @@ def test_every_socket_of_every_system_that_binds_refuses_old_versions(name: str)
             for at in port.spec.bind
             if at.startswith("tcp://")
         ]
-        assert bound and all(socket.get(zmq.ZAP_DOMAIN) == DOMAIN for socket, _ in bound)
+        assert bound and all(socket.get(zmq.ZAP_DOMAIN) for socket, _ in bound)
         for _, at in bound:
             for greeting in (V1, POST, V2):
                 closed(connected(at, greeting))

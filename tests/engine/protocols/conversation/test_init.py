@@ -15,9 +15,9 @@ def test_the_broker_has_three_sockets() -> None:
     seat = SYSTEM.broker(Options(), ("tcp://127.0.0.1:7000", "inproc://x"))
     assert isinstance(seat.core, Broker)
     assert seat.sockets == (
-        Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN),
+        Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN, private=True),
         Socket("router", bind=("tcp://127.0.0.1:7100", "inproc://x-frontend"), name=FRONTEND),
-        Socket("stream", bind=("tcp://127.0.0.1:7001",), name=STREAM),
+        Socket("stream", bind=("tcp://127.0.0.1:7001",), name=STREAM, private=True),
     )
     assert [socket.name for socket in SYSTEM.broker(Options(), ("inproc://x",)).sockets] == [MAIN, FRONTEND]
 
@@ -33,7 +33,9 @@ def test_options_say_otherwise() -> None:
 def test_peers() -> None:
     worker = SYSTEM.worker(Options(), "tcp://127.0.0.1:7000", 12, 4)
     assert isinstance(worker.core, Worker) and worker.core.max_nproc == 4
-    assert worker.sockets == (Socket("dealer", connect=("tcp://127.0.0.1:7000",), routing_id=b"worker-12"),)
+    assert worker.sockets == (
+        Socket("dealer", connect=("tcp://127.0.0.1:7000",), routing_id=b"worker-12", private=True),
+    )
     client = SYSTEM.client(Options(), "tcp://127.0.0.1:7000", 13)
     assert isinstance(client.core, Client)
     assert client.sockets == (Socket("dealer", connect=("tcp://127.0.0.1:7100",), routing_id=b"client-13"),)
