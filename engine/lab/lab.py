@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.core import Drain, Inspect, Note, Seat, StopRun
+from engine.core import ClockSet, Drain, Inspect, Note, Seat, StopRun
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.users import Trust
@@ -35,6 +35,7 @@ from engine.system import System
 
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
 CLOSE = 1.5  # seconds that closing may take
+STEP = 0.5  # seconds by which the wall clock must be moved before cores are told
 
 
 class Health(NamedTuple):
@@ -94,6 +95,7 @@ class Lab(WorkerOrders):
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
         self._unsaved = False
+        self._wall = _wall_offset()
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
 
@@ -338,7 +340,7 @@ class Lab(WorkerOrders):
         """What a maker is told of the time of day and of what was kept, where its protocol asks for that."""
         if not self.system.wall:
             return {}
-        wall: dict[str, Any] = {"wall_offset": time.time() - time.monotonic()}
+        wall: dict[str, Any] = {"wall_offset": _wall_offset()}
         return wall if role == "broker" else {**wall, "saved": self._keepsake.load(self.system.name)}
 
     def _nonce(self) -> int:
@@ -353,6 +355,7 @@ class Lab(WorkerOrders):
         closing = False
         while not closing:
             closing = self._closing.wait(0.1)
+            self._follow_wall()
             if not self._unsaved:
                 continue
             try:
@@ -367,9 +370,24 @@ class Lab(WorkerOrders):
                 self._unsaved = False
                 self._say(Note("bad", f"the run is lost: {refusal}"))
 
+    def _follow_wall(self) -> None:
+        """Tell those whose protocol speaks of the time of day that it was set, or that the machine was suspended."""
+        offset = _wall_offset()
+        if not self.system.wall or abs(offset - self._wall) < STEP:
+            return
+        self._wall = offset
+        for node in list(self._nodes.values()):  # the broker's first: it judges nobody for a moment
+            for name in node.names():
+                node.order(name, ClockSet(offset))
+
     def _file(self, record: RunRecord) -> None:
         try:
             if self._history is not None:
                 self._history.keep(record)
         except OSError as error:
             self._say(Note("bad", f"the run could not be kept: {error}"))
+
+
+def _wall_offset() -> float:
+    """Seconds from monotonic to wall time."""
+    return time.time() - time.monotonic()

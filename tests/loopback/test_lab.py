@@ -15,6 +15,7 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.core import Leave
 from engine.errors import Refused
+from engine.lab import lab as lab_module
 from engine.lab.lab import Lab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
@@ -243,6 +244,21 @@ def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(port: int) -> No
         lab = Lab(SYSTEMS[name], connect="tcp://127.0.0.1:none", workers=0, broker=False)
         with pytest.raises(Refused, match=f"^{name}: tcp://127.0.0.1:none"):
             lab.open()
+
+
+def test_f11_when_the_wall_clock_of_the_machine_is_set_its_brokers_and_peers_follow(
+    monkeypatch: pytest.MonkeyPatch, port: int
+) -> None:
+    real, shift = lab_module._wall_offset, 0.0
+    monkeypatch.setattr(lab_module, "_wall_offset", lambda: real() + shift)
+    with Lab(SYSTEMS["negotiated"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+        assert lab.wait_registered(2, WAIT)
+        shift = 3600.0
+        until(lambda: any("jumped +3600 s" in fact.text for fact in lab.feed.since(0)[0]))
+        lab.ping()
+        assert lab.wait_run(WAIT) and lab.report()["verdict"] == "pass"
+        assert not [name for name, times in broker(lab).counters if name.startswith("told") and times]
+        assert lab.registered() == 2
 
 
 def test_a_second_run_is_refused_while_one_is_going(lab: Lab) -> None:

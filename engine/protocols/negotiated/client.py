@@ -74,7 +74,7 @@ class Client:
                 if self.run is not None:
                     self.run.stop(now)
             case Ordered(ClockSet(offset)):
-                self.link.wall_offset = offset
+                self.link.set_clock(offset)
             case Ordered(order):
                 raise TypeError(f"a negotiated client takes no order {order!r}")
             case Paused(seconds):

@@ -67,6 +67,7 @@ class Link:
         self.skew = 0.0  # seconds by which the broker's wall clock is ahead of ours
         self.told: int | None = None  # the last code of a DISCONNECTERROR
         self.links = 0  # how often it was linked
+        self._jumped = 0.0  # seconds by which our wall clock has jumped, until it jumps back
         self._identity, self._ready = identity, ready
         self._configured = {endpoint, *ends.configured(options, ready is None)}
         self._next = NEVER  # when something is due
@@ -93,6 +94,14 @@ class Link:
     def wake_at(self) -> float:
         """When ``tick`` has something to do."""
         return self._next
+
+    def set_clock(self, offset: float) -> None:
+        """Our wall clock shows ``now + offset`` from now on."""
+        jump, self.wall_offset = offset - self.wall_offset, offset
+        if abs(jump) > self.options.skew:
+            self._jumped += jump
+            if abs(self._jumped) <= self.options.skew:
+                self._jumped = 0.0
 
     # ---- what comes ---------------------------------------------------------------------------------------------
 
@@ -145,6 +154,8 @@ class Link:
     def _disconnected(self, header: wire.Header, now: float) -> list[Command]:
         code = self.told = header["code"]
         words = f"the broker says {code}: {header['message']}"
+        if code == names.CLOCK and self._jumped:
+            words += f"; our own wall clock jumped {self._jumped:+.0f} s"
         if code == names.MOVED and "endpoint" in header:
             return self._change(f"DISCONNECTERROR {code}", header["endpoint"], now)
         if code in names.CODES:

@@ -100,7 +100,7 @@ class Worker:
             case Ordered(Slow(seconds)):
                 self._delay = max(0.0, seconds)
             case Ordered(ClockSet(offset)):
-                self.link.wall_offset = offset
+                self.link.set_clock(offset)
             case Ordered(order):
                 raise TypeError(f"a negotiated worker takes no order {order!r}")
             case Paused(seconds):

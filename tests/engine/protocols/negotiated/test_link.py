@@ -182,6 +182,14 @@ def test_what_is_not_expected_changes_nothing() -> None:
     assert told(link, names.PONG, 0.6, time=0.0, echo=0.0, config_version=1) == [] and link.rtt is None
 
 
+def test_f11_a_peer_whose_clock_jumped_says_so_when_it_is_put_out() -> None:
+    link = linked()
+    for offset, wanted in ((3600.0, "; our own wall clock jumped +3600 s"), (0.0, "")):
+        link.set_clock(offset)
+        (note,) = link.received((names.DISCONNECTERROR, {"code": 408, "message": "wrong"}, b""), 0.5)
+        assert note == Note("bad", f"the broker says 408: wrong{wanted}")
+
+
 STRANGERS = ("tcp://192.0.2.7:6717", "tcp://example.org:1", "tcp://127.0.0.1.example.org:1", "tcp://0.0.0.0:1")
 
 
