@@ -25,6 +25,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
     add_trust(pipeline)
+    add_mode(pipeline, "of the queues that are made")
     what = pipeline.add_mutually_exclusive_group()
     repeat = "NAME[=WORKERS][:WORK], one for each in their order (as last time); WORK as of roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
@@ -44,11 +45,13 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     called = "module:function, /whole/path/file.py:function"
     work = f"copy, upper, sleep SECONDS, {called}, or a command with {{input}} and {{output}} (copy)"
     drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
+    add_mode(drive, "of DST, where it is made")
     shown = ("roundhouse feed --root q --done *.txt",)
     feed = command("feed", "copy files into the first queue of a pipeline", examples=shown)
     root = "the folder of its queues; made where it is missing"
     feed.add_argument("--root", metavar="DIR", type=given, required=True, help=root)
     feed.add_argument("--done", action="store_true", help="no more will come: what is there runs through, and it ends")
+    add_mode(feed, "of the queue, where it is made")
     feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its name becomes its id")
 
 
@@ -69,6 +72,8 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
             parser.error(f"pipeline {options.order}: its stages are those that were run last")
         case "pipeline" if options.order not in ("run", "show") and options.json:
             parser.error(f"pipeline {options.order}: --json is for run and show")
+        case "pipeline" if options.order not in ("run", "start") and options.mode is not None:
+            parser.error(f"pipeline {options.order}: --mode is for run and start, which make queues")
         case "pipeline" if options.order != "run" and options.journal:
             parser.error(f"pipeline {options.order}: --journal is for run, which stays until it is done")
         case "drive":
@@ -82,6 +87,19 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
 def trusted(options: argparse.Namespace) -> bool:
     """Whether the operator said ``--trust-root``."""
     return getattr(options, "trust_root", False)
+
+
+def add_mode(parser: Parser, whose: str) -> None:
+    """``--mode`` for queues that others use too."""
+    words = f"{whose} (0700); 2770 for a queue that a group shares"
+    parser.add_argument("--mode", metavar="OCTAL", type=mode, help=words)
+
+
+def mode(text: str) -> int:
+    """A folder's mode in octal, in which its owner may do everything."""
+    if not (3 <= len(text) <= 4 and set(text) <= set("01234567")) or int(text, 8) & 0o700 != 0o700:
+        raise argparse.ArgumentTypeError(f"expected an octal mode of which the owner has all, as 2770, got {text!r}")
+    return int(text, 8)
 
 
 def number(text: str) -> str:

@@ -7,7 +7,7 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from console.cli.queuereport import document, report_of, table
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
 from engine.core import Note
+from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
 from engine.drive.listening import seat_of
@@ -134,6 +135,8 @@ def pipeline_of(options: Namespace, settings: Settings, say: Watched | None = No
             asked = Pipeline(options.root, stages, made, notes, trust=trusted(options))
         except ValueError as error:
             raise Refused(str(error)) from None
+    if options.mode is not None:
+        asked.options = replace(asked.options, queue_mode=options.mode)
     asked.check_root()  # before a function that somebody else named is looked for
     for stage in asked.stages:
         try:
@@ -217,11 +220,12 @@ def drive(options: Namespace) -> int:
         return 2
     if idle(config.src):
         tell(clean(f"{config.src} is not done and holds no document to take: waiting for one"))
+    mode = QUEUE_MODE if options.mode is None else options.mode
     if options.journal is None:
-        return run_driver(config)
+        return run_driver(config, mode=mode)
     journal = begin(options.journal, SYSTEM, Options(), tell_note)
     try:
-        return run_driver(config, hears=partial(Recorded, journal))
+        return run_driver(config, hears=partial(Recorded, journal), mode=mode)
     finally:
         journal.close()
 
@@ -255,7 +259,9 @@ def idle(queue: str) -> bool:
 def feed(options: Namespace) -> int:
     """Copy files into the first queue; 1 where one of them could not be fed, then ``done`` is not set either."""
     try:
-        fed = feed_files(options.root, options.files, options.done)
+        fed = feed_files(
+            options.root, options.files, options.done, QUEUE_MODE if options.mode is None else options.mode
+        )
     except Refused as refusal:
         tell(clean(str(refusal)))
         return 2

@@ -302,9 +302,14 @@ def closing_descriptor(descriptor: int) -> Iterator[int]:
 
 
 def make_queue(path: str, mode: int = QUEUE_MODE) -> None:
-    """Make a queue's folder, where there is none; one that is there keeps its mode. Raises OSError."""
+    """Make a queue's folder, and one of ours to hold it, where there is none; one that is there keeps its mode.
+
+    Raises OSError.
+    """
     with suppress(FileExistsError):
-        os.makedirs(path, mode=0o700)
+        os.makedirs(os.path.dirname(path) or ".", 0o700)
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
         os.chmod(path, mode)
 
 

@@ -345,7 +345,7 @@ class Pipeline:
 
     def _prepare(self) -> None:
         self.check_root()
-        roots.make(self.root, self.stages)
+        roots.make(self.root, self.stages, self.options.queue_mode)
         self.check_root()  # also what was made just now, or by somebody else meanwhile
         roots.remember(self.root, self.stages, self.options)
 

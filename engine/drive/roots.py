@@ -6,7 +6,7 @@ The rules of this file:
   in a root that anybody else can change: the folder, those above it, and ``pipeline.json`` belong to this user or to
   the superuser, and only they may write there. Of a folder above, others may write if it is sticky, as /tmp is.
 - Who only looks may look anywhere: what is read is a regular file, bounded, and checked to its last field.
-- What is made is 0700.
+- What is made is 0700; queues, which others may have to write in, are as the pipeline's options say.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, get_type_hints
 
 from engine.drive import safely
+from engine.drive.disk import make_queue
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, START, Stage, check_stages, queue_folder
@@ -70,14 +71,17 @@ def _parts(root: str) -> Iterator[tuple[str, bool]]:
 # ---- what stands in it ---------------------------------------------------------------------------------------------
 
 
-def make(root: str, stages: Sequence[Stage]) -> None:
-    """The root and its queues, as far as they are missing. Raises OSError, or ``Refused`` for an impossible name."""
+def make(root: str, stages: Sequence[Stage], mode: int) -> None:
+    """The root and its queues, as far as they are missing, these with ``mode``.
+
+    Raises OSError, or ``Refused`` for an impossible name.
+    """
     if not root.isprintable():  # a line break among others, and bytes that are no UTF-8
         raise Refused(f"no parameter file can name the folder {root!a}: name one of printable characters")
     with suppress(FileExistsError):
         os.makedirs(root, 0o700)
     for name in (START, *(stage.name for stage in stages)):
-        os.makedirs(queue_folder(root, name), 0o700, exist_ok=True)
+        make_queue(queue_folder(root, name), mode)
 
 
 def remember(root: str, stages: Sequence[Stage], options: Options) -> None:

@@ -23,4 +23,6 @@ class Options:
     restart_most: _SECONDS = 30.0
     start_failures: Annotated[int, Range(1, 1000)] = 5  # drivers of a stage killed in a row before they had started,
     # after which it is stopped
+    queue_mode: Annotated[int, Range(0o700, 0o7777)] = 0o700  # of queues that are made: who may write in one may do
+    # anything to its documents; 0o2770 for one that a group shares
     worker_folders: Annotated[int, Range(1, 100_000)] = 100  # folders of ended drivers that are kept to be looked at

@@ -37,6 +37,12 @@ def test_drive_and_feed() -> None:
     assert read_arguments(["--root", "r"]).options.root == "r"
 
 
+def test_a_queue_that_others_use_too_has_a_mode() -> None:
+    for line in ("pipeline run --root r", "drive --src a --dst b --number 1", "feed --root r a"):
+        assert read_arguments(line.split()).options.mode is None
+        assert read_arguments([*line.split(), "--mode", "2770"]).options.mode == 0o2770
+
+
 def test_who_knows_whose_a_root_is_can_say_so() -> None:
     for line in ("pipeline run --root r", "--root r", "pipeline kill --root r"):
         assert not trusted(read_arguments(line.split()).options)
@@ -52,6 +58,9 @@ def test_who_knows_whose_a_root_is_can_say_so() -> None:
         (f"pipeline run --root r --stage a --config {__file__}", "not allowed with"),
         ("pipeline stop --root r --stage a", "its stages are those that were run last"),
         ("pipeline kill --root r --json -", "--json is for run and show"),
+        ("pipeline show --root r --mode 770", "--mode is for run and start"),
+        ("feed --root r a --mode 0600", "an octal mode of which the owner has all"),
+        ("feed --root r a --mode 0o770", "an octal mode"),
         ("drive", "either a PAR file, or --src, --dst and --number"),
         (f"drive {__file__} --src a", "either a PAR file"),
         ("drive --src a --dst b", "either a PAR file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -180,7 +181,7 @@ def test_a_journal_that_exists_is_left_as_it_is(fed: Path, home: Path, capsys: C
 def test_a_driver_that_has_to_wait_says_so_at_once(
     home: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.cli.queues.run_driver", lambda config: 0)
+    monkeypatch.setattr("console.cli.queues.run_driver", lambda config, mode: 0)
     line = ["drive", "--src", str(home / "q"), "--dst", str(home / "end"), "--number", "1"]
     assert (main(line), capsys.readouterr().err) == (0, "")  # no such folder: the driver itself says that
     (home / "q").mkdir()
@@ -223,3 +224,17 @@ def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatc
     assert capsys.readouterr().err == "roundhouse: a\\xff.txt: of driver 3, which died: failed\n"
     tell_note(Note("bad", "driver 3 of a ended", b"3"))
     assert capsys.readouterr().err == "roundhouse: driver 3 of a ended\n"
+
+
+def test_queues_are_0700_unless_a_mode_is_asked_for(home: Path, capsys: Capture) -> None:
+    file = home / "a.txt"
+    file.write_text("text", encoding="utf-8")
+    for name, more, wanted in (("own", [], 0o700), ("shared", ["--mode", "2770"], 0o2770)):
+        root = home / name
+        assert main(["feed", "--root", str(root), "--done", str(file), *more]) == 0
+        assert main(["pipeline", "run", "--root", str(root), "--stage", "a", *more]) == 0
+        single = ["--src", str(root / "queue-a"), "--dst", str(root / "last"), "--number", "900"]
+        assert main(["drive", *single, *more]) == 0
+        for queue in ("queue-start", "queue-a", "last"):
+            assert stat.S_IMODE((root / queue).stat().st_mode) == wanted
+    capsys.readouterr()

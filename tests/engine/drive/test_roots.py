@@ -84,7 +84,7 @@ def test_a_root_that_the_operator_trusts_is_acted_in() -> None:
 def test_what_is_made_is_for_this_user_only(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        roots.make(str(tmp_path / "q"), [Stage("a"), Stage("b")])
+        roots.make(str(tmp_path / "q"), [Stage("a"), Stage("b")], 0o700)
         roots.remember(str(tmp_path / "q"), [Stage("a"), Stage("b")], Options())
     finally:
         os.umask(before)
@@ -140,3 +140,10 @@ def test_a_fifo_as_the_memory_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / roots.MEMORY)
     with pytest.raises(Refused, match="is a FIFO, not a regular file"):
         roots.recall(str(tmp_path))
+
+
+def test_queues_that_others_use_too_are_made_as_asked_and_the_root_stays_ones_own(tmp_path: Path) -> None:
+    roots.make(str(tmp_path / "q"), [Stage("a")], 0o2770)
+    modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in os.scandir(tmp_path / "q")}
+    assert modes == {"queue-start": 0o2770, "queue-a": 0o2770}
+    assert stat.S_IMODE((tmp_path / "q").stat().st_mode) == 0o700
