@@ -71,6 +71,10 @@ def carry_out(asked: Asked) -> int:
 
 def start(asked: Asked) -> int:
     """The commands that run something."""
+    if hasattr(asked.options, "env"):
+        from engine.drive.environment import narrow
+
+        narrow(asked.options.env)
     match asked.command:
         case "console":
             from console.cli.screen import console

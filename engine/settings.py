@@ -60,6 +60,7 @@ class Paths:
     themes: Path  # the user's own themes, *.toml
     state: Path  # what must survive a restart
     runs: Path  # one JSON file a run
+    jobs: Path  # scripts of submitted jobs, for as long as those may run
     kept: Path  # what cores ask to be kept, say a broker's place in a pair
     history: Path  # what was typed on the console's command line
     log: Path
@@ -75,6 +76,7 @@ class Paths:
             themes=config / "themes",
             state=state,
             runs=state / "runs",
+            jobs=state / "jobs",
             kept=state / "kept",
             history=state / "history",
             log=log / "roundhouse.log",

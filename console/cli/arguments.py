@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 from console.cli import queuearguments
-from console.cli.parsing import Parser, given, keeper, option, source, target, user, value
+from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
 from engine import __version__
 from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.parts.limits import MAX_BACKLOG
@@ -53,6 +53,9 @@ MUTE = ("runs", "compare", "paths", "drill", "replay", *queuearguments.COMMANDS)
 
 UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop")
 """Commands in which nothing happens that a journal could hold."""
+
+RUNNERS = (None, "worker", "pipeline", "drive")
+"""Commands that run those of an operator; None is the console."""
 
 Command = Callable[..., Parser]
 Keep = Callable[..., type[argparse.Action]]
@@ -98,6 +101,10 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error("jobs: --json is for the list")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
+        case command if hasattr(options, "env") and command not in RUNNERS:
+            parser.error(
+                f"{command}: --env is for {', '.join(filter(None, RUNNERS))} and the console, which run commands"
+            )
         case command if options.journal and command in UNRECORDED:
             parser.error(f"{command}: there is nothing to record in a --journal")
         case command if systems and command in MUTE:
@@ -125,6 +132,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     root = "the folder of a pipeline that was run before, for --system diskqueue (a demonstration)"
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
     queuearguments.add_trust(parser)
+    add_env(parser)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
 
@@ -153,7 +161,7 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
-    command("worker", words, connect, workers, takes, trust, *every, examples=shown)
+    add_env(command("worker", words, connect, workers, takes, trust, *every, examples=shown))
 
 
 def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:

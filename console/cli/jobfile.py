@@ -1,7 +1,8 @@
 """A job as an operator describes it: by a file, by options, by a command line behind ``--``.
 
 A file is TOML, or JSON where its name ends so; its keys are those of ``KEYS``, and options override them. A task runs
-one program with its number as the only argument, so a command of several words is put into a script beside the logs.
+one program with its number as the only argument, so a command of several words is put into a script, in a folder of
+this user's own: who could write beside it could have something else run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from console.cli.arguments import PROCESSORS, TASKS
+from engine.drive import safely
+from engine.drive.driverprocess import own_folder
+from engine.drive.roots import strange
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest
@@ -32,8 +36,11 @@ KEYS: dict[str, Any] = {
 SCRIPTS = 10_000  # names that are tried for one
 
 
-def submit_of(options: Namespace) -> Submit:
-    """What is to be submitted. Raises ``Wrong`` where it can not be, before anything is written."""
+def submit_of(options: Namespace, scripts: Path) -> Submit:
+    """What is to be submitted; ``scripts`` is the folder of such scripts.
+
+    Raises ``Wrong`` where it can not be, before anything is written.
+    """
     found: dict[str, Any] = {"command": tuple(options.words)} if options.file is None else _read(options.file)
     given = {key: getattr(options, key) for key in KEYS if key != "command"}
     found |= {key: value for key, value in given.items() if value is not None}
@@ -57,9 +64,9 @@ def submit_of(options: Namespace) -> Submit:
     if len(words) == 1:
         return submit
     try:
-        return submit._replace(job=job._replace(command=_script(logs, name, words)))
+        return submit._replace(job=job._replace(command=_script(scripts, name, words)))
     except OSError as error:
-        raise Wrong([Problem(str(logs), f"the script can not be written: {error.strerror or error}")]) from None
+        raise Wrong([Problem(str(scripts), f"the script can not be written: {error.strerror or error}")]) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -101,10 +108,21 @@ def _json(path: Path) -> Any:
 
 def _script(folder: Path, name: str, words: Sequence[str]) -> str:
     """A script of these words that did not exist before: ``name.sh``, else ``name-1.sh``, ``name-2.sh`` …"""
-    for i in range(SCRIPTS):
-        path = folder / f"{name}{f'-{i}' if i else ''}.sh"
-        with suppress(FileExistsError):
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700), "w", encoding="utf-8") as file:
-                file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
-            return str(path)
-    raise FileExistsError(f"{name}.sh and {SCRIPTS - 1} more exist")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with own_folder(str(folder), os.geteuid()) as handle:
+        for i in range(SCRIPTS):
+            script = f"{name}{f'-{i}' if i else ''}.sh"
+            with suppress(FileExistsError):
+                with open(safely.create(script, at=handle, mode=0o700), "w", encoding="utf-8") as file:
+                    file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+                return str(folder / script)
+    raise FileExistsError(f"{name}.sh and {SCRIPTS - 1} more exist: remove those of jobs that have ended")
+
+
+def doubtful_logs(job: Description) -> str:
+    """Why others could change what the tasks of a job log; the empty string where they can not."""
+    try:
+        why = strange(os.stat(job.logging_dir), above=True)
+    except OSError:
+        return ""  # it is told where it can not be used
+    return f"{job.logging_dir} {why}: they can change the logs of this job" if why else ""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from console.cli.common import broker_of, lab_of, settings_of
-from console.cli.jobfile import submit_of
+from console.cli.jobfile import doubtful_logs, submit_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
@@ -35,7 +35,7 @@ from engine.protocols.conversation.frontend import (
 )
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.protocols.conversation.messages import STATUS
-from engine.settings import Flag, Problem, Wrong
+from engine.settings import Flag, Paths, Problem, Wrong
 
 SYSTEM = "conversation"
 SCHEMA = "roundhouse.jobs/1"
@@ -90,7 +90,9 @@ class Desk:
 
 def submit(options: Namespace, flags: list[Flag]) -> int:
     """Submit a job and print its id. With ``--wait`` 0 where every task succeeded, else 1."""
-    request = submit_of(options)._replace(follow=options.wait)
+    request = submit_of(options, Paths.of_user().jobs)._replace(follow=options.wait)
+    if why := doubtful_logs(request.job):
+        tell(clean(why))
     with desk(options, flags) as counter:
         answer = counter.ask(request)
         if not isinstance(answer, Accepted):

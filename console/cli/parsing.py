@@ -7,6 +7,7 @@ that message out of sight.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +16,8 @@ from console.cli.streams import tell
 from engine.drive.security.users import User, user_named
 from engine.schema import Misfit, OneOf, fit, nearest, parse
 from engine.settings import Flag
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Parser(argparse.ArgumentParser):
@@ -80,6 +83,21 @@ def given(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError(f"expected a value, got {text!r}")
     return text
+
+
+def variables(text: str) -> tuple[str, ...]:
+    """Names of environment variables, with commas between them."""
+    names = tuple(name.strip() for name in given(text).split(","))
+    for name in names:
+        if not VARIABLE.fullmatch(name):
+            raise argparse.ArgumentTypeError(f"expected names of variables with commas between them, got {name!r}")
+    return names
+
+
+def add_env(parser: Parser) -> None:
+    """``--env``, of whatever runs commands."""
+    words = "the variables of the environment that commands get which are run here, say PATH,HOME (all)"
+    parser.add_argument("--env", metavar="NAMES", type=variables, default=argparse.SUPPRESS, help=words)
 
 
 def target(text: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from console.cli.parsing import Parser, given, source
+from console.cli.parsing import Parser, add_env, given, source
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.pipeline import Stage, parse_stage
 
@@ -26,6 +26,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
     add_trust(pipeline)
     add_mode(pipeline, "of the queues that are made")
+    add_env(pipeline)
     what = pipeline.add_mutually_exclusive_group()
     repeat = "NAME[=WORKERS][:WORK], one for each in their order (as last time); WORK as of roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
@@ -35,6 +36,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     )
     shown = ("roundhouse drive --src q/queue-start --dst q/queue-output --number 1 --work upper",)
     drive = command("drive", "run one driver of disk queues, until its source is done", journal, examples=shown)
+    add_env(drive)
     drive.usage = "roundhouse drive [options] PAR | roundhouse drive [options] --src DIR --dst DIR --number N"
     par = source("a parameter file of the original's kind")
     drive.add_argument("par", metavar="PAR", nargs="?", type=par, help="a parameter file of the original's kind")

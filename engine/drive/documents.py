@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
-from engine.drive import safely
+from engine.drive import environment, safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
@@ -289,6 +289,7 @@ def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
+        env=environment.passed(),
         pass_fds=locks,
         process_group=0,
         preexec_fn=die_with_parent if sys.platform == "linux" else None,

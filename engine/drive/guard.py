@@ -83,11 +83,14 @@ class Guard:
 
 
 def _open_log(folder: str, name: str) -> int:
-    """A log that did not exist before: ``name.log``, else ``name-1.log``, ``name-2.log`` …"""
+    """A log that did not exist before: ``name.log``, else ``name-1.log``, ``name-2.log`` … It is for this user only.
+
+    Others may write in the folder: nothing that stands there, a link or a FIFO among others, is ever opened.
+    """
     for i in range(LOGS):
         path = os.path.join(folder, f"{name}{f'-{i}' if i else ''}.log")
         with suppress(FileExistsError):
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     raise FileExistsError(f"{name}.log and {LOGS - 1} more exist")
 
 

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from engine.drive import environment
 from engine.drive.cpus import ALL
 from engine.drive.guard import FAULT
 from engine.protocols.conversation.messages import Process
@@ -98,6 +99,7 @@ class Jobs:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=environment.passed(),
             start_new_session=True,  # a terminal's interrupt is the worker's to answer
         )
         self._guard = guard

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
-from engine.drive import disk, documents
+from engine.drive import disk, documents, environment
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
 from engine.drive.telling import Teller
@@ -215,8 +215,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--bound", type=int, default=0, metavar="PID", help="die with this process, which started it, if the system can"
     )
+    parser.add_argument("--env", metavar="NAMES", help="variables that commands get, with commas (all)")
     parser.add_argument("--watchers", default="", metavar="DIR", help="where those listen who watch")
     given = parser.parse_args(arguments)
+    if given.env is not None:
+        environment.narrow(given.env.split(","))
     if given.bound:
         documents.die_with_parent(given.bound)
     try:

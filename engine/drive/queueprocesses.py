@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 import engine
 from engine.core import Note
-from engine.drive import driverprocess, safely
+from engine.drive import driverprocess, environment, safely
 from engine.drive.driverprocess import driver_process, own_folder
 from engine.drive.pipelineview import Sight
 from engine.drive.queuesight import tail_of, times_of
@@ -74,7 +74,7 @@ class DriverProcesses:
                         stdout=output,
                         stderr=subprocess.STDOUT,
                         start_new_session=True,  # a ^C in the terminal is the watchdog's business
-                        env={**os.environ, "PYTHONPATH": search_path()},
+                        env={**environment.passed(), "PYTHONPATH": search_path()},
                     )
                 finally:
                     os.close(output)
@@ -94,6 +94,8 @@ class DriverProcesses:
         words = [sys.executable, "-P", "-m", "engine.drive.queuedriver", f"{folder}/worker.par"]
         words += ["--work", self._stages[index].work, "--log", f"{folder}/documents"]
         words += [] if self._options.keep_input else ["--discard"]
+        if (passed := environment.narrowed()) is not None:
+            words += ["--env", ",".join(passed)]
         words += ["--bound", str(os.getpid())] if self._bound else []
         return [*words, "--watchers", f"{self._root}/{FOLDER}"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 from argparse import Namespace
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, get_args
 import pytest
 
 from console.cli.arguments import PROCESSORS, read_arguments
-from console.cli.jobfile import submit_of
+from console.cli.jobfile import doubtful_logs, submit_of
 from engine.protocols.conversation.frontend import MAX_SIZE, Submit
 from engine.protocols.conversation.messages import Description
 from engine.settings import MAX_FILE, Wrong
@@ -24,28 +26,32 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def made(asked: Namespace) -> Submit:
+    return submit_of(asked, Path.cwd() / "own" / "jobs")
+
+
 def options(*words: str) -> Namespace:
     return read_arguments(["submit", *words]).options
 
 
 def wrong(*words: str) -> list[str]:
     with pytest.raises(Wrong) as caught:
-        submit_of(options(*words))
+        made(options(*words))
     return [str(problem) for problem in caught.value.problems]
 
 
 def test_one_word_is_what_a_task_runs(here: Path) -> None:
     at = str(here)
-    assert submit_of(options("--", "/bin/echo")) == Submit(Description(0, "echo", 1, at, at, "/bin/echo"), 1)
-    found = submit_of(options("--tasks", "7", "--name", "n", "--logs", "logs", "--processors", "2", "--", "./x"))
+    assert made(options("--", "/bin/echo")) == Submit(Description(0, "echo", 1, at, at, "/bin/echo"), 1)
+    found = made(options("--tasks", "7", "--name", "n", "--logs", "logs", "--processors", "2", "--", "./x"))
     assert found == Submit(Description(0, "n", 7, at, f"{at}/logs", "./x"), 2)
     assert list(here.rglob("*.sh")) == []
 
 
 def test_several_words_become_a_script_that_adds_the_number(here: Path) -> None:
     words = ("echo", "it's", "a  b", "$HOME", "--", "-n")
-    found = [submit_of(options("--logs", "logs", "--", *words)).job.command for _ in range(2)]
-    assert found == [f"{here}/logs/echo.sh", f"{here}/logs/echo-1.sh"]
+    found = [made(options("--logs", "logs", "--", *words)).job.command for _ in range(2)]
+    assert found == [f"{here}/own/jobs/echo.sh", f"{here}/own/jobs/echo-1.sh"]
     done = subprocess.run([found[0], "7"], capture_output=True, text=True, check=True)
     assert done.stdout == "it's a  b $HOME -- -n 7\n"
 
@@ -57,11 +63,11 @@ def test_a_file_and_options_over_it(here: Path, suffix: str) -> None:
     lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
     path.write_text(json.dumps(keys) if suffix == "json" else "\n".join(lines))
     job = Description(0, "n", 3, str(here), f"{here}/logs", "/bin/true")
-    assert submit_of(options(str(path))) == Submit(job, 2)
-    assert submit_of(options(str(path), "--tasks", "9")).job == job._replace(num_tasks=9)
+    assert made(options(str(path))) == Submit(job, 2)
+    assert made(options(str(path), "--tasks", "9")).job == job._replace(num_tasks=9)
     keys["command"] = ["echo", "x"]
     (here / "list.json").write_text(json.dumps(keys))
-    assert submit_of(options("list.json")).job.command == f"{here}/logs/n.sh"
+    assert made(options("list.json")).job.command == f"{here}/own/jobs/n.sh"
 
 
 def test_everything_wrong_in_a_file_is_named_with_its_line(here: Path) -> None:
@@ -103,7 +109,7 @@ def test_no_file_no_table_and_no_place_for_a_script(here: Path) -> None:
     gone = read_arguments(["submit", "gone.toml"]).options
     (here / "gone.toml").unlink()
     with pytest.raises(Wrong, match=r"gone\.toml: can not be read: No such file or directory"):
-        submit_of(gone)
+        made(gone)
     (here / "job.json").write_text("[" * 100_000)
     assert wrong("job.json") == ["job.json: nested too deeply"]
     (here / "job.json").write_text("9" * 10_000)
@@ -113,10 +119,46 @@ def test_no_file_no_table_and_no_place_for_a_script(here: Path) -> None:
     (here / "job.json").write_text("[]")
     assert wrong("job.json") == ["job.json: expected a table of command, name, tasks, dir, logs, processors"]
     assert wrong("--logs", "logs", "--name", "é" * 128, "--", "a", "b") == [
-        f"{here}/logs: the script can not be written: File name too long"
+        f"{here}/own/jobs: the script can not be written: File name too long"
     ]
 
 
 def test_options_say_the_same_bounds_as_the_wire() -> None:
     (bound,) = get_args(PROCESSORS)[1:]
     assert bound.high == MAX_SIZE
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_a_script_is_for_this_user_only_and_not_beside_the_logs(here: Path, umask: int) -> None:
+    """Who could write in the folder of the logs could have something else run."""
+    before = os.umask(umask)
+    try:
+        script = Path(made(options("--logs", "logs", "--", "echo", "x")).job.command)
+    finally:
+        os.umask(before)
+    assert list((here / "logs").iterdir()) == []
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (script, script.parent)] == [0o700, 0o700]
+
+
+def test_a_folder_of_scripts_that_others_can_write_is_refused(here: Path) -> None:
+    (here / "own" / "jobs").mkdir(parents=True)
+    (here / "own" / "jobs").chmod(0o777)
+    assert wrong("--", "echo", "x") == [
+        f"{here}/own/jobs: the script can not be written: can be written by others (mode 0777)"
+    ]
+    (here / "own" / "jobs").rmdir()
+    (here / "own" / "jobs").symlink_to(here / "logs")
+    assert wrong("--", "echo", "x")[0].startswith(f"{here}/own/jobs: the script can not be written: ")
+    assert list((here / "logs").iterdir()) == []
+
+
+@pytest.mark.parametrize(("mode", "told"), [(0o777, True), (0o775, True), (0o1777, False), (0o755, False)])
+def test_a_folder_of_logs_that_others_can_change_is_said(here: Path, mode: int, told: bool) -> None:
+    (here / "logs").chmod(mode)
+    why = doubtful_logs(made(options("--logs", "logs", "--", "/bin/true")).job)
+    assert why == (
+        f"{here}/logs can be written by others than uid {os.geteuid()} (mode {mode:04o}): they can change the logs of "
+        "this job"
+        if told
+        else ""
+    )

@@ -43,6 +43,13 @@ def test_a_queue_that_others_use_too_has_a_mode() -> None:
         assert read_arguments([*line.split(), "--mode", "2770"]).options.mode == 0o2770
 
 
+def test_variables_that_commands_get_are_named_with_commas() -> None:
+    words = ("pipeline run --root r", "drive --src a --dst b --number 1", "worker", "")
+    for line in words:
+        assert read_arguments([*line.split(), "--env", "PATH, HOME"]).options.env == ("PATH", "HOME")
+        assert not hasattr(read_arguments(line.split()).options, "env")
+
+
 def test_who_knows_whose_a_root_is_can_say_so() -> None:
     for line in ("pipeline run --root r", "--root r", "pipeline kill --root r"):
         assert not trusted(read_arguments(line.split()).options)
@@ -71,6 +78,9 @@ def test_who_knows_whose_a_root_is_can_say_so() -> None:
         ("drive --src a --dst b --number x", "--number: expected 1 to 9 digits, got 'x'"),
         ("--system pingpong feed --root r a", "feed: it speaks with no broker, so --system can not be pingpong"),
         ("--journal x feed --root r a", "nothing to record"),
+        ("--env PATH=x worker", "--env: expected names of variables with commas between them, got 'PATH=x'"),
+        ("--env PATH, worker", "expected names of variables with commas between them, got ''"),
+        ("--env PATH bulkping 3", "bulkping: --env is for worker, pipeline, drive and the console"),
         ("--trust-root", "--trust-root: there is no --root that it is about"),
         ("--trust-root feed --root r a", "--trust-root: there is no --root that it is about"),
         ("pipeline start --root r --journal x", "pipeline start: --journal is for run"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,22 @@ def test_it_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
                 guard.send_signal(signal.SIGTERM)
             assert alive.read() == b""
         guard.wait()
+
+
+def test_a_log_is_for_this_user_only_and_nothing_that_stands_there_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine", encoding="utf-8")
+    (tmp_path / "job_1.log").symlink_to("mine")
+    (tmp_path / "job_1-1.log").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "job_1-2.log")
+    before = os.umask(0)
+    try:
+        log = module._open_log(str(tmp_path), "job_1")
+    finally:
+        os.umask(before)
+    os.close(log)
+    assert stat.S_IMODE((tmp_path / "job_1-3.log").stat().st_mode) == 0o600
+    assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine"
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_logs_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
