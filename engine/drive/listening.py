@@ -28,6 +28,7 @@ from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from engine.core import Note, Start
+from engine.drive.driverprocess import own_folder
 from engine.drive.telling import FOLDER, LENGTH, MAX_MESSAGE, PENDING, RECORDER, VERSION, short
 from engine.parts.unpacking import UNREADABLE, unpack
 from engine.protocols.diskqueue import names
@@ -312,6 +313,8 @@ class _Bound:
 def _bound(folder: str, kind: str) -> _Bound:
     """Listen in the folder, which is made where it is missing; takes away what watchers left that died."""
     os.makedirs(folder, 0o700, exist_ok=True)
+    with own_folder(folder, os.geteuid()):
+        pass  # else others could take away what we bind, or put theirs in its place
     for name in os.listdir(folder):
         if not name.startswith("."):
             _sweep(f"{folder}/{name}")

@@ -8,7 +8,8 @@ The rules of this file:
   that is lost, and the numbers of the events say so to whoever listens.
 - Only for a recorder, which must not miss anything, it waits: as long as that goes on taking, and ``PATIENCE`` seconds
   where it does not. A recorder's socket has a name that begins with ``RECORDER``.
-- A watcher that died is left alone. A socket that is not of this user is none.
+- A watcher that died is left alone. A socket that is not of this user is none, nor is any in a folder that others can
+  write.
 - A message is its length (``>I``) and msgpack, in the journal's terms: first ``[VERSION, begun, at, pid, epoch,
   config]``, where ``begun`` is how many events the core had had by then, then ``[number, at, event, commands, spent]``
   for each.
@@ -31,6 +32,7 @@ from importlib import import_module
 import msgpack
 
 from engine.drive.disk import STILL_NS
+from engine.drive.driverprocess import own_folder
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.recording.tape import Tape
@@ -71,7 +73,8 @@ class Teller:
         self._look_at = now + LOOK
         began = time.time_ns()
         try:
-            changed = os.stat(self._folder).st_mtime_ns
+            with own_folder(self._folder, os.geteuid()) as handle:
+                changed = os.fstat(handle).st_mtime_ns
             if changed == self._settled:
                 return
             found = {name for name in os.listdir(self._folder) if not name.startswith(".")}

@@ -234,6 +234,14 @@ def test_a_folder_that_takes_no_socket_is_refused(tmp_path: Path, hub: Hub) -> N
     assert hub._thread is None and not hub._ears
 
 
+def test_a_folder_that_others_can_write_is_not_listened_in(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER).chmod(0o777)
+    with pytest.raises(OSError, match=r"can be written by others \(mode 0777\)"):
+        hub.attach(Heard())
+    assert list((tmp_path / FOLDER).iterdir()) == []
+
+
 def test_seats_are_named_by_stage_and_number() -> None:
     assert seat_of(CONFIG) == ("parse.7", "parse.7")
     assert seat_of(DriverConfig("a", "b/", "03"))[1] == "b.03"

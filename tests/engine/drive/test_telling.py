@@ -199,7 +199,17 @@ def test_a_folder_of_somebody_else_is_not_spoken_to(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     teller = Teller(str(folder), CONFIG, 0.0, 0.0)
-    assert not teller._ears and teller._deaf == {"w"}
+    assert not teller._ears
+    teller.close()
+
+
+def test_nobody_is_told_in_a_folder_that_others_can_write(watcher: Watcher, folder: Path) -> None:
+    folder.chmod(0o777)
+    teller = Teller(str(folder), CONFIG, 0.0, 0.0)
+    assert not teller._ears
+    folder.chmod(0o700)
+    told(teller, LATER)
+    assert len(teller._ears) == 1
     teller.close()
 
 
