@@ -149,6 +149,12 @@ class Drain(NamedTuple):
     worker: bytes
 
 
+class Withdraw(NamedTuple):
+    """Broker: what this client asked for and no worker has yet is not to be done."""
+
+    client: bytes
+
+
 class Leave(NamedTuple):
     """Worker: finish what is held, say goodbye, exit."""
 

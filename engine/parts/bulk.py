@@ -152,6 +152,10 @@ class Bulk:
         """Whether a task is sent and neither answered nor given up."""
         return task in self._out
 
+    def pending(self) -> list[int]:
+        """What is out, oldest first: what is asked for again where an answer may have been lost."""
+        return list(self._out)
+
     def stop(self, now: float) -> None:
         """Send nothing more; the run ends when nothing is out."""
         self.stopped = self.stopped or self._next < self.spec.n

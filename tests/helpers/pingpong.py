@@ -28,7 +28,7 @@ from engine.core import (
 from engine.parts.bulk import BulkSpec
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.client import Client
-from engine.protocols.pingpong.messages import ID
+from engine.protocols.pingpong.messages import ID, PING, PONG
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.worker import Worker
 
@@ -56,6 +56,7 @@ class Bench:
         self.broker = Broker(self.options)
         self.cores: dict[str, Any] = {}
         self.plain: set[str] = set()
+        self.askers: set[str] = set()  # of them, those that keep their link to the frontend alive, unseen
         self.deaf = False  # nothing reaches the broker
         self.said: list[str] = []
         self.notes: list[tuple[str, Note]] = []
@@ -74,6 +75,7 @@ class Bench:
             case "crash":
                 self.cores.pop(name, None)
                 self.plain.discard(name)
+                self.askers.discard(name)
             case "cut" | "heal":
                 self.deaf = verb == "cut"
             case "plain":
@@ -81,6 +83,7 @@ class Bench:
                 self._post.append(("broker", Received([[name.encode(), b"", rest.encode()]], "backend")))
             case "ask":
                 self.plain.add(name)
+                self.askers.add(name)
                 number, _, job = rest.partition(" ")
                 frames = [name.encode(), b"", int(number[1:]).to_bytes(ID, "little"), job.encode()]
                 self._post.append(("broker", Received([frames], "frontend")))
@@ -118,6 +121,8 @@ class Bench:
             at, name = min((core.wake_at(), name) for name, core in cores.items())
             if at > end:
                 break
+            for asker in self.askers:
+                self._post.append(("broker", Received([[asker.encode(), b"", PING]], "frontend")))
             self.now = max(self.now, at)
             self._post.append((name, Woken()))
             self._settle()
@@ -168,6 +173,8 @@ class Bench:
 
     def _from_broker(self, command: Send) -> None:
         name = command.frames[0].decode()
+        if name in self.askers and command.frames[1:] == [b"", PONG]:
+            return
         if name in self.cores or name in self.plain:
             self.said.append(f"{name} < {words(command.frames[2:])}")
             self._post.append((name, Received([command.frames[1:]])))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,6 +95,7 @@ class Asker:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.ping_at = 0.0
         self.answers: dict[int, list[tuple[bytes, bytes]]] = {}
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -101,14 +104,17 @@ class Asker:
                 first, self.asked = self.asked, self.asked + n
                 return [Send([b"", i.to_bytes(8, "little"), b"job %d" % i]) for i in range(first, self.asked)]
             case Received(messages):
-                for _, task_id, status, result in messages:
+                for _, task_id, status, result in (frames for frames in messages if frames != [b"", PONG]):
                     self.answers.setdefault(int.from_bytes(task_id, "little"), []).append((status, result))
+            case Woken() if now >= self.ping_at:
+                self.ping_at = now + 1.0
+                return [Send([b"", PING])]
             case Unsent():
                 raise AssertionError("a job did not fit into the outbox")
         return []
 
     def wake_at(self) -> float:
-        return NEVER
+        return self.ping_at
 
     def check(self) -> None:
         for i, answers in self.answers.items():
@@ -260,3 +266,75 @@ def test_a_broker_that_starts_again_is_found_by_everybody() -> None:
     world.order("asker", 8)
     world.run_for(20.0)
     assert len(world.core("asker").answers) == 8
+
+
+class Stranger:
+    """It takes somebody's routing id and says nothing."""
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        return []
+
+    def wake_at(self) -> float:
+        return NEVER
+
+    def check(self) -> None: ...
+
+    def snapshot(self, now: float) -> Any:
+        return now
+
+
+def run_through(world: World, trouble: Callable[[], None]) -> ClientView:
+    """3,000 pings, and something that happens to their client on the way."""
+    world.crash("original")  # it takes seconds for a job
+    world.run_for(1.0)
+    world.order("client", BulkSpec("ping", 3000, in_flight=10, rate=300.0))
+    world.run_for(1.0)
+    trouble()
+    world.run_for(30.0)
+    view: ClientView = world.pictures["client"]
+    assert view.linked and view.run is not None and view.run.state == "ended" and view.run.ledger.balanced
+    books: BrokerView = world.pictures["broker"]
+    assert (books.backlog, books.in_flight) == (0, 0) and books.ledger.balanced
+    return view
+
+
+def test_a_client_whose_id_is_taken_for_half_a_second_goes_on() -> None:
+    """It was deaf for ever afterwards: runs stopped at 309 to 455 of 3,000."""
+    world = open_world(4)
+
+    def taken() -> None:
+        world.add("stranger", dealer(Stranger(), OPTIONS.frontend_of(ENDPOINT), b"client-1"))
+        world.after(0.5, world.crash, "stranger")
+
+    view = run_through(world, taken)
+    assert view.run is not None
+    assert view.run.passed, view.run.ledger
+
+
+@pytest.mark.parametrize("seconds", [2.0, 4.0, 8.0])
+def test_a_client_whose_link_is_frozen_goes_on(seconds: float) -> None:
+    """What is out when its patience ends is asked for again, or fails by name; the run goes to its end."""
+    world = open_world(5)
+
+    def frozen() -> None:
+        world.cut("client", "broker")
+        world.after(seconds, world.heal, "client", "broker")
+
+    view = run_through(world, frozen)
+    assert view.run is not None
+    failed = dict(view.run.ledger.failed)
+    assert view.run.ledger.succeeded + failed.pop("timeout", 0) == 3000 and not failed
+    assert view.run.ledger.succeeded >= 2970, view.run.ledger
+
+
+def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
+    world = open_world(6)
+    for name in (*WORKERS, "original"):
+        world.crash(name)
+    world.order("client", BulkSpec("ping", 500, in_flight=500, timeout=60.0))
+    world.run_for(2.0)
+    assert world.pictures["broker"].backlog == 500
+    world.crash("client")
+    world.run_for(7.5)
+    view: BrokerView = world.pictures["broker"]
+    assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced

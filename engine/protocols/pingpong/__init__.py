@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from engine.core import Seat, Socket
 from engine.parts.limits import MAX_FRAME
-from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
+from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
+from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.promises import times

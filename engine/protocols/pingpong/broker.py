@@ -7,7 +7,7 @@ The rules of this file:
   its connection gone.
 - A worker whose job was taken away owes a result. Its PINGs are not answered: so, by the seed's own rule, it opens its
   socket anew and says READY, and both sides know that it is free.
-- What was accepted ends exactly once: DONE or FAILED. A second result is late, counted and dropped (ruling 7).
+- A second result of a task is late, counted and dropped (ruling 7). What clients see is the desk's.
 """
 
 from __future__ import annotations
@@ -26,35 +26,38 @@ from engine.core import (
     Send,
     Started,
     Unsent,
+    Withdraw,
     Woken,
 )
 from engine.parts.inflight import Task
-from engine.parts.limits import MAX_HELD, MAX_WORKERS
+from engine.parts.limits import MAX_ROUTING_ID, MAX_WORKERS
 from engine.parts.liveness import Liveness
-from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
-from engine.protocols.pingpong import messages
-from engine.protocols.pingpong.messages import DONE, EXIT, FAILED, FULL, NOT_A_JOB, PING, PONG, READY, REFUSED
+from engine.protocols.pingpong import messages, picture
+from engine.protocols.pingpong.desk import FRONTEND, Desk
+from engine.protocols.pingpong.messages import EXIT, NOT_A_JOB, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
-from engine.protocols.pingpong.table import Table, Worker, row_of
+from engine.protocols.pingpong.table import Table, Worker
 from engine.protocols.pingpong.tasks import Tasks
 
-BACKEND, FRONTEND = "backend", "frontend"
+BACKEND = "backend"
 MISSED = 2  # PINGs, after which an idle worker is shown as late and a busy one's connection is tried
 
 
 class Broker:
-    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``."""
+    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self._table = Table()
+        self.violations = Violations()
+        self.table = Table()
         self._alive = Liveness(options.worker_expiry, MISSED * options.ping_every)
-        self._tasks = Tasks(options)
-        self._violations = Violations()
-        self._inspected: bytes | None = None
+        self.tasks = Tasks(options)
+        self.desk = Desk(options, self.tasks, self.violations)
+        self.inspected: bytes | None = None
         self._resumed = float("-inf")  # when a pause of our own ended
-        self.late = self.restarts = self.losses = self.full = self.refused = self.unsent = 0
+        self.late = self.restarts = self.losses = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
 
@@ -67,15 +70,18 @@ class Broker:
                     self._from_worker(frames, now, out)
             case Received(messages=batch):
                 for frames in batch:
-                    self._from_client(frames, now, out)
+                    if self.desk.read(frames, bool(self.table.ready), now, out):
+                        self._pump(now, out)
             case Woken():
                 self._wake(now, out)
             case Unsent():
                 self._unsent(event, now, out)
             case Ordered(order=Inspect(worker=key)):
-                self._inspected = key
+                self.inspected = key
             case Ordered(order=Drain(worker=key)):
                 self._drain(key, now, out)
+            case Ordered(order=Withdraw(client=client)):
+                self.desk.withdraw(client, out)
             case Paused(seconds=seconds):
                 self._resumed = now
                 self._grace(seconds, out)
@@ -87,48 +93,22 @@ class Broker:
 
     def wake_at(self) -> float:
         """See ``engine.core.Core``."""
-        return min(self._alive.wake_at(), self._tasks.wake_at())
+        return min(self._alive.wake_at(), self.tasks.wake_at())
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        self._table.check()
-        self._tasks.check()
+        self.table.check()
+        self.tasks.check()
         self._alive.check()
-        assert not self._tasks.backlog or not self._table.ready, "a task waits beside an idle worker"
-        for worker in self._table:
+        assert not self.tasks.backlog or not self.table.ready, "a task waits beside an idle worker"
+        for worker in self.table:
             held = [] if worker.task is None else [worker.task]
-            assert list(self._tasks.held(worker.key)) == held
+            assert list(self.tasks.held(worker.key)) == held
             assert (worker.key in self._alive) == (worker.lost is None), "a living worker is not watched"
 
     def snapshot(self, now: float) -> BrokerView:
         """See ``engine.core.Core``."""
-        options = self.options
-        return BrokerView(
-            at=now,
-            workers=tuple(worker.row or self._row(worker) for worker in self._table.shown(now)),
-            backlog=len(self._tasks.backlog),
-            in_flight=self._tasks.in_flight,
-            ledger=self._tasks.ledger(),
-            counters=(
-                ("violations", self._violations.total),
-                ("re-deliveries", self._tasks.redelivered),
-                ("late results", self.late),
-                ("restarts", self.restarts),
-                ("lost workers", self.losses),
-                ("full", self.full),
-                ("refused", self.refused),
-                ("unsent", self.unsent),
-            ),
-            incidents=self._violations.newest(),
-            detail=self._detail(),
-            legs=self._tasks.legs.view(),
-            terms=(
-                ("ready queue", str(len(self._table.ready))),
-                ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
-                ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
-            ),
-            walked=tuple(self._table.walked.items()),
-        )
+        return picture.broker(self, now)
 
     # ---- workers ------------------------------------------------------------------------------------------------
 
@@ -137,7 +117,7 @@ class Broker:
         if isinstance(body, str):
             self._violation(frames, body, now, out)
             return
-        worker = self._table.get(frames[0])
+        worker = self.table.get(frames[0])
         if body == PING:
             self._ping(worker, frames[0], now, out)
         elif body == READY:
@@ -146,7 +126,7 @@ class Broker:
             self._result(worker, worker.task, body, now, out)
         elif worker is not None and worker.owes:
             self.late += 1
-            self._table.walk(worker, "result", now)
+            self.table.walk(worker, "result", now)
             worker.owes = False
             self._hear(worker, now, out)
             self._free(worker, now, out)
@@ -162,11 +142,11 @@ class Broker:
             worker.leaving = worker.told = False
         elif worker.task is not None:  # ruling 6
             self.restarts += 1
-            self._table.walk(worker, "READY", now)
+            self.table.walk(worker, "READY", now)
             out.append(Note("warn", "started over while it was busy", key))
             self._take_back(worker, out)
         elif worker.owes:
-            self._table.walk(worker, "READY", now)
+            self.table.walk(worker, "READY", now)
         self._hear(worker, now, out)
         worker.owes = False
         out.append(Send([key, b"", PONG], BACKEND))
@@ -179,34 +159,32 @@ class Broker:
             if worker is None:
                 return
         else:
-            self._table.walk(worker, "PING after EXIT" if worker.told else "PING", now)
+            self.table.walk(worker, "PING after EXIT" if worker.told else "PING", now)
         self._hear(worker, now, out)
         if worker.told:
             out.append(Send([key, b"", EXIT], BACKEND))
         elif not worker.owes:
             out.append(Send([key, b"", PONG], BACKEND))
-            if worker.task is None and key not in self._table.ready:  # ruling 2
+            if worker.task is None and key not in self.table.ready:  # ruling 2
                 self._free(worker, now, out)
 
     def _result(self, worker: Worker, task: Task, result: bytes, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: the result goes to the client on record and frees the worker (ruling 4)
         self._hear(worker, now, out)
         if worker.leaving:
-            self._table.walk(worker, "result", now)
-        self._tasks.done(task, now)
+            self.table.walk(worker, "result", now)
+        self.desk.done(task, result, now, out)
         worker.task = None
         worker.done += 1
-        client, task_id = task.key
-        out.append(Send([client, b"", task_id, DONE, result], FRONTEND))
         self._free(worker, now, out)
 
     def _join(self, known: Worker | None, event: str, key: bytes, now: float, out: list[Command]) -> Worker | None:
-        if len(self._table) >= MAX_WORKERS:
-            out.extend(self._violations.add(key, "too many workers", now))
+        if len(self.table) >= MAX_WORKERS:
+            out.extend(self.violations.add(key, "too many workers", now))
             return None
-        self._table.walk(known, event, now)
+        self.table.walk(known, event, now)
         out.append(Note("good", "is back" if known else "joined", key))
-        return self._table.join(key, now)
+        return self.table.join(key, now)
 
     def _hear(self, worker: Worker, now: float, out: list[Command]) -> None:
         # 002 "Update worker expiration"
@@ -214,7 +192,7 @@ class Broker:
         worker.heard, worker.row = now, None
         if worker.lost is not None:  # its late result
             out.append(Note("good", "is back", worker.key))
-            self._table.join(worker.key, now)
+            self.table.join(worker.key, now)
         worker.late = worker.silent = False
 
     def _free(self, worker: Worker, now: float, out: list[Command]) -> None:
@@ -224,49 +202,21 @@ class Broker:
             worker.told = True
             out.append(Send([worker.key, b"", EXIT], BACKEND))
         else:
-            self._table.ready.put(worker.key)
+            self.table.ready.put(worker.key)
         self._pump(now, out)
 
     # ---- tasks --------------------------------------------------------------------------------------------------
 
-    def _from_client(self, frames: Frames, now: float, out: list[Command]) -> None:
-        request = messages.from_client(frames)
-        if isinstance(request, str):
-            self._violation(frames, request, now, out)
-            return
-        client = frames[0]
-        task_id, job = request
-        if not task_id:
-            out.append(Send([client, b"", PONG], FRONTEND))
-            return
-        key = (client, task_id)
-        if key in self._tasks:
-            self._violation(frames, "id in use", now, out)
-        elif job in NOT_A_JOB:  # ruling 3
-            self.refused += 1
-            reason = b"a job may not be %s: a worker takes it for a command" % job
-            out.append(Send([client, b"", task_id, REFUSED, reason], FRONTEND))
-        elif self._is_full(job):  # ruling 7
-            self.full += 1
-            out.append(Send([client, b"", task_id, FULL, b"%d tasks wait" % len(self._tasks.backlog)], FRONTEND))
-        else:
-            self._tasks.accept(key, job, now)
-            self._pump(now, out)
-
-    def _is_full(self, job: bytes) -> bool:
-        waits = len(self._tasks.backlog) >= self.options.max_backlog and not self._table.ready
-        return waits or self._tasks.size + len(job) > MAX_HELD
-
     def _pump(self, now: float, out: list[Command]) -> None:
         """Give waiting tasks, oldest first, to idle workers, least recently used first."""
-        ready = self._table.ready
-        while self._tasks.backlog:
+        ready = self.table.ready
+        while self.tasks.backlog:
             key = ready.first()
             if key is None:
                 return
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job
             ready.drop(key)
-            worker, task = self._table.workers[key], self._tasks.give(key, now)
+            worker, task = self.table.workers[key], self.tasks.give(key, now)
             worker.task, worker.row = task, None
             out.append(Send([key, b"", task.message[0]], BACKEND))
 
@@ -276,43 +226,41 @@ class Broker:
         assert task is not None
         worker.task, worker.silent, worker.row = None, False, None
         worker.failed += 1
-        if not self._tasks.retry(task):
-            client, task_id = task.key
-            out.append(Note("bad", f"a task failed after {task.attempt} deliveries", worker.key))
-            out.append(Send([client, b"", task_id, FAILED, b"%d deliveries came to nothing" % task.attempt], FRONTEND))
+        self.desk.returned(task, out)
 
     # ---- time ---------------------------------------------------------------------------------------------------
 
     def _wake(self, now: float, out: list[Command]) -> None:
-        for key in self._tasks.overdue(now):  # ruling 1: the job's own deadline
-            worker = self._table.workers[key]
+        for key in self.tasks.overdue(now):  # ruling 1: the job's own deadline
+            worker = self.table.workers[key]
             out.append(Note("warn", "its job's deadline has passed", key))
             quiet = worker.silent
-            self._table.walk(worker, "deadline in silence" if quiet else "deadline", now)
+            self.table.walk(worker, "deadline in silence" if quiet else "deadline", now)
             self._take_back(worker, out)
             worker.owes = True
             if quiet:
                 self._lose(worker, "silent past its job's deadline", now, out)
         for key in self._alive.beats(now):
-            worker = self._table.workers[key]
+            worker = self.table.workers[key]
             if worker.task is not None:  # is there a connection still? An unreachable one tells
                 out.append(Send([key, b"", PONG], BACKEND))
             elif not worker.late:
                 worker.late, worker.row = True, None
         for key in self._alive.expired(now):
-            self._silent(self._table.workers[key], now, out)
+            self._silent(self.table.workers[key], now, out)
+        self.desk.expire(now, out)
         self._pump(now, out)
 
     def _silent(self, worker: Worker, now: float, out: list[Command]) -> None:
         # 002 "Timeout worker": WORKER_EXPIRE_SECONDS without a message
-        self._table.walk(worker, "silence after EXIT" if worker.told else "silence", now)
+        self.table.walk(worker, "silence after EXIT" if worker.told else "silence", now)
         if worker.task is not None:
             if not worker.silent:
                 out.append(Note("info", "is silent while it works", worker.key))
             worker.silent, worker.row = True, None
             self._alive.heard(worker.key, now)  # watched on, so that its connection is tried again
         elif worker.told:
-            self._table.remove(worker)
+            self.table.remove(worker)
             out.append(Note("info", "left", worker.key))
         else:
             self._lose(worker, f"silent for {self.options.worker_expiry:g} s", now, out)
@@ -320,13 +268,13 @@ class Broker:
     def _lose(self, worker: Worker, reason: str, now: float, out: list[Command]) -> None:
         self.losses += 1
         self._alive.forget(worker.key)
-        self._table.lose(worker, now)
+        self.table.lose(worker, now)
         out.append(Note("bad", f"lost: {reason}", worker.key))
 
     def _grace(self, seconds: float, out: list[Command]) -> None:
         self._alive.grace(seconds)
-        self._tasks.grace(seconds)
-        for worker in self._table:
+        self.tasks.grace(seconds)
+        for worker in self.table:
             worker.heard, worker.row = worker.heard + seconds, None
         out.append(Note("info", f"every deadline was moved by {seconds:.1f} s"))
 
@@ -337,17 +285,17 @@ class Broker:
         if event.socket == FRONTEND:
             return  # the client is gone or takes nothing: its task has ended all the same
         key, body = event.frames[0], event.frames[-1]
-        worker = self._table.get(key)
+        worker = self.table.get(key)
         if worker is None or worker.lost is not None:
             return
         reason = "its connection is gone" if event.reason == "unreachable" else "its queue is full"
         if worker.told:
             if event.reason == "unreachable":
                 self._alive.forget(key)
-                self._table.remove(worker)
+                self.table.remove(worker)
                 out.append(Note("info", "left", key))
         elif worker.task is not None and body not in NOT_A_JOB:
-            self._tasks.undo(worker.task)
+            self.desk.undone(worker.task, out)
             worker.task = None
             self._lose(worker, reason, now, out)
         elif event.reason == "unreachable" and now >= self._resumed + self.options.ping_every:
@@ -360,41 +308,22 @@ class Broker:
 
     def _drain(self, key: bytes, now: float, out: list[Command]) -> None:
         # ruling 5: EXIT, when an operator asks
-        worker = self._table.get(key)
+        worker = self.table.get(key)
         if worker is None or worker.lost is not None:
             out.append(Note("warn", "no such worker to stop", key))
             return
         if worker.leaving:
             return
-        self._table.walk(worker, "told to drain", now)
+        self.table.walk(worker, "told to drain", now)
         worker.leaving, worker.row = True, None
-        self._table.ready.drop(key)
+        self.table.ready.drop(key)
         if worker.task is None:
             worker.told = True
             out.append(Send([key, b"", EXIT], BACKEND))
 
-    # ---- pictures -----------------------------------------------------------------------------------------------
-
-    def _row(self, worker: Worker) -> WorkerRow:
-        if worker.task is None:
-            lost_at = worker.heard + self.options.worker_expiry
-        else:
-            lost_at = self._tasks.deadline(worker.task)
-        worker.row = row_of(worker, lost_at, self._violations.count(worker.key))
-        return worker.row
-
-    def _detail(self) -> Detail | None:
-        key = self._inspected
-        worker = self._table.get(key) if key is not None else None
-        if key is None or worker is None:
-            return None
-        tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in self._tasks.held(key))
-        counters = (("done", worker.done), ("failed", worker.failed), ("violations", self._violations.count(key)))
-        return Detail(key, tasks, self._violations.of(key), counters)
-
     def _violation(self, frames: Frames, reason: str, now: float, out: list[Command]) -> None:
-        peer = frames[0] if frames else b""
-        out.extend(self._violations.add(peer, reason, now))
-        worker = self._table.get(peer)
+        peer = frames[0][:MAX_ROUTING_ID] if frames else b""
+        out.extend(self.violations.add(peer, reason, now))
+        worker = self.table.get(peer)
         if worker is not None:
             worker.row = None

@@ -3,7 +3,7 @@
 The rules of this file:
 
 - While the broker answers, a PING every so often; once it is silent for as long as a worker would bear, one PING in
-  that time, on a socket that is opened anew unless tasks are out.
+  that time, on a socket that is opened anew. What is out is asked for again: a request or its answer may be lost.
 - A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
   task that nobody waits for.
 - One run at a time.
@@ -36,12 +36,12 @@ from engine.parts.limits import MAX_FRAME
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
-from engine.protocols.pingpong.messages import DONE, FAILED, FULL, ID, PING, PING_JOB, REFUSED
+from engine.protocols.pingpong.messages import DONE, FAILED, FULL, ID, PING, PING_JOB, REFUSED, WITHDRAWN
 from engine.protocols.pingpong.options import Options
 
 BROKER = b"broker"  # whom its broker's violations are counted to
 UNTRACKED = 1 << (8 * ID - 1)
-KINDS = {FULL: "full", REFUSED: "refused", FAILED: "undeliverable"}
+KINDS = {FULL: "full", REFUSED: "refused", FAILED: "undeliverable", WITHDRAWN: "withdrawn"}
 
 
 class Client:
@@ -60,7 +60,7 @@ class Client:
         self._legs = ClientLegs()
         self._violations = Violations()
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
-        self.late = self.unsent = 0
+        self.late = self.unsent = self.reopened = self.again = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
 
@@ -114,6 +114,8 @@ class Client:
                 ("broker", "alive" if self._linked else "silent"),
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
+                ("reopened", str(self.reopened)),
+                ("asked again", str(self.again)),
             ),
             walked=tuple(self.walked.items()),
         )
@@ -143,14 +145,21 @@ class Client:
             self.walked["linked" if self._linked else "silent", "silence"] += 1
             if self._linked:
                 out.append(Note("warn", f"the broker is silent for {self._silence:g} s"))
-            if bulk is None or bulk.ended is not None:
-                out.append(Reopen())
             self._linked, self._ping_at, self._heard = False, NEVER, now
-            out.append(Send([b"", PING]))
+            self.reopened += 1
+            out.append(Reopen())
+            self._ask_again(out)
         elif now >= self._ping_at:
             self.walked["linked", "a second"] += 1
             self._ping_at = now + self.options.ping_every
             out.append(Send([b"", PING]))
+
+    def _ask_again(self, out: list[Command]) -> None:
+        """On a connection that is new: nothing tells what became of that which went by the one before."""
+        out.append(Send([b"", PING]))
+        for task in self._bulk.pending() if self._bulk is not None else ():
+            self.again += 1
+            out.append(Send([b"", self._id(task), self._job]))
 
     # ---- a run --------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ from engine.parts.explain import (
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerRow, WorkerView
 from engine.protocols.pingpong import messages
-from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
+from engine.protocols.pingpong.broker import BACKEND, Broker
+from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.messages import DONE, EXIT, NOT_A_JOB, PING, PONG, READY
 
 _IS_READY = "002 Worker is ready"
@@ -104,7 +105,7 @@ def whose(core: Core, send: Send) -> TaskKey | None:
     """The task of a job that a broker has just sent: a worker holds one at a time (ruling 4)."""
     if not isinstance(core, Broker) or send.socket != BACKEND or send.frames[2] in NOT_A_JOB:
         return None
-    held = core._tasks.held(send.frames[0])
+    held = core.tasks.held(send.frames[0])
     return next((task.key for task in held if task.message[0] == send.frames[2]), None)
 
 
@@ -113,7 +114,7 @@ def whose(core: Core, send: Send) -> TaskKey | None:
 
 def standings(core: Broker, message: Decoded) -> Standings:
     """The ready queue as it stands."""
-    table, waiting = core._table, len(core._tasks.backlog)
+    table, waiting = core.table, len(core.tasks.backlog)
     order = tuple(Standing(key, table.workers[key].name, 1, 1) for key in table.ready)
     return Standings(order, waiting, f"{_ASSIGN}, 1: the broker pops the worker from the queue")
 
@@ -169,9 +170,9 @@ _SEEN = (
 
 _CLIENT = (
     Edge("silent", "PONG or reply", "send PING every second", "linked", _CLIENTS),
-    Edge("silent", "silence", "send PING, on a new socket if nothing is out", "silent", _CLIENTS),
+    Edge("silent", "silence", "open the socket anew, send PING, ask again for what is out", "silent", _CLIENTS),
     Edge("linked", "a second", "send PING", "linked", _CLIENTS),
-    Edge("linked", "silence", "send PING, on a new socket if nothing is out", "silent", _CLIENTS),
+    Edge("linked", "silence", "open the socket anew, send PING, ask again for what is out", "silent", _CLIENTS),
 )
 
 
@@ -243,6 +244,7 @@ RULES = {
     "not two frames": '002: ["", body]',
     "not three frames": '002: [worker, "", body]',
     "no routing id": '002: [worker, "", body]',
+    "routing id too long": "ruling 15",
     "no empty delimiter": '002: ["", body]',
     "body too large": '002: ["", body]',
     "not three or four frames": _CLIENTS,
@@ -263,6 +265,7 @@ COUNTED = {
     "late results": "rulings 7 and 9",
     "restarts": "ruling 6",
     "refused": "ruling 3",
+    "asked again": "ruling 13",
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings, whose)

@@ -13,7 +13,7 @@ The rules of this file:
 from __future__ import annotations
 
 from engine.core import Frames
-from engine.parts.limits import MAX_FRAME, decimal
+from engine.parts.limits import MAX_FRAME, MAX_ROUTING_ID, decimal
 
 READY, PING, PONG, EXIT = b"READY", b"PING", b"PONG", b"EXIT"
 
@@ -24,7 +24,8 @@ DONE = b"DONE"  # the last frame is the result
 FULL = b"FULL"  # the backlog is; nothing was accepted
 REFUSED = b"REFUSED"  # the job can not be carried by this protocol; nothing was accepted
 FAILED = b"FAILED"  # accepted, delivered as often as is allowed, never answered
-STATUSES = frozenset({DONE, FULL, REFUSED, FAILED})
+WITHDRAWN = b"WITHDRAWN"  # accepted, and not to be done any more
+STATUSES = frozenset({DONE, FULL, REFUSED, FAILED, WITHDRAWN})
 
 ID = 8  # bytes of a task's id
 
@@ -35,8 +36,8 @@ def from_worker(frames: Frames) -> bytes | str:
     """The body of ``[worker, "", body]``: READY, PING or a result."""
     if len(frames) != 3:
         return "not three frames"
-    if not frames[0]:
-        return "no routing id"
+    if wrong := _unroutable(frames[0]):
+        return wrong
     return _body(frames[1], frames[2])
 
 
@@ -45,6 +46,12 @@ def from_broker(frames: Frames) -> bytes | str:
     if len(frames) != 2:
         return "not two frames"
     return _body(frames[0], frames[1])
+
+
+def _unroutable(peer: bytes) -> str:
+    if not peer:
+        return "no routing id"
+    return "routing id too long" if len(peer) > MAX_ROUTING_ID else ""
 
 
 def _body(delimiter: bytes, body: bytes) -> bytes | str:
@@ -62,8 +69,8 @@ def from_client(frames: Frames) -> tuple[bytes, bytes] | str:
     """(id, job) of ``[client, "", id, job]``; (empty, PING) of ``[client, "", PING]``."""
     if len(frames) not in (3, 4):
         return "not three or four frames"
-    if not frames[0]:
-        return "no routing id"
+    if wrong := _unroutable(frames[0]):
+        return wrong
     if frames[1]:
         return "no empty delimiter"
     if len(frames) == 3:

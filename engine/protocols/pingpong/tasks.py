@@ -3,22 +3,27 @@
 The rules of this file:
 
 - A task is accepted once and ends once. Between the two it waits in the backlog or is with exactly one worker.
+- Its client owns it: what waits of a client is withdrawn when that is gone, or an operator says so.
 - A delivery has a deadline, by the kind of its task; a worker holds one task, so deadlines are kept by worker.
 - A delivery that came to nothing puts the task at the head of the backlog, until its attempts are used up.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Collection, Iterable
 
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
+from engine.parts.limits import MAX_BACKLOG
 from engine.parts.liveness import Liveness
+from engine.parts.owners import Owners
 from engine.parts.view import LedgerView
 from engine.protocols.pingpong.messages import kind_of
 from engine.protocols.pingpong.options import Options
+
+SILENCE = 2  # times WORKER_EXPIRE_SECONDS, and a client is gone; it opens its socket anew before
 
 
 class Tasks:
@@ -28,16 +33,18 @@ class Tasks:
         self.backlog: deque[Task] = deque()
         self.size = 0  # bytes of all jobs
         self.legs = BrokerLegs()
+        self.owners: Owners[bytes] = Owners(options.max_backlog, MAX_BACKLOG, SILENCE * options.worker_expiry)
         self.redelivered = 0
         self._attempts = options.max_deliveries
         self._out = InFlight()
-        self._open: set[TaskKey] = set()  # accepted and not ended
+        self._open: dict[TaskKey, Task] = {}  # accepted and not ended
         self._ledger = Ledger()
         self._probes = Liveness(options.probe_deadline)  # workers with a ping or data task, since it was given
         self._jobs = Liveness(options.task_deadline)  # workers with any other
 
-    def __contains__(self, key: TaskKey) -> bool:
-        return key in self._open
+    def get(self, key: TaskKey) -> Task | None:
+        """A task that was accepted and has not ended."""
+        return self._open.get(key)
 
     @property
     def in_flight(self) -> int:
@@ -47,13 +54,15 @@ class Tasks:
     def accept(self, key: TaskKey, job: bytes, now: float) -> None:
         """Take in a new task, at the end of the backlog."""
         self._ledger.sent += 1
-        self._open.add(key)
+        task = self._open[key] = Task(key, kind_of(job), [job], now)
+        self.owners.add(key[0], key[1], 1, len(job), now)
         self.size += len(job)
-        self.backlog.append(Task(key, kind_of(job), [job], now))
+        self.backlog.append(task)
 
     def give(self, worker: bytes, now: float) -> Task:
         """Take the oldest waiting task out of the backlog, for a worker that holds none."""
         task = self.backlog.popleft()
+        self.owners.wait(task.key[0], -1)
         self._out.give(task, worker, now)
         self._watch(task).heard(worker, now)
         return task
@@ -77,11 +86,23 @@ class Tasks:
         self._untie(task)
         if task.attempt < self._attempts:
             self.redelivered += 1
+            self.owners.wait(task.key[0], 1)
             self.backlog.appendleft(task)
             return True
         self._end(task)
         self._ledger.fail("undeliverable")
         return False
+
+    def withdraw(self, clients: Collection[bytes]) -> list[Task]:
+        """What waits of these clients has failed; what workers have of it is theirs to end."""
+        gone = [task for task in self.backlog if task.key[0] in clients]
+        if gone:
+            self.backlog = deque(task for task in self.backlog if task.key[0] not in clients)
+            self._ledger.fail("withdrawn", len(gone))
+        for task in gone:
+            self.owners.wait(task.key[0], -1)
+            self._end(task)
+        return gone
 
     def overdue(self, now: float) -> list[bytes]:
         """Workers whose task is past its deadline; each is named once a delivery."""
@@ -98,12 +119,13 @@ class Tasks:
 
     def grace(self, seconds: float) -> None:
         """Move every deadline."""
+        self.owners.grace(seconds)
         self._probes.grace(seconds)
         self._jobs.grace(seconds)
 
     def wake_at(self) -> float:
-        """No later than the next deadline."""
-        return min(self._probes.wake_at(), self._jobs.wake_at())
+        """No later than the next deadline, or a client's."""
+        return min(self._probes.wake_at(), self._jobs.wake_at(), self.owners.wake_at())
 
     def ledger(self) -> LedgerView:
         """The books, with what waits and what is out as it is."""
@@ -116,9 +138,14 @@ class Tasks:
         self._jobs.check()
         assert self.ledger().balanced, "the ledger does not balance"
         out = self._out.all()
-        places = [task.key for task in (*out, *self.backlog)]
-        assert len(places) == len(set(places)) and set(places) == self._open, "a task is lost or in two places"
-        assert self.size == sum(len(task.message[0]) for task in (*out, *self.backlog))
+        all_ = [*out, *self.backlog]
+        places = [task.key for task in all_]
+        assert len(places) == len(set(places)) and set(places) == set(self._open), "a task is lost or in two places"
+        assert self.size == sum(len(task.message[0]) for task in all_)
+        sizes: Counter[bytes] = Counter()
+        for task in all_:
+            sizes[task.key[0]] += len(task.message[0])
+        self.owners.check(Counter(task.key[0] for task in self.backlog), sizes, Counter(key[0] for key in places))
         assert len(out) == len({task.worker for task in out}), "a worker holds two tasks"
         assert all(1 <= task.attempt <= self._attempts for task in out)
         assert all(task.worker in self._watch(task) for task in out), "a task has no deadline"
@@ -128,8 +155,10 @@ class Tasks:
         return self._jobs if task.kind == "job" else self._probes
 
     def _end(self, task: Task) -> None:
-        self._open.discard(task.key)
-        self.size -= len(task.message[0])
+        del self._open[task.key]
+        size = len(task.message[0])
+        self.owners.end(*task.key, size)
+        self.size -= size
 
     def _untie(self, task: Task) -> None:
         self._out.take(task.worker, task.key)

@@ -24,6 +24,7 @@ from engine.core import (
 )
 from engine.parts.view import WorkerRow
 from engine.protocols.pingpong import broker as module
+from engine.protocols.pingpong import desk
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
@@ -78,7 +79,7 @@ def with_workers(*keys: bytes, options: Options | None = None) -> Broker:
 
 
 def test_jobs_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_HELD", 10)
+    monkeypatch.setattr(desk, "MAX_HELD", 10)
     broker = with_workers(b"w")
     assert ask(broker, 1, b"x" * 6) == [give(b"w", b"x" * 6)]
     assert ask(broker, 2, b"y" * 5) == [tell(2, b"FULL", b"0 tasks wait")]
@@ -100,13 +101,22 @@ def test_beyond_the_bound_the_client_gets_full() -> None:
     assert ask(none, 2) == [tell(2, b"FULL", b"0 tasks wait")]
 
 
-def test_an_id_that_is_in_use_is_not_taken_twice() -> None:
+def test_a_task_that_is_asked_for_again_is_done_and_answered_once() -> None:
     broker = with_workers(b"w")
     assert ask(broker, 1) == [give(b"w")]
     assert ask(broker, 1) == []
     assert from_worker(broker, b"w", b"done") == [tell(1, b"DONE", b"done")]
-    assert (broker.snapshot(T).ledger.sent, counter(broker, "violations")) == (1, 1)
+    assert broker.snapshot(T).ledger.sent == 1
+    assert (counter(broker, "violations"), counter(broker, "asked again")) == (0, 1)
     assert ask(broker, 1) == [give(b"w")]
+
+
+def test_another_job_under_an_id_in_use_is_refused() -> None:
+    broker = with_workers(b"w")
+    assert ask(broker, 1) == [give(b"w")]
+    assert ask(broker, 1, b"other") == [tell(1, b"REFUSED", b"a task of another job has this id")]
+    assert from_worker(broker, b"w", b"done") == [tell(1, b"DONE", b"done")]
+    assert (broker.snapshot(T).ledger.sent, counter(broker, "violations"), counter(broker, "refused")) == (1, 1, 1)
 
 
 def test_clients_are_told_that_the_broker_lives() -> None:

@@ -79,10 +79,17 @@ def test_a_silent_broker_is_asked_once_in_three_seconds() -> None:
     client.check()
 
 
-def test_the_socket_stays_while_tasks_are_out() -> None:
+def test_what_is_out_when_the_broker_is_silent_is_asked_for_again_on_a_new_socket() -> None:
     client = linked()
-    order(client, BulkSpec("ping", 1, timeout=9.0))
-    assert client.handle(Woken(), T + 3)[1:] == ASK
+    asked = order(client, BulkSpec("ping", 3, in_flight=2, timeout=9.0))
+    client.handle(Received([answer(0)]), T)
+    again = [Send(asked[1]), Send([b"", ident(2), b"ping"])]
+    assert client.handle(Woken(), T + 3)[1:] == [Reopen(), *ASK, *again]
+    assert client.handle(Woken(), T + 6) == [Reopen(), *ASK, *again]
+    client.handle(Received([answer(1), answer(2), answer(1), answer(2)]), T + 6.5)
+    assert run_of(client).passed and client.snapshot(T + 6.5).late == 2
+    assert dict(client.snapshot(T + 6.5).terms)["asked again"] == "4"
+    assert client.handle(Woken(), T + 9.5)[1:] == [Reopen(), *ASK]
 
 
 def test_our_own_pause_is_not_the_brokers_silence() -> None:
@@ -117,6 +124,7 @@ def test_the_next_run_has_fresh_ids_and_old_answers_are_late() -> None:
         (answer(0, b"FULL"), "full"),
         (answer(0, b"REFUSED"), "refused"),
         (answer(0, b"FAILED"), "undeliverable"),
+        (answer(0, b"WITHDRAWN"), "withdrawn"),
         (answer(0, b"DONE", b"pong"), "wrong data"),
     ],
 )

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from engine.core import Drain, Frames, Leave, Send, Slow
 from engine.parts.explain import Decoded, Direction, Role
-from engine.protocols.pingpong.broker import BACKEND, FRONTEND, Broker
+from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
+from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.explain import EXPLAIN, decode, state_maps
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY, data_job
 from engine.protocols.pingpong.options import Options

@@ -1,0 +1,75 @@
+"""The broker as an operator sees it. A worker's row is made anew only when something about it has changed."""
+
+from __future__ import annotations
+
+from heapq import nlargest
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from engine.parts.explain import show
+from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.protocols.pingpong.table import Worker, row_of
+
+if TYPE_CHECKING:
+    from engine.protocols.pingpong.broker import Broker
+
+SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
+
+
+def broker(core: Broker, now: float) -> BrokerView:
+    """The picture of a broker core at monotonic ``now``."""
+    options, tasks, desk = core.options, core.tasks, core.desk
+    return BrokerView(
+        at=now,
+        workers=tuple(worker.row or _row(core, worker) for worker in core.table.shown(now)),
+        backlog=len(tasks.backlog),
+        in_flight=tasks.in_flight,
+        ledger=tasks.ledger(),
+        counters=(
+            ("violations", core.violations.total),
+            ("re-deliveries", tasks.redelivered),
+            ("late results", core.late),
+            ("restarts", core.restarts),
+            ("lost workers", core.losses),
+            ("full", desk.full),
+            ("refused", desk.refused),
+            ("asked again", desk.again),
+            ("unsent", core.unsent),
+        ),
+        incidents=core.violations.newest(),
+        detail=_detail(core, core.inspected) if core.inspected is not None else None,
+        legs=tasks.legs.view(),
+        terms=(
+            ("ready queue", str(len(core.table.ready))),
+            ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
+            ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
+            *_clients(core),
+        ),
+        walked=tuple(core.table.walked.items()),
+    )
+
+
+def _clients(core: Broker) -> list[tuple[str, str]]:
+    waiting = (has for has in core.tasks.owners.all() if has.waiting)
+    return [
+        (f"client {show(has.client)}", f"{has.waiting} tasks wait, of {has.items}, {has.size} bytes")
+        for has in nlargest(SHOWN_CLIENTS, waiting, key=attrgetter("waiting"))
+    ]
+
+
+def _row(core: Broker, worker: Worker) -> WorkerRow:
+    if worker.task is None:
+        lost_at = worker.heard + core.options.worker_expiry
+    else:
+        lost_at = core.tasks.deadline(worker.task)
+    worker.row = row_of(worker, lost_at, core.violations.count(worker.key))
+    return worker.row
+
+
+def _detail(core: Broker, key: bytes) -> Detail | None:
+    worker = core.table.get(key)
+    if worker is None:
+        return None
+    tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in core.tasks.held(key))
+    counters = (("done", worker.done), ("failed", worker.failed), ("violations", core.violations.count(key)))
+    return Detail(key, tasks, core.violations.of(key), counters)
