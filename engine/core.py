@@ -150,7 +150,7 @@ class Drain(NamedTuple):
 
 
 class Withdraw(NamedTuple):
-    """Broker: what this client asked for and no worker has yet is not to be done."""
+    """Broker: end what this client has asked for and no worker has yet; the client is told so."""
 
     client: bytes
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.core import Seat, Socket
 from engine.protocols.negotiated import endpoints as ends
-from engine.protocols.negotiated.broker import Broker, HandBack, Publish, Withdraw
+from engine.protocols.negotiated.broker import Broker, HandBack, Publish
 from engine.protocols.negotiated.client import Client
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.explain import EXPLAIN
@@ -22,7 +22,7 @@ from engine.protocols.negotiated.service import FRONTEND
 from engine.protocols.negotiated.worker import Worker
 from engine.system import System
 
-__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "Withdraw", "backup", "primary"]
+__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "backup", "primary"]
 
 ENDPOINT = "tcp://127.0.0.1:6717"
 NOWHERE = Address("", "")  # of a broker that is bound to wildcards only

@@ -27,6 +27,7 @@ from engine.core import (
     Received,
     Started,
     Unsent,
+    Withdraw,
 )
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
@@ -44,12 +45,6 @@ class Publish(NamedTuple):
     """Broker: serve the configuration under this version from now on; peers that run another one are told (426)."""
 
     version: int
-
-
-class Withdraw(NamedTuple):
-    """Broker: end what this client has asked for and no worker has yet; the client is told so."""
-
-    client: bytes
 
 
 class HandBack(NamedTuple):

@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from engine.core import Drain, Event, Finished, Inspect, Ordered, Paused, Received, Started, StopRun, Unsent, Woken
+from engine.core import (
+    Drain,
+    Event,
+    Finished,
+    Inspect,
+    Ordered,
+    Paused,
+    Received,
+    Started,
+    StopRun,
+    Unsent,
+    Withdraw,
+    Woken,
+)
 from engine.parts.bulk import BulkSpec
 from engine.protocols import conversation, diskqueue, negotiated, roundrobin
 from engine.protocols.conversation.frontend import StopWorkers
@@ -22,6 +35,7 @@ EVENTS: list[Event] = [
     Ordered(BulkSpec("data", 100, 1024, rate=10.0)),
     Ordered(Inspect(None)),
     Ordered(Drain(b"w1")),
+    Ordered(Withdraw(b"c1")),
     Ordered(StopRun()),
     Paused(2.5),
 ]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.core import NEVER, Drain, Received, Unsent
+from engine.core import NEVER, Drain, Received, Unsent, Withdraw
 from engine.parts import limits
-from engine.protocols.negotiated import SYSTEM, Options, Withdraw, names, owners
+from engine.protocols.negotiated import SYSTEM, Options, names, owners
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import service as module
 from engine.protocols.negotiated.desk import MAX_ASKED
