@@ -36,6 +36,11 @@ class Child:
             )
 
     @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._popen.pid
+
+    @property
     def out(self) -> str:
         """Everything on stdout so far, of one that is not asked anything."""
         return self._out.read_text(encoding="utf-8")
