@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+from engine.drive import personal
+
 LINES = 500
+MAX_FILE = 1024 * 1024  # bytes that are read
 
 
 class History:
@@ -18,8 +22,8 @@ class History:
 
     def load(self) -> None:
         """Read the file, if there is one. Raises OSError."""
-        if self.file.exists():
-            text = self.file.read_text("utf-8", errors="replace")
+        with suppress(FileNotFoundError):
+            text = personal.read(self.file, MAX_FILE)[:MAX_FILE].decode("utf-8", errors="replace")
             self.lines = [line for line in text.splitlines() if line.isprintable() and line][-LINES:]
         self.rewind()
 
@@ -27,10 +31,7 @@ class History:
         """Append a line, not twice in a row, and write the file. Raises OSError."""
         if line and self.lines[-1:] != [line]:
             self.lines = [*self.lines, line][-LINES:]
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            fresh = self.file.with_suffix(".new")
-            fresh.write_text("".join(f"{old}\n" for old in self.lines), "utf-8")
-            fresh.replace(self.file)
+            personal.keep(self.file, "".join(f"{old}\n" for old in self.lines).encode())
         self.rewind()
 
     def rewind(self) -> None:

@@ -1,40 +1,16 @@
-"""The one sanitiser for anything that came from outside.
+"""What came from outside, as it is shown: names, ids and bytes, cut and padded to cells.
 
-The rules of this file:
-
-- What leaves ``clean`` is one line of printable characters, each one or two cells wide. Nothing in it can steer a
-  terminal (ESC, OSC, C1), reorder what is read (bidi), hide (zero width, fillers) or stack (combining marks).
-- A character that may not be shown becomes ``MARK``, never nothing: two different names must not look the same.
-- Markup is not escaped but never parsed: whoever draws uses segments, ``Content`` or ``markup=False``.
+All of it goes through the one sanitiser, ``engine.parts.plain``.
 """
 
 from __future__ import annotations
 
-import unicodedata
-
 from rich.cells import cell_len, set_cell_size
 
-MARK = "·"
-LIMIT = 1000  # characters looked at: names and reasons come from peers, and are drawn four times a second
-
-_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\u00ad\u034f\u180b\u180c\u180d\u180e\u17b4\u17b5")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me"})
-
-
-def clean(text: str, limit: int = LIMIT) -> str:
-    """``text`` as it may be shown; cut to ``limit`` characters."""
-    if len(text) > limit:
-        text = text[: limit - 1] + "…"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_shown, unicodedata.normalize("NFC", text)))
-
-
-def _shown(character: str) -> str:
-    category = unicodedata.category(character)
-    if category == "Zs":
-        return " "
-    return MARK if category in _HIDDEN or character in _BLANK else character
+from engine.parts.plain import LIMIT as LIMIT
+from engine.parts.plain import MARK as MARK
+from engine.parts.plain import clean as clean
+from engine.parts.plain import clean_lines as clean_lines
 
 
 def label(name: bytes | str) -> str:

@@ -62,26 +62,35 @@ def run(options: Namespace, settings: Settings) -> int:
     """Until it is done; then where every document is."""
     with Watched() as watched:
         made = watched.pipeline = pipeline_of(options, settings, watched)
-        with recorded(made, options.journal, watched):
+        with recorded(made, options.journal, watched) as journal:
             status = made.run()
+    status = whole_journal(journal, status)
     if status != 2:  # else there is nothing of ours to report
         return status if show_report(made.picture(), options.json) else status or 1
     return status
 
 
 @contextmanager
-def recorded(made: Pipeline, path: Path | None, say: Watched) -> Iterator[None]:
+def recorded(made: Pipeline, path: Path | None, say: Watched) -> Iterator[Journal | None]:
     """Record what happens in a pipeline as long as this lasts, where a file is named for it."""
     if path is None:
-        yield
+        yield None
         return
     journal = begin(path, SYSTEM, made.options, say)
     try:
         made.record(journal)
-        yield
+        yield journal
         made.hub.detach(journal)
     finally:
         journal.close()
+
+
+def whole_journal(journal: Journal | None, status: int) -> int:
+    """The exit status: 1 instead of 0 where not everything stands in the journal, which is told."""
+    if journal is None or not journal.lost:
+        return status
+    tell(journal.lost)
+    return status or 1
 
 
 def start(options: Namespace, settings: Settings) -> int:
@@ -225,9 +234,10 @@ def drive(options: Namespace) -> int:
         return run_driver(config, mode=mode)
     journal = begin(options.journal, SYSTEM, Options(), tell_note)
     try:
-        return run_driver(config, hears=partial(Recorded, journal), mode=mode)
+        status = run_driver(config, hears=partial(Recorded, journal), mode=mode)
     finally:
         journal.close()
+    return whole_journal(journal, status)
 
 
 class Recorded:

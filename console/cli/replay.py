@@ -53,7 +53,7 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
 
         screen = QueueReplayConsole(lab, screen_settings(flags))
     screen.run()
-    return left(screen)
+    return left([screen])
 
 
 def check(lab: ReplayLab | QueueReplayLab) -> int:

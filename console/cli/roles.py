@@ -23,12 +23,13 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
-    with (
-        Signals() as signals,
-        lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust) as lab,
-    ):
-        result(f"ready {' '.join(lab.endpoints)}\n")
-        return serve(lab, signals, Alarms(lab.feed))
+    lab = lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust)
+    alarms = Alarms(lab.feed)
+    with Signals() as signals:
+        with lab:
+            result(f"ready {' '.join(lab.endpoints)}\n")
+            status = serve(lab, signals, alarms)
+        return status if alarms.end(lab.unkept) else status or 1
 
 
 def worker(options: Namespace, flags: list[Flag]) -> int:
@@ -44,17 +45,19 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
         journal=options.journal,
         trust=options.trust,
     )
-    with Signals() as signals, lab:
-        alarms = Alarms(lab.feed)
-        looks = 0
-        while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
-            alarms.tell()
-            looks += 1
-            if looks == 40:
-                tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
-        if signals.caught is None and workers is not None and joined(workers) and workers.here:
-            result(f"ready {workers.joined} workers at {connect}\n")
-        return serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)
+    alarms = Alarms(lab.feed)
+    with Signals() as signals:
+        with lab:
+            looks = 0
+            while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
+                alarms.tell()
+                looks += 1
+                if looks == 40:
+                    tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
+            if signals.caught is None and workers is not None and joined(workers) and workers.here:
+                result(f"ready {workers.joined} workers at {connect}\n")
+            status = serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)
+        return status if alarms.end(lab.unkept) else status or 1
 
 
 def look(lab: Lab) -> Workers | None:

@@ -25,8 +25,8 @@ JOIN = 5.0  # seconds that our own workers may take to join
 def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     """Carry out ``ping``, ``pingt``, ``data``, ``bulkping`` or ``bulkdata``; print and keep its record.
 
-    0 where everything succeeded, 1 where it did not or is worse than ``--bound`` allows, 2 where there is no such
-    baseline, 128 + n after signal n. Raises ``engine.lab.lab.Refused`` where nothing can be started.
+    0 where everything succeeded, 1 where it did not, could not be kept or is worse than ``--bound`` allows, 2 where
+    there is no such baseline, 128 + n after signal n. Raises ``engine.lab.lab.Refused`` where nothing can be started.
     """
     settings = settings_of(flags)
     baseline, known = baseline_of(options)
@@ -52,11 +52,13 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
             except Refused as refusal:
                 alarms.tell()
                 tell(str(refusal))
-                return signals.status(1)
-        alarms.tell()
+                record = None
+        kept = alarms.end(lab.unkept)
+        if record is None:
+            return signals.status(1)
         printed = show(command, record, options.json)
         held = signals.caught is not None or against(baseline, record, options)
-    return signals.status(0 if record["verdict"] == "pass" and printed and held else 1)
+    return signals.status(0 if record["verdict"] == "pass" and kept and printed and held else 1)
 
 
 def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:

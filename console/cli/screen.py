@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from console.cli.common import KNOWN, lab_of, settings_of
@@ -53,10 +53,10 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
     return make
 
 
-def run(settings: Settings, make: Callable[[str], Any]) -> list[Shell]:
+def run(settings: Settings, make: Callable[[str], Any]) -> tuple[list[Shell], list[str]]:
     """The console of the system that was asked for; then, where the operator goes to one of another kind, that one's.
 
-    Every lab stays open until the end. The consoles that there were, the last one last.
+    Every lab stays open until the end. The consoles that there were, the last one last; and what could not be kept.
     """
     from console.apps.brokers import Console
     from console.apps.queues import QueueConsole
@@ -73,16 +73,22 @@ def run(settings: Settings, make: Callable[[str], Any]) -> list[Shell]:
             screens.append(screen)
             screen.run()
             name = screen.bound_for
-    return screens
+        labs = house.running.values()
+    return screens, [words for lab in labs for words in lab.unkept]
 
 
-def left(*screens: Shell) -> int:
-    """What there is to say after the screen is restored, and the exit status. Of each kind the last one speaks."""
+def left(screens: Sequence[Shell], unkept: Sequence[str] = ()) -> int:
+    """What there is to say after the screen is restored, and the exit status. Of each kind the last one speaks.
+
+    ``unkept``: what could not be written to the disk.
+    """
     said = {type(screen): screen.summary for screen in screens}
     for summary in filter(None, said.values()):
         result(summary + "\n")
+    for words in unkept:
+        tell(words)
     signal = screens[-1].signal_received
-    return 0 if signal is None else 128 + signal
+    return (1 if unkept else 0) if signal is None else 128 + signal
 
 
 def screen_settings(flags: list[Flag]) -> Settings:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sys
+from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
-from console.text import clean, label
-from engine.drive.files import write_whole
+from console.text import clean, clean_lines, label
+from engine.drive import safely
 from engine.feed import Feed
 from engine.parts.bulk import BulkView
 
 AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more, and a log is not to be filled
+LONGEST = 8000  # characters of one message: a path may have 4,096
 STDOUT = Path("-")
 """The file that means stdout."""
 
@@ -25,10 +30,13 @@ class OutputLost(Exception):
 
 
 def result(text: str) -> None:
-    """Print and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own lines.
-
-    Raises ``OutputLost``.
+    """Print for people, and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own
+    lines; what is in them may have come from anywhere. Raises ``OutputLost``.
     """
+    _print(clean_lines(text))
+
+
+def _print(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -37,24 +45,41 @@ def result(text: str) -> None:
 
 
 def deliver(text: str, path: Path, flag: str = "--json") -> bool:
-    """What a flag asks for, to a file or to stdout; False, and the reason is told, where it can not be written."""
+    """What a flag asks for, to a file or to stdout; False, and the reason is told, where it can not be written.
+
+    ``text`` is for programs: what it quotes is escaped by its own rules (JSON is ASCII), so nothing is replaced in it.
+    """
     if path == STDOUT:
-        result(text)
+        _print(text)
         return True
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a pipe or a device must stay what it is
+            _pour(path, text)
         else:
-            write_whole(path, text.encode())
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666  # as the operator's umask wants it
+            safely.replace(os.path.realpath(path), text.encode(), mode=mode, sync=True)
     except OSError as error:
-        tell(f"{flag} {path}: {error.strerror or error}")
+        tell(f"{flag} {path}: {error.strerror or error}{'; the file stays as it was' if path.is_file() else ''}")
         return False
     return True
 
 
+def _pour(path: Path, text: str) -> None:
+    """Write into what must stay what it is, a pipe or a device. Nobody is waited for who might read it some day."""
+    try:
+        into = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(error.errno, "nobody reads from it; start its reader first", str(path)) from None
+        raise
+    os.set_blocking(into, True)
+    with open(into, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def tell(text: str) -> None:
-    """One message for whoever watches."""
-    sys.stderr.write(f"roundhouse: {text}\n")
+    """One message for whoever watches, on one line; what it quotes may have come from anywhere."""
+    sys.stderr.write(f"roundhouse: {clean(text, LONGEST)}\n")
     sys.stderr.flush()
 
 
@@ -70,6 +95,18 @@ class Alarms:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._seen = 0
+        self._told: deque[str] = deque(maxlen=1000)
+
+    def end(self, unkept: Iterable[str]) -> bool:
+        """Tell what is new, and what could not be written to the disk, as far as it was not told; False where that is
+        anything.
+        """
+        self.tell()
+        missing = list(unkept)
+        for words in missing:
+            if words not in self._told:
+                tell(words)
+        return not missing
 
     def tell(self) -> None:
         """Tell what is new, and about whom."""
@@ -82,7 +119,8 @@ class Alarms:
             tell(f"{untold:,} facts are not told, there are too many")
         for fact in alarms[-AT_ONCE:]:
             who = f" · {label(fact.subject)}" if fact.subject else ""
-            tell(clean(f"{fact.source}: {fact.text}{who}"))
+            tell(f"{fact.source}: {fact.text}{who}")
+            self._told.append(fact.text)
 
 
 class Progress:
@@ -100,7 +138,7 @@ class Progress:
     def line(self, text: str) -> None:
         """These words, as far as the line goes."""
         if self._wanted:
-            self._write(text[: shutil.get_terminal_size().columns - 1])
+            self._write(clean(text)[: shutil.get_terminal_size().columns - 1])
 
     def clear(self) -> None:
         """Leave an empty line, cursor at its start."""

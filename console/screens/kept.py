@@ -20,7 +20,7 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
-from engine.drive.files import write_whole
+from engine.drive import personal
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.load import run_id
 
@@ -167,9 +167,8 @@ class Kept(Layer):
         folder = self.app.settings.state_folder / "exports"
         name = f"runs-to-{max(map(run_id, runs))}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / f"{name}.csv", to_csv(runs).encode())
-            write_whole(folder / f"{name}.json", to_json_list(runs).encode())
+            personal.keep(folder / f"{name}.csv", to_csv(runs).encode())
+            personal.keep(folder / f"{name}.json", to_json_list(runs).encode())
         except OSError as error:
             self.app.say(f"the runs can not be exported: {error}", "bad")
         else:

@@ -30,7 +30,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
-from engine.drive.files import write_whole
+from engine.drive import personal
 from engine.parts.explain import DOCUMENT
 from engine.parts.inflight import TaskKey
 from engine.recording import queuewhy
@@ -295,9 +295,8 @@ class LadderScreen(Messages):
         folder: Path = self.app.settings.state_folder / "ladders"
         name = f"{self.desk.lab.system.name}-{datetime.now():%Y%m%d-%H%M%S}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / f"{name}.txt", ("\n".join(text(diagram, 160)) + "\n").encode())
-            write_whole(folder / f"{name}.svg", svg(diagram).encode())
+            personal.keep(folder / f"{name}.txt", ("\n".join(text(diagram, 160)) + "\n").encode())
+            personal.keep(folder / f"{name}.svg", svg(diagram).encode())
         except OSError as error:
             self.app.say(f"the ladder can not be written: {error}", "bad")
         else:

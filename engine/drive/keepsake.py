@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.drive.files import write_whole
+from engine.drive import personal
 
 LIMIT = 1024 * 1024  # bytes that are read back
 
@@ -19,16 +19,14 @@ class Keepsake:
         """Replace what is kept under a name, whole or not at all. Any thread."""
         if self._folder is None:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._folder / name, content)
+        personal.keep(self._folder / name, content)
 
     def load(self, name: str) -> bytes | None:
         """What was kept last under a name; None if nothing was, or it is too large to be ours."""
         if self._folder is None:
             return None
         try:
-            with (self._folder / name).open("rb") as file:
-                content = file.read(LIMIT + 1)
+            content = personal.read(self._folder / name, LIMIT, own=True)
         except FileNotFoundError:
             return None
         return content if len(content) <= LIMIT else None

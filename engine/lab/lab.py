@@ -95,6 +95,7 @@ class Lab(WorkerOrders):
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
         self._unsaved = False
+        self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
         self._wall = _wall_offset()
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
@@ -136,6 +137,7 @@ class Lab(WorkerOrders):
         self._nodes.clear()
         if self._journal is not None:
             self._journal.close()
+            self.unkept += [self._journal.lost] if self._journal.lost else []
         if all(stopped):
             self._context.term()
         else:
@@ -307,7 +309,7 @@ class Lab(WorkerOrders):
         try:
             self._keepsake.save(self.system.name, content)
         except OSError as error:
-            self._say(Note("bad", f"{name} could not be kept: {error}"))
+            self._lose(f"{name} could not be kept: {error}")
 
     def _seat(self, node: str, name: str, seat: Seat) -> None:
         self._node(node).seat(name, seat).result(CLOSE)
@@ -341,7 +343,14 @@ class Lab(WorkerOrders):
         if not self.system.wall:
             return {}
         wall: dict[str, Any] = {"wall_offset": _wall_offset()}
-        return wall if role == "broker" else {**wall, "saved": self._keepsake.load(self.system.name)}
+        if role == "broker":
+            return wall
+        try:
+            saved = self._keepsake.load(self.system.name)
+        except OSError as error:
+            self._say(Note("warn", f"what was kept is not used: {error.filename} {error.strerror or error}"))
+            saved = None
+        return {**wall, "saved": saved}
 
     def _nonce(self) -> int:
         while True:
@@ -385,7 +394,12 @@ class Lab(WorkerOrders):
             if self._history is not None:
                 self._history.keep(record)
         except OSError as error:
-            self._say(Note("bad", f"the run could not be kept: {error}"))
+            self._lose(f"the run could not be kept: {error}")
+
+    def _lose(self, words: str) -> None:
+        if words not in self.unkept:
+            self.unkept.append(words)
+        self._say(Note("bad", words))
 
 
 def _wall_offset() -> float:

@@ -95,6 +95,7 @@ class QueueLab:
         self._record, self._trust = journal, trust
         self._looks = readonly and not self.demonstration  # and does nothing
         self._journal: Journal | None = None
+        self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -143,6 +144,7 @@ class QueueLab:
         if self._journal is not None:
             self._pipeline.hub.detach(self._journal)
             self._journal.close()
+            self.unkept += [self._journal.lost] if self._journal.lost else []
         if self.demonstration:
             self._scratch.close()
 

@@ -277,7 +277,8 @@ class QueueReplayLab:
                     self._samples.append(Sample(self.replay.position, self.replay.now, ready))
                     due = self.replay.now + every
         except Exception as error:  # recorded with other rules, or made up: what came before it stands
-            self.last, self.broken = self.replay.position, f"{type(error).__name__}: {error}"
+            words = str(error) if isinstance(error, Unreadable) else f"{type(error).__name__}: {error}"
+            self.last, self.broken = self.replay.position, words
         self._position = self.replay.position
 
     def _look_at_watchdog(self, number: int) -> None:

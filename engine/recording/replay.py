@@ -13,13 +13,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.core import Command, Core, Event
-from engine.recording.journal import DIGEST, EVENT, HEARD, LEFT, SEAT, Reading, crc, read
-from engine.recording.tape import kept
+from engine.core import Command, Core, Event, Ordered, Send
+from engine.recording.journal import DIGEST, EVENT, HEARD, HEAVY, LEFT, SEAT, Reading, crc, read
+from engine.recording.limits import MAX_SEATS, judge_order, judge_seat, options_of
+from engine.recording.tape import Unreadable, kept
+from engine.recording.weight import weight
 from engine.system import System
 
 KEYFRAMES = 48  # at most; the distance between them grows with the journal
 NEAREST = 2000  # records between keyframes at least
+ROOM = 10_000_000  # references in all keyframes together, each some dozen bytes
+WORK = 2_000_000_000  # bytes that cores may send whatever was recorded, a command counted as ``HEAVY`` …
+FACTOR = 4  # … and so many for each of the same that was recorded
 
 
 class Difference(NamedTuple):
@@ -53,15 +58,17 @@ class Replay:
 
     def __init__(self, reading: Reading, systems: Mapping[str, Any]) -> None:
         """Raises TypeError or ValueError where the recorded options do not fit this version's system."""
-        self.about, self.records, self.cut = reading
+        self.about, self.records, self.cut, recorded = reading
         self.system = systems[self.about.system]
-        self.options = self.system.options(**self.about.options)
+        self.options = options_of(self.system.options, self.about.options)
+        self._work = WORK + FACTOR * recorded  # that its cores may still make
         self.position = 0
         self.differences: list[Difference] = []
         self._seats: dict[int, _Seat] = {}
         self._checked = 0  # records that were compared with their digests so far
         self._heard: dict[int, tuple[str, str]] = {}  # who sits there of whom no core can be run: node and name
         self._frames: dict[int, dict[int, _Seat]] = {0: {}}
+        self._room = ROOM  # for keyframes
         self._copied = isinstance(self.system, System)  # procedures, as drivers of queues are, can not be copied
         self._stride = max(NEAREST, len(self.records) // KEYFRAMES)
 
@@ -93,7 +100,7 @@ class Replay:
         if self.position >= len(self.records):
             return False
         if self._copied and self.position % self._stride == 0 and self.position not in self._frames:
-            self._frames[self.position] = copy.deepcopy(self._seats)
+            self._keep_frame()
         record = self.records[self.position]
         self._play(record, watch)
         self.position += 1
@@ -132,6 +139,19 @@ class Replay:
                 shown.setdefault(seat.node, {})[seat.name] = seat.core.snapshot(now)
         return shown
 
+    def _spend(self, commands: list[Command]) -> None:
+        """Count what the cores make; raises Unreadable where it is out of all proportion to what was recorded."""
+        for command in commands:
+            self._work -= HEAVY + (sum(map(len, command.frames)) if type(command) is Send else 0)
+        if self._work < 0:
+            raise Unreadable("its cores answer far more than was recorded")
+
+    def _keep_frame(self) -> None:
+        """A keyframe, where there is still room for it: else the way back is longer."""
+        self._room -= weight(self._seats, self._room)
+        if self._room >= 0:
+            self._frames[self.position] = copy.deepcopy(self._seats)
+
     def _play(self, record: list[Any], watch: Callable[[Step], None] | None) -> None:
         kind, at, number = record[:3]
         if kind == SEAT:
@@ -139,6 +159,9 @@ class Replay:
             if not role:
                 self._heard[number] = (node, name)
                 return
+            judge_seat(role, args, world)
+            if len(self._seats) >= MAX_SEATS:
+                raise Unreadable(f"more than {MAX_SEATS:,} cores at one time")
             made = getattr(self.system, role)(self.options, *args, **world)
             self._seats[number] = _Seat(node, name, made.core)
             return
@@ -153,7 +176,11 @@ class Replay:
             del self._seats[number]
         elif kind == EVENT:
             event = kept(record[3])
+            if type(event) is Ordered:
+                judge_order(event.order)
             commands = seat.core.handle(event, at)
+            if self.position >= self._checked:
+                self._spend(commands)
             seat.digest = crc(commands, seat.digest)
             if watch is not None:
                 watch(Step(self.position, at, seat.node, seat.name, record[3], commands))

@@ -186,7 +186,8 @@ class ReplayLab:
                     self._samples.append(self._sample())
                     due = self.replay.now + every
         except Exception as error:  # recorded with other rules, or made up: what came before it stands
-            self.last, self.broken = self.replay.position, f"{type(error).__name__}: {error}"
+            words = str(error) if isinstance(error, Unreadable) else f"{type(error).__name__}: {error}"
+            self.last, self.broken = self.replay.position, words
 
     def _note(self, step: Step) -> None:
         wall = self.replay.about.started + step.at - self.replay.about.monotonic

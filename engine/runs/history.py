@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.drive.files import write_whole
+from engine.drive import personal
 from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 
@@ -32,9 +32,9 @@ class History:
         """
         name = run_id(run)
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            personal.folder(self.folder)
             self._forget(name)
-            write_whole(self.folder / f"{name}.json", to_json(run).encode())
+            personal.keep(self.folder / f"{name}.json", to_json(run).encode())
         except OSError:
             self.failed += 1
             raise
@@ -55,10 +55,7 @@ class History:
         path = self.folder / f"{name}.json"
         if not OURS.fullmatch(name):
             raise Misfit("not the name of a run, which looks like 20260131T235959.123456Z-ping")
-        if path.exists() and not path.is_file():
-            raise Misfit("not a file")
-        with path.open("rb") as file:
-            run = from_json(file.read(MAX_RECORD + 1))
+        run = from_json(personal.read(path, MAX_RECORD))
         if run_id(run) != name:
             raise Misfit(f"holds another run, {run_id(run)}")
         return run

@@ -97,7 +97,7 @@ def test_a_record_that_no_core_can_take_ends_the_replay(home: Path, capsys: Capt
     path = home / "a.journal"
     path.write_bytes(MAGIC + block(head() + msgpack.packb([1, 0.0, 1, "broker", "broker", "nobody", [], {}])))
     assert main(["replay", "--check", str(path)]) == 1
-    assert "ends at record 0: AttributeError" in capsys.readouterr().out
+    assert "ends at record 0: no core has the role 'nobody'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ class Lab:
     def __init__(self, settings: Any, root: str = "", **how: Any) -> None:
         self.settings, self.root, self.how = settings, root, how
         self.state = "made"
+        self.unkept: list[str] = []
 
     def open(self) -> Lab:
         self.state = "open"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
@@ -37,7 +40,7 @@ def record(path: Path, events: int = 3) -> list[Note]:
 def test_everything_comes_back_in_order(tmp_path: Path) -> None:
     path = tmp_path / "a.journal"
     assert record(path) == []
-    about, records, cut = read(path, SYSTEMS)
+    about, records, cut, _ = read(path, SYSTEMS)
     assert (about.system, about.options["n_timeouts"], cut) == ("pingpong", 3, "")
     kinds = [entry[0] for entry in records]
     assert kinds == [SEAT, EVENT, EVENT, EVENT, EVENT, DIGEST]
@@ -176,6 +179,53 @@ def test_no_more_is_read_than_the_bound(tmp_path: Path, monkeypatch: pytest.Monk
         read(path, SYSTEMS)
 
 
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        pytest.param(b"\xc0" * 2000, id="many values beside each other"),
+        pytest.param(b"\xdc\x07\xd0" + b"\xd0\x80" * 2000, id="one array"),
+        pytest.param((b"\xdc\x00\x64" + b"\xa1\xff" * 100) * 20, id="texts that take far more room than bytes"),
+        pytest.param((b"\x93\x01\x02" + b"\xdc\x00\x64" + b"\x01" * 100) * 20, id="arrays in arrays"),
+        pytest.param(b"\xdd\x00\x0f\x42\x40" * 100, id="arrays that say they are long"),
+        pytest.param(b"\xde\x40\x00" + b"\xa1a\x01" * 0x4000, id="one map"),
+        pytest.param(b"\xc7\x10\x05" + bytes(16), id="a type of its own"),
+        pytest.param(b"\xd6\xff\x00\x00\x00\x00", id="a time stamp"),
+    ],
+)
+def test_65_kb_can_not_make_gigabytes(bomb: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are bounded, whatever they are and however they are nested; what was read before them stands."""
+    monkeypatch.setattr(module, "VALUES", 1000)
+    monkeypatch.setattr(module, "BYTE_HOLDS", 0)
+    left = msgpack.packb([LEFT, 1.0, 1])
+    reading = read(journal(tmp_path / "a.journal", msgpack.packb(HEADING) + left, bomb), SYSTEMS)
+    assert reading.records == [[LEFT, 1.0, 1]] and reading.cut.startswith("block 2: ")
+
+
+def test_the_bound_is_of_all_blocks_together_and_grows_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = msgpack.packb([LEFT, 1.0, 1])
+    path = journal(tmp_path / "a.journal", msgpack.packb(HEADING), *[left * 10] * 10)
+    monkeypatch.setattr(module, "VALUES", 200)
+    monkeypatch.setattr(module, "BYTE_HOLDS", 0)
+    reading = read(path, SYSTEMS)
+    assert len(reading.records) == 30 and reading.cut == "block 5: it holds more values than are read of such a file"
+    monkeypatch.setattr(module, "BYTE_HOLDS", 8)
+    assert len(read(path, SYSTEMS).records) == 100
+    monkeypatch.setattr(module, "MAX_VALUES", 200)
+    assert len(read(path, SYSTEMS).records) == 30
+
+
+@pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e300, 2**63, True])
+def test_a_time_that_is_none_is_refused(at: float, tmp_path: Path) -> None:
+    path = journal(tmp_path / "a.journal", msgpack.packb(HEADING) + msgpack.packb([LEFT, at, 1]))
+    with pytest.raises(Unreadable, match="record 0 is none"):
+        read(path, SYSTEMS)
+    for times in ([at, 1.0], [1.0, at], [-1.0, 1.0]):
+        with pytest.raises(Unreadable, match=r"a\.journal: it begins at no time of day"):
+            read(journal(path, msgpack.packb([HEAD, ["pingpong", {}, *times, "1"]])), SYSTEMS)
+
+
 def test_an_event_nested_too_deeply_is_refused(tmp_path: Path) -> None:
     event: list[object] = ["\0", "[]"]
     for _ in range(500):
@@ -200,7 +250,10 @@ def test_a_full_journal_says_so_and_stands(tmp_path: Path) -> None:
     journal._writer.join(0.0)
     journal._blocks()
     journal.close()
-    assert [note.text for note in said] == ["the journal ends here: it is as large as it may be, 100 bytes"]
+    assert [note.text for note in said] == [
+        f"the journal {journal.path} ends here: it is as large as it may be, 100 bytes"
+    ]
+    assert journal.lost.endswith("it is as large as it may be, 100 bytes; 0 records stand in it")
     assert [entry[0] for entry in read(path, SYSTEMS).records] == [SEAT, DIGEST]
 
 
@@ -214,6 +267,90 @@ def test_a_clock_of_the_cores_own_is_the_journals(tmp_path: Path) -> None:
     reading = read(path, SYSTEMS)
     assert reading.about.monotonic == 5.0
     assert [record[1] for record in reading.records] == [6.0, 7.0, 7.0]
+
+
+def test_a_journal_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        record(tmp_path / "a.journal")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.journal").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a.journal").symlink_to(tmp_path / "mine")
+    with pytest.raises(FileExistsError):
+        record(tmp_path / "a.journal")
+    assert not (tmp_path / "mine").exists()
+
+
+def disk(monkeypatch: pytest.MonkeyPatch, takes: int) -> None:
+    """A disk that takes so many bytes more, and then is full."""
+    real = os.write
+    left = [takes]
+
+    def write(into: int, content: Any) -> int:
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        content = bytes(content)[: left[0]]
+        left[0] -= len(content)
+        return real(into, content)
+
+    monkeypatch.setattr("engine.recording.journal.os.write", write)
+
+
+def test_a_last_block_that_can_not_be_written_is_told_with_what_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", 1)  # a block a record
+    path = tmp_path / "a.journal"
+    whole = tmp_path / "whole.journal"
+    record(whole)
+    disk(monkeypatch, whole.stat().st_size - 3)
+    said: list[Note] = []
+    journal = Journal(path, SYSTEM, SYSTEM.options(), said.append)
+    journal.seated("pool", "worker-1", "worker", WORKER, {})
+    journal.tap("pool", "worker-1", 1.0, Started(), [Send([b"", b"READY"])])
+    for i in range(3):
+        journal.tap("pool", "worker-1", 2.0 + i, Received([[b"", b"PONG"]]), [])
+    journal.close()
+    assert journal.lost == f"{path} is not whole: No space left on device; 5 records stand in it"
+    assert [note.text for note in said] == [f"the journal {path} ends here: No space left on device"]
+    reading = read(path, SYSTEMS)
+    assert (len(reading.records), reading.cut) == (5, ""), "half a block is taken away again"
+
+
+def test_a_journal_that_can_not_begin_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk(monkeypatch, 5)
+    with pytest.raises(OSError, match="No space left"):
+        record(tmp_path / "a.journal")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["fsync", "close"])
+def test_an_end_that_can_not_be_flushed_is_told(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems say only then that there was no room: NFS, quotas."""
+    path = tmp_path / "a.journal"
+    said: list[Note] = []
+    journal = Journal(path, SYSTEM, SYSTEM.options(), said.append)
+
+    def fails(_: int) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr(f"engine.recording.journal.os.{what}", fails)
+    journal.close()
+    monkeypatch.undo()
+    assert "can not be flushed to the disk: Disk quota exceeded" in journal.lost and len(said) == 1
+
+
+def test_whoever_is_left_behind_keeps_what_waited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BEHIND", 3)
+    monkeypatch.setattr(module, "FLUSH", 60.0)
+    path = tmp_path / "a.journal"
+    said = record(path, events=10)
+    assert [note.text for note in said] == [f"the journal {path} ends here: the engine is faster than the journal"]
+    assert read(path, SYSTEMS).records[0][0] == SEAT
 
 
 def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.core import Received, Send, Started
+from engine.core import Note, Ordered, Received, Send, Started
+from engine.parts.bulk import BulkSpec
 from engine.protocols.pingpong import SYSTEM
 from engine.recording import journal as journals
 from engine.recording import replay
 from engine.recording.journal import Journal
 from engine.recording.replay import Replay, Step
+from engine.recording.tape import Unreadable
 
 WORKER = ["tcp://127.0.0.1:6715", 7, 1]
 
@@ -82,3 +84,56 @@ def test_other_rules_than_the_recorded_ones_are_said_once(tmp_path: Path) -> Non
         machine.seek(position)
     (difference,) = machine.differences
     assert (difference.node, difference.name) == ("pool", "worker-1")
+
+
+def ordered(path: Path, order: object) -> Replay:
+    journal = Journal(path, SYSTEM, SYSTEM.options(), lambda note: None, clock=lambda: 1.0)
+    journal.seated("client", "client", "client", ["tcp://127.0.0.1:6715", 7], {})
+    journal.tap("client", "client", 1.0, Ordered(order), [])
+    journal.close()
+    return Replay.open(path, SYSTEMS)
+
+
+def test_an_order_that_no_operator_can_give_ends_the_replay(tmp_path: Path) -> None:
+    machine = ordered(tmp_path / "a.journal", BulkSpec("ping", 10**12))
+    assert machine.step()
+    with pytest.raises(Unreadable, match="n: expected a whole number from 1 to 100,000,000, got 1000000000000"):
+        machine.step()
+
+
+def test_cores_that_answer_out_of_proportion_end_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.recording.replay.WORK", 0)
+    monkeypatch.setattr("engine.recording.replay.FACTOR", 0)
+    machine = ordered(tmp_path / "a.journal", BulkSpec("ping", 1))
+    machine._play = lambda record, watch: machine._spend([Note("info", "x")])  # type: ignore[method-assign]
+    with pytest.raises(Unreadable, match="answer far more than was recorded"):
+        machine.step()
+
+
+def test_so_many_cores_and_not_one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.recording.replay.MAX_SEATS", 1)
+    journal = Journal(tmp_path / "a.journal", SYSTEM, SYSTEM.options(), lambda note: None)
+    for name in ("worker-1", "worker-2"):
+        journal.seated("pool", name, "worker", ["tcp://127.0.0.1:6715", 7, 1], {})
+    journal.close()
+    machine = Replay.open(tmp_path / "a.journal", SYSTEMS)
+    assert machine.step()
+    with pytest.raises(Unreadable, match="more than 1 cores at one time"):
+        machine.step()
+
+
+def test_keyframes_have_a_bound_and_without_them_the_way_back_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.recording.replay.NEAREST", 1)
+    monkeypatch.setattr("engine.recording.replay.KEYFRAMES", 10**9)
+    shown = []
+    for room in (10**7, 5):
+        monkeypatch.setattr("engine.recording.replay.ROOM", room)
+        machine = ordered(tmp_path / f"{room}.journal", BulkSpec("ping", 10))
+        machine.seek(len(machine))
+        shown.append((len(machine._frames) > 2, machine.pictures()["client"].run))
+        machine.seek(1)
+        machine.seek(2)
+        assert machine.position == 2
+    assert [frames for frames, _ in shown] == [True, False] and shown[0][1] == shown[1][1]

@@ -64,7 +64,7 @@ def test_foreign_and_broken_files_are_named_and_skipped(tmp_path: Path) -> None:
     assert [line.removeprefix(f"{tmp_path}/") for line in skipped] == [
         f"{ids[0]}.json: not JSON: Expecting value: line 1 column 1 (char 0)",
         f"{ids[1]}.json: holds another run, {run_id(good)}",
-        f"{ids[2]}.json: not a file",
+        f"{ids[2]}.json: is a FIFO, not a regular file",
         f"{ids[3]}.json: No such file or directory",
         "notes.json: not the name of a run, which looks like 20260131T235959.123456Z-ping",
     ]

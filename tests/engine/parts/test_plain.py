@@ -1,0 +1,26 @@
+"""The sanitiser itself; how what it leaves is drawn is tested with ``console.text``."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.parts.plain import LIMIT, MARK, clean, clean_lines
+
+
+def test_what_steers_a_terminal_is_marked_and_never_left_out() -> None:
+    assert clean("\x1b]0;title\x07") == f"{MARK}]0;title{MARK}"
+    assert clean("\x9d8;;http://x\x9c") == f"{MARK}8;;http://x{MARK}"
+    assert clean("a\u202eb\u2066c\n") == f"a{MARK}b{MARK}c{MARK}"
+
+
+def test_a_line_is_cut_and_lines_are_whole() -> None:
+    assert len(clean("x" * (LIMIT + 1))) == LIMIT
+    text = "x" * (LIMIT + 1) + "\ny\x1b\r\n"
+    assert clean_lines(text) == "x" * (LIMIT + 1) + f"\ny{MARK}{MARK}\n"
+
+
+@given(st.text())
+def test_lines_stay_as_many_and_each_is_printable(text: str) -> None:
+    shown = clean_lines(text)
+    assert shown.count("\n") == text.count("\n") and all(line.isprintable() for line in shown.split("\n"))
