@@ -4,21 +4,26 @@ The rules of this file:
 
 - ``[theme]`` holds the fields of Textual's Theme, ``[variables]`` its CSS variables. The name is the file's.
 - Colours of our own that a theme leaves out are mixed from those it has, so ``primary`` alone makes a theme.
-- Whatever is wrong is named with file and key, and a theme is taken whole or not at all.
+- Whatever is wrong is named with file, line and key, and a theme is taken whole or not at all: a value that Textual
+  could not draw with is found here, not when the screen is drawn.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from textual.color import Color, ColorParseError
+from textual.css.constants import VALID_STYLE_FLAGS
 from textual.theme import Theme
 
 from console.text import clean
+from engine.drive import personal
+from engine.schema import shown
+from engine.settings import Place, Wrong, parse_toml
 
 DEFAULT = "midnight"
 MAX_FILE = 64 * 1024  # bytes
@@ -36,6 +41,9 @@ _COLOURS: tuple[str, ...] = (
 )
 _COLOURS += ("panel", "boost")
 _PLAIN = {"dark": bool, "luminosity_spread": float, "text_alpha": float}
+_STYLES = {*VALID_STYLE_FLAGS, "not"}
+_AUTO = re.compile(r"(auto|initial)( \d{1,3}%)?")
+_FADED = re.compile(r" \d{1,3}%$")  # behind a colour
 _OURS: tuple[str, ...] = (
     "label",
     "faint",
@@ -85,59 +93,86 @@ def find_themes(folders: Iterable[Path]) -> Shelf:
 
 def load_theme(path: Path) -> Theme:
     """Read one file. Raises ``ThemeError``."""
-    document = _read(path)
-    for table in document:
-        if table not in ("theme", "variables"):
-            raise _wrong(path, table, "is unknown: the tables are [theme] and [variables]")
-    given = document.get("theme", {})
-    if not isinstance(given, dict) or "primary" not in given:
-        raise _wrong(path, "theme.primary", "is missing")
-    known = {field.name for field in fields(Theme)} & {*_COLOURS, *_PLAIN}
-    for key, value in given.items():
-        if key not in known:
-            raise _wrong(path, f"theme.{key}", "is unknown")
-        if key in _PLAIN:
-            _check_plain(path, key, value)
-        else:
-            _check_colour(path, f"theme.{key}", value)
-    variables = document.get("variables", {})
-    if not isinstance(variables, dict):
-        raise _wrong(path, "variables", "is not a table")
-    for key, value in variables.items():
-        if not isinstance(value, str) or not value.isprintable():
-            raise _wrong(path, f"variables.{key}", f"is not text: {value!r}")
-        if key in _OURS or key.endswith(("background", "foreground")):
-            _check_colour(path, f"variables.{key}", value)
-    theme = Theme(name=clean(path.stem), **given)
-    theme.variables = variables
-    theme.variables = own_colours(theme)
-    return theme
+    return _Reading(path).theme()
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_FILE:
-            raise ThemeError(f"{clean(path.name)}: larger than {MAX_FILE // 1024} KiB")
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ThemeError(f"{clean(path.name)}: {clean(str(error))}") from None
+class _Reading:
+    """One file, and where what stands in it."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: Mapping[Place, int] = {}
 
-def _check_plain(path: Path, key: str, value: object) -> None:
-    wanted = _PLAIN[key]
-    if not isinstance(value, wanted) and not (wanted is float and type(value) is int):
-        raise _wrong(path, f"theme.{key}", f"is not a {'number' if wanted is float else 'truth value'}: {value!r}")
+    def theme(self) -> Theme:
+        document = self._read()
+        for table in document:
+            if table not in ("theme", "variables"):
+                raise self._wrong((table,), "is unknown: the tables are [theme] and [variables]")
+        given = document.get("theme", {})
+        if not isinstance(given, dict) or "primary" not in given:
+            raise self._wrong(("theme", "primary"), "is missing")
+        known = {field.name for field in fields(Theme)} & {*_COLOURS, *_PLAIN}
+        for key, value in given.items():
+            if key not in known:
+                raise self._wrong(("theme", key), "is unknown")
+            if key in _PLAIN:
+                self._check_plain(key, value)
+            else:
+                self._check_colour(("theme", key), value)
+        theme = Theme(name=clean(self.path.stem), **given)
+        theme.variables = self._variables(document.get("variables", {}), theme.to_color_system().generate())
+        theme.variables = own_colours(theme)
+        return theme
 
+    def _read(self) -> dict[str, Any]:
+        try:
+            raw = personal.read(self.path, MAX_FILE)
+            if len(raw) > MAX_FILE:
+                raise ThemeError(f"{clean(self.path.name)}: larger than {MAX_FILE // 1024} KiB")
+            content, self.lines = parse_toml(raw.decode(), Path(self.path.name))
+        except Wrong as wrong:
+            raise ThemeError(str(wrong.problems[0])) from None
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise ThemeError(f"{clean(self.path.name)}: {clean(reason or str(error))}") from None
+        return content
 
-def _check_colour(path: Path, key: str, value: object) -> None:
-    try:
-        Color.parse(value if isinstance(value, str) else repr(value))
-    except ColorParseError:
-        raise _wrong(path, key, f"is not a colour: {value!r}") from None
+    def _variables(self, given: object, usual: Mapping[str, str]) -> dict[str, str]:
+        """The table ``[variables]``; ``usual``: what Textual would take for those that it knows."""
+        if not isinstance(given, dict):
+            raise self._wrong(("variables",), "is not a table")
+        for key, value in given.items():
+            place = ("variables", key)
+            if not isinstance(value, str) or not value.isprintable():
+                raise self._wrong(place, f"is not text: {shown(value)}")
+            if {*usual.get(key, "?").split()} <= _STYLES:
+                if not {*value.split()} <= _STYLES:
+                    raise self._wrong(place, f"is not a style of text: {shown(value)}")
+            elif key in _OURS:
+                self._check_colour(place, value)
+            elif (key in usual or key.endswith(("background", "foreground"))) and not _AUTO.fullmatch(value):
+                self._check_colour(place, _FADED.sub("", value))
+        return given
 
+    def _check_plain(self, key: str, value: object) -> None:
+        if _PLAIN[key] is bool:
+            if not isinstance(value, bool):
+                raise self._wrong(("theme", key), f"is not a truth value: {shown(value)}")
+        elif type(value) not in (int, float):
+            raise self._wrong(("theme", key), f"is not a number: {shown(value)}")
+        elif not 0 <= value <= 1:  # type: ignore[operator]
+            raise self._wrong(("theme", key), "is not a number from 0 to 1")
 
-def _wrong(path: Path, key: str, what: str) -> ThemeError:
-    return ThemeError(clean(f"{path.name}: {key} {what}"))
+    def _check_colour(self, place: Place, value: object) -> None:
+        try:
+            Color.parse(value if isinstance(value, str) else shown(value))
+        except ColorParseError:
+            raise self._wrong(place, f"is not a colour: {shown(value)}") from None
+
+    def _wrong(self, place: Place, what: str) -> ThemeError:
+        line = self.lines.get(place)
+        where = f"{self.path.name}:{line}" if line else self.path.name
+        return ThemeError(clean(f"{where}: {'.'.join(place)} {what}"))
 
 
 def own_colours(theme: Theme) -> dict[str, str]:

@@ -114,6 +114,14 @@ def describe(wanted: Any) -> str:
     return plain.get(wanted, "a table")
 
 
+def shown(value: object) -> str:
+    """Any value in a few words, for the end of a message."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return "a number of thousands of digits"
+
+
 def _admits(value: Any, wanted: Any) -> bool:
     """Whether a single value is of a type and within its bounds."""
     origin, args = get_origin(wanted), get_args(wanted)
@@ -154,13 +162,10 @@ def _misfit(value: object, wanted: Any) -> Misfit:
     args = get_args(wanted)
     words = args if get_origin(wanted) is Literal else [w for b in args[1:] if isinstance(b, OneOf) for w in b.words]
     hint = nearest(value, words) if isinstance(value, str) else ""
-    try:
-        shown = reprlib.repr(value)
-    except ValueError:  # Python does not write out integers of thousands of digits
-        shown = "a number of thousands of digits"
+    words_for = shown(value)
     if float in (wanted, *args):
-        shown = shown.removesuffix(".0")  # 0 may have become 0.0 on the way here
-    return Misfit(f"expected {describe(wanted)}, got {shown}{hint}")
+        words_for = words_for.removesuffix(".0")  # 0 may have become 0.0 on the way here
+    return Misfit(f"expected {describe(wanted)}, got {words_for}{hint}")
 
 
 def _number(value: float) -> str:

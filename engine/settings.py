@@ -23,16 +23,21 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import platformdirs
 
+from engine.drive import personal
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
+from engine.parts.plain import clean
 from engine.schema import Misfit, OneOf, Range, fit, nearest, parse
 
 PREFIX = "ROUNDHOUSE_"
 DEFAULT_THEME = "midnight"
 MAX_FILE = 256 * 1024  # bytes of a file that an operator writes
 LONGEST = 100  # lines of one statement in it whose place can be told
+PARSED = 1024 * 1024  # characters that are parsed to tell places
+DEEPEST = 64  # parts of one key: what tomllib needs for a key grows with the square of their number
 
 TCP = re.compile(r"tcp://[^\s/]+:(\d{1,5})")
 IPC = re.compile(r"ipc://\S+")
+LONG_KEY = re.compile(rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 
 Place = tuple[str, ...]
 """Where a setting stands in the file: ``("theme",)`` or ``("pool", "workers")``."""
@@ -134,7 +139,8 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """On one line, safe to show on a terminal: names and values come from a file."""
-        return "".join(c if c.isprintable() else "\ufffd" for c in f"{self.where}: {self.text}")
+        text = f"{self.where}: {self.text}"
+        return clean(text, len(text) + 1)
 
 
 class Wrong(ValueError):
@@ -281,8 +287,7 @@ class _Reading:
 def read_text(path: Path, *, optional: bool = False) -> str:
     """A file that an operator wrote; empty where it is ``optional`` and there is none. Raises ``Wrong``."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE + 1)
+        raw = personal.read(path, MAX_FILE)
     except (OSError, ValueError) as error:  # ValueError: of a name with a NUL, that no file can have
         if optional and isinstance(error, FileNotFoundError):
             return ""
@@ -298,13 +303,37 @@ def read_text(path: Path, *, optional: bool = False) -> str:
 
 def parse_toml(text: str, path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     """What such a file holds, and its ``key_lines``. Raises ``Wrong``, in which it is called ``path``."""
+    if long := LONG_KEY.search(text):
+        line = text.count("\n", 0, long.start()) + 1
+        raise Wrong([Problem(f"{path}:{line}", f"a key has more than {DEEPEST} parts")])
     try:
         return tomllib.loads(text), key_lines(text)
     except RecursionError:
-        raise Wrong([Problem(str(path), "nested too deeply")]) from None
-    except ValueError as error:  # not TOML, or an integer of thousands of digits
-        line = re.search(r"at line (\d+)", str(error))
-        raise Wrong([Problem(f"{path}:{line[1]}" if line else str(path), str(error))]) from None
+        raise Wrong([Problem(f"{path}:{deepest_line(text)}", "nested too deeply")]) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise Wrong([Problem(f"{path}:{line}", str(error))]) from None
+    except ValueError:
+        raise Wrong([Problem(f"{path}:{longest_number(text)}", "a number of thousands of digits")]) from None
+
+
+def deepest_line(text: str) -> int:
+    """The line, from 1, at which brackets are nested most deeply: where that is too deep, for whoever mends it."""
+    depth, most, line, found = 0, 0, 1, 1
+    for character in text:
+        line += character == "\n"
+        depth += (character in "[{") - (character in "]}")
+        if depth > most:
+            most, found = depth, line
+    return found
+
+
+def longest_number(text: str) -> int:
+    """The line, from 1, of the longest run of digits."""
+    runs = re.finditer(r"[0-9_]+", text)
+    longest = max(runs, key=lambda run: run.end() - run.start(), default=None)
+    return text.count("\n", 0, longest.start()) + 1 if longest else 1
 
 
 def key_lines(text: str) -> dict[Place, int]:
@@ -312,13 +341,17 @@ def key_lines(text: str) -> dict[Place, int]:
 
     ``tomllib`` does not tell. But a statement is valid TOML by itself and no true part of it is, so the text is cut
     into statements by parsing ever more lines until they are one. One that begins with a bracket opens a table.
-    After a statement of more than ``LONGEST`` lines nothing is told any more: that would take too long.
+    After a statement of more than ``LONGEST`` lines, or ``PARSED`` characters, nothing is told any more: that would
+    take too long.
     """
     lines: dict[Place, int] = {}
     table: Place = ()
-    begun, pending = 1, ""
+    begun, pending, parsed = 1, "", 0
     for number, line in enumerate(text.split("\n"), 1):
         pending += line + "\n"
+        parsed += len(pending)
+        if parsed > PARSED:
+            break
         try:
             statement = tomllib.loads(pending)
         except tomllib.TOMLDecodeError:

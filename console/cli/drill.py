@@ -18,7 +18,7 @@ def drill(options: Namespace) -> int:
     report = play(read_drill(options.file), options.seed)
     if options.json != STDOUT:
         result(words(report))
-    text = json.dumps(document(report), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document(report), indent=2) + "\n"
     written = options.json is None or deliver(text, options.json)
     return 0 if report.passed and written else 1
 

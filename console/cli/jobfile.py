@@ -23,7 +23,7 @@ from engine.drive.roots import strange
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest
-from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.settings import Problem, Wrong, deepest_line, longest_number, parse_toml, read_text
 
 KEYS: dict[str, Any] = {
     "command": tuple[str, ...],  # or one text: a program without arguments of its own
@@ -96,14 +96,15 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _json(path: Path) -> Any:
+    text = read_text(path)
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise Wrong([Problem(f"{path}:{error.lineno}", f"not JSON: {error}")]) from None
     except RecursionError:
-        raise Wrong([Problem(str(path), "nested too deeply")]) from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise Wrong([Problem(str(path), f"not JSON: {error}")]) from None
+        raise Wrong([Problem(f"{path}:{deepest_line(text)}", "nested too deeply")]) from None
+    except ValueError:
+        raise Wrong([Problem(f"{path}:{longest_number(text)}", "a number of thousands of digits")]) from None
 
 
 def _script(folder: Path, name: str, words: Sequence[str]) -> str:

@@ -35,6 +35,8 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from engine.drive import environment, safely
+from engine.drive import safely
+from engine.parts.plain import clean_lines
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
@@ -272,7 +274,7 @@ def _command(template: str, locks: tuple[int, ...]) -> Work:
             tail = said.read().decode("utf-8", "replace").strip()
         if tail:
             with contextlib.suppress(OSError):  # nobody's output may fail a document
-                sys.stderr.write(f"{tail}\n")
+                sys.stderr.write(f"{clean_lines(tail)}\n")
                 sys.stderr.flush()
         if code:
             raise Failed(f"exit status {code}: {tail[-300:]}" if code > 0 else f"killed by signal {-code}")

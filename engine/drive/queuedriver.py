@@ -23,6 +23,7 @@ from engine.drive import disk, documents, environment
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
 from engine.drive.telling import Teller
+from engine.parts.plain import clean
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Process, Processed
@@ -200,9 +201,8 @@ class _Runner:
 
 def _say(descriptor: int, text: str) -> None:
     """One line; a full disk under a log, or a closed terminal, must not stop a driver."""
-    shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     with contextlib.suppress(OSError):
-        os.write(descriptor, f"{shown}\n".encode("utf-8", "backslashreplace"))
+        os.write(descriptor, f"{clean(text, len(text) + 1)}\n".encode())
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from textual.color import Color
+from textual.theme import Theme
 
 from console.themes import DEFAULT, ThemeError, find_themes, load_theme, own_colours, shipped_folder
 
@@ -26,8 +28,6 @@ def test_there_are_two_dark_ones_a_light_one_and_a_high_contrast_one() -> None:
 @pytest.mark.parametrize("theme", SHIPPED.themes, ids=lambda theme: theme.name)
 def test_what_must_be_read_can_be_read(theme: object) -> None:
     """WCAG contrast on the ground: text 7, labels and states 4.5; in the high-contrast theme 7 for all."""
-    from textual.theme import Theme
-
     assert isinstance(theme, Theme)
     ground = Color.parse(theme.surface or "")
     inks = {name: getattr(theme, name) for name in ("foreground", "success", "warning", "error", "primary", "accent")}
@@ -65,16 +65,38 @@ def test_variables_are_taken_before_what_is_mixed(tmp_path: Path) -> None:
     [
         ("", "mine.toml: theme.primary is missing"),
         ("theme = 3", "mine.toml: theme.primary is missing"),
-        ('[theme]\nprimary = "#zz"', "mine.toml: theme.primary is not a colour: '#zz'"),
-        ("[theme]\nprimary = 3", "mine.toml: theme.primary is not a colour: 3"),
-        ('[theme]\nprimary = "red"\ndark = "yes"', "mine.toml: theme.dark is not a truth value: 'yes'"),
-        ('[theme]\nprimary = "red"\ntext_alpha = "x"', "mine.toml: theme.text_alpha is not a number: 'x'"),
-        ('[theme]\nprimary = "red"\nprimry = "red"', "mine.toml: theme.primry is unknown"),
-        ('[theme]\nprimary = "red"\nname = "x"', "mine.toml: theme.name is unknown"),
-        ('[colours]\nx = 1\n[theme]\nprimary = "red"', "mine.toml: colours is unknown"),
-        ('[theme]\nprimary = "red"\n[variables]\nframe = "blau"', "mine.toml: variables.frame is not a colour: 'blau'"),
-        ('[theme]\nprimary = "red"\n[variables]\nframe = 1', "mine.toml: variables.frame is not text: 1"),
-        ("[theme\n", "mine.toml: Expected"),
+        ('[theme]\nprimary = "#zz"', "mine.toml:2: theme.primary is not a colour: '#zz'"),
+        ("[theme]\nprimary = 3", "mine.toml:2: theme.primary is not a colour: 3"),
+        ('[theme]\nprimary = "red"\ndark = "yes"', "mine.toml:3: theme.dark is not a truth value: 'yes'"),
+        ('[theme]\nprimary = "red"\ntext_alpha = "x"', "mine.toml:3: theme.text_alpha is not a number: 'x'"),
+        ('[theme]\nprimary = "red"\nprimry = "red"', "mine.toml:3: theme.primry is unknown"),
+        ('[theme]\nprimary = "red"\nname = "x"', "mine.toml:3: theme.name is unknown"),
+        ('[colours]\nx = 1\n[theme]\nprimary = "red"', "mine.toml:1: colours is unknown"),
+        (
+            '[theme]\nprimary = "red"\n[variables]\nframe = "blau"',
+            "mine.toml:4: variables.frame is not a colour",
+        ),
+        ('[theme]\nprimary = "red"\n[variables]\nframe = 1', "mine.toml:4: variables.frame is not text: 1"),
+        (
+            '[theme]\nprimary = "red"\nluminosity_spread = nan',
+            "mine.toml:3: theme.luminosity_spread is not a number",
+        ),
+        ('[theme]\nprimary = "red"\nluminosity_spread = 1e308', "mine.toml:3: theme.luminosity_spread is not a number"),
+        (
+            f'[theme]\nprimary = "red"\ntext_alpha = {10**400}',
+            "mine.toml:3: theme.text_alpha is not a number from 0",
+        ),
+        ('[theme]\nprimary = "red"\ntext_alpha = true', "mine.toml:3: theme.text_alpha is not a number: True"),
+        (f"[theme]\nprimary = 1{'0' * 5000}", "mine.toml:2: a number of thousands of digits"),
+        ("[theme]\nprimary = 0x" + "f" * 5000, "mine.toml:2: theme.primary is not a colour: "),
+        ("[theme]\nprimary = " + "[" * 9000, "mine.toml:2: nested too deeply"),
+        ("[theme]\nx" + ".x" * 9000 + " = 1", "mine.toml:2: a key has more than 64 parts"),
+        ('[theme]\nprimary = "red"\n[variables]\nborder = "}{"', "mine.toml:4: variables.border is not a colour: '}{'"),
+        (
+            '[theme]\nprimary = "red"\n[variables]\nlink-style = "}{"',
+            "mine.toml:4: variables.link-style is not a style of text: '}{'",
+        ),
+        ("[theme\n", "mine.toml:1: Expected"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, text: str, said: str) -> None:
@@ -82,6 +104,28 @@ def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, text: str, sai
         load_theme(write(tmp_path, "mine", text))
     assert str(caught.value).startswith(said)
     assert str(caught.value).isprintable()
+
+
+def test_variables_of_textual_may_say_what_textual_says(tmp_path: Path) -> None:
+    usual = Theme(name="x", primary="red").to_color_system().generate()
+    text = "".join(f'{name} = "{value}"\n' for name, value in usual.items())
+    theme = load_theme(write(tmp_path, "mine", f'[theme]\nprimary = "red"\n[variables]\n{text}'))
+    assert {name: theme.variables[name] for name in usual if name != "scrollbar"} == {
+        name: value for name, value in usual.items() if name != "scrollbar"
+    }
+
+
+@pytest.mark.parametrize("odd", ["fifo", "folder", "zero"])
+def test_a_theme_that_is_no_regular_file_is_named_at_once(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "mine.toml"
+    if odd == "fifo":
+        os.mkfifo(path)
+    elif odd == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    (problem,) = find_themes([tmp_path]).problems
+    assert problem.startswith("mine.toml: is a ") and problem.endswith("not a regular file")
 
 
 def test_a_large_file_is_refused(tmp_path: Path) -> None:

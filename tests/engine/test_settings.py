@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.settings import LONGEST, MAX_FILE, Flag, Known, Paths, Pool, Run, Settings, Wrong, key_lines, read_settings
+from engine.settings import (
+    DEEPEST,
+    LONGEST,
+    MAX_FILE,
+    PARSED,
+    Flag,
+    Known,
+    Paths,
+    Pool,
+    Run,
+    Settings,
+    Wrong,
+    key_lines,
+    read_settings,
+)
 
 
 @dataclass(frozen=True)
@@ -191,9 +208,14 @@ def test_a_screen_knows_its_themes_and_keys(paths: Paths) -> None:
         (b"pool = 3", "FILE:1: [pool]: expected a table, got 3"),
         (b"[[pool]]\nworkers = 3", "FILE:1: [pool]: expected a table, got [{'workers': 3}]"),
         (b"[theme]\nx = 1", "FILE:1: theme: expected plain text, got {'x': 1}"),
-        (b'"\\u001b[2J" = 1', "FILE:1: \ufffd[2J: no such key"),
+        (b'"\\u001b[2J" = 1', "FILE:1: ·[2J: no such key"),
         (b"theme = 0x" + b"f" * 9999, "FILE:1: theme: expected plain text, got a number of thousands of digits"),
-        (b"a = " + b"[" * 20_000 + b"]" * 20_000, "FILE: nested too deeply"),
+        (b"a = " + b"[" * 20_000 + b"]" * 20_000, "FILE:1: nested too deeply"),
+        (b"x = 1\na = 1" + b"0" * 9999, "FILE:2: a number of thousands of digits"),
+        (b"x = 1\n" + b"a." * 100 + b"a = 1", f"FILE:2: a key has more than {DEEPEST} parts"),
+        (b"[" + b"'a' . " * 100 + b"a]", f"FILE:1: a key has more than {DEEPEST} parts"),
+        (b"x = {" + b'"a".' * 100 + b"a = 1}", f"FILE:1: a key has more than {DEEPEST} parts"),
+        (b"x = 1\ny = ", "FILE:2: Invalid value (at end of document)"),
     ],
 )
 def test_files_that_can_not_be_used(paths: Paths, content: bytes, problem: str) -> None:
@@ -209,7 +231,7 @@ def test_a_number_that_python_does_not_read(paths: Paths) -> None:
 
 def test_a_folder_in_the_place_of_the_file(paths: Paths) -> None:
     paths.config.mkdir()
-    with pytest.raises(Wrong, match="Is a directory"):
+    with pytest.raises(Wrong, match="is a folder, not a regular file"):
         read_settings(paths, KNOWN, {})
 
 
@@ -256,6 +278,32 @@ k = 1
 def test_no_line_is_told_after_an_endless_statement() -> None:
     long = "a = [\n" + "1,\n" * LONGEST + "]\n"
     assert key_lines(f"x = 1\n{long}b = 1") == {("x",): 1}
+
+
+def test_a_file_that_is_long_in_few_statements_takes_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """255 KB of a hundred lines were parsed a hundred times: nine seconds."""
+    parsed: list[int] = []
+    real = tomllib.loads
+
+    def loads(text: str) -> dict[str, Any]:
+        parsed.append(len(text))
+        return real(text)
+
+    monkeypatch.setattr("engine.settings.tomllib.loads", loads)
+    line = "1," * 1290 + "\n"
+    lines = key_lines(f"x = 1\na = [\n{line * 98}]\n")
+    assert lines[("x",)] == 1 and sum(parsed) <= PARSED
+
+
+def test_a_key_with_dots_may_be_as_deep_as_any_that_is_used(paths: Paths) -> None:
+    paths.config.write_text("a." * (DEEPEST - 1) + "a = 1\n" + "# " + "a " * 500)
+    assert wrong(paths, paths.config.read_text())[0].startswith("FILE:1: [a]: no such table")
+
+
+def test_a_fifo_in_the_place_of_the_file_is_refused_at_once(paths: Paths) -> None:
+    os.mkfifo(paths.config)
+    with pytest.raises(Wrong, match=r"can not be read: is a FIFO, not a regular file"):
+        read_settings(paths, KNOWN, {})
 
 
 def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_changed_theme_file_is_taken_and_a_broken_one_leaves_the_old(tmp_path:
         assert app.theme_variables["primary"] == "#445566"
         file.write_text('[theme]\nprimary = "#4455"\nbad = 1')
         await driver.command("theme mine")
-        assert driver.notice == "× mine.toml: theme.bad is unknown"
+        assert driver.notice == "× mine.toml:3: theme.bad is unknown"
         assert app.theme == "mine" and app.theme_variables["primary"] == "#445566"
 
     drive(scenario, tmp_path, settings=settings)

@@ -111,7 +111,7 @@ def test_no_file_no_table_and_no_place_for_a_script(here: Path) -> None:
     with pytest.raises(Wrong, match=r"gone\.toml: can not be read: No such file or directory"):
         made(gone)
     (here / "job.json").write_text("[" * 100_000)
-    assert wrong("job.json") == ["job.json: nested too deeply"]
+    assert wrong("job.json") == ["job.json:1: nested too deeply"]
     (here / "job.json").write_text("9" * 10_000)
     assert wrong("job.json")[0].startswith("job.json: not JSON: Exceeds the limit")
     (here / "job.json").write_text("[1,\n2")
