@@ -35,7 +35,6 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from engine.drive import environment, safely
-from engine.drive import safely
 from engine.parts.plain import clean_lines
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from engine.core import Note
 from engine.drive import personal
 
 LIMIT = 1024 * 1024  # bytes that are read back
@@ -30,3 +32,11 @@ class Keepsake:
         except FileNotFoundError:
             return None
         return content if len(content) <= LIMIT else None
+
+    def recall(self, name: str, say: Callable[[Note], None]) -> bytes | None:
+        """The same; what can not be read is told, and nothing was kept."""
+        try:
+            return self.load(name)
+        except OSError as error:
+            say(Note("warn", f"what was kept is not used: {error.filename} {error.strerror or error}"))
+            return None

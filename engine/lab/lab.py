@@ -343,14 +343,7 @@ class Lab(WorkerOrders):
         if not self.system.wall:
             return {}
         wall: dict[str, Any] = {"wall_offset": _wall_offset()}
-        if role == "broker":
-            return wall
-        try:
-            saved = self._keepsake.load(self.system.name)
-        except OSError as error:
-            self._say(Note("warn", f"what was kept is not used: {error.filename} {error.strerror or error}"))
-            saved = None
-        return {**wall, "saved": saved}
+        return wall if role == "broker" else {**wall, "saved": self._keepsake.recall(self.system.name, self._say)}
 
     def _nonce(self) -> int:
         while True:
