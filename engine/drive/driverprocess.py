@@ -116,7 +116,7 @@ def _process(handle: int, owner: int) -> psutil.Process | None:
         with process.oneshot():
             same = (
                 set(process.uids()) == {owner}
-                and tuple(process.cmdline()) == record.words
+                and tuple(process.cmdline()) in (record.words, ())  # none yet, or none any more
                 and _start(process) == record.start
                 and process.status() != psutil.STATUS_ZOMBIE
             )

@@ -210,9 +210,9 @@ def document(view: PipelineView, id: str) -> DocumentView:
     attempts: list[tuple[str, Line]] = []
     for queue in view.queues:
         attempts += ((queue.name, line) for line in read_record(tail_of(f"{queue.folder}/{names.attempts(id)}", 65536)))
-        with contextlib.suppress(FileNotFoundError), os.scandir(queue.folder) as found:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(queue.folder) as found:
             for entry in found:
-                if entry.name.startswith(id):
+                if entry.name.startswith(id) and entry.is_file(follow_symlinks=False):
                     item = names.parse(entry.name)
                     if isinstance(item, names.Item) and item.id == id:
                         places.append(Place(queue.name, item.state, item.number))
@@ -223,10 +223,10 @@ def document(view: PipelineView, id: str) -> DocumentView:
 def documents(folder: str, state: names.State, limit: int = 200) -> tuple[str, ...]:
     """Ids of documents in one state, at most ``limit``, by name; of more, whichever the folder gives."""
     ids: list[str] = []
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as found:
         for entry in found:
             item = names.parse(entry.name)
-            if isinstance(item, names.Item) and item.state == state:
+            if isinstance(item, names.Item) and item.state == state and entry.is_file(follow_symlinks=False):
                 ids.append(item.id)
                 if len(ids) == limit:
                     break

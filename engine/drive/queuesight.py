@@ -4,6 +4,7 @@ The rules of this file:
 
 - A look costs little however much there is: a folder that has not changed is not read again, one that takes long is
   read less often, a log is read from where the last look ended, and no file of a queue is opened.
+- Only regular files are items, and only such are opened; no link is followed.
 - It reads only; so a screen, ``show`` and the watchdog may look at the same time.
 """
 
@@ -12,10 +13,12 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from typing import NamedTuple
 
 import psutil
 
+from engine.drive import safely
 from engine.drive.disk import STILL_NS
 from engine.protocols.diskqueue.conduct import ACCUSES, LOG
 from engine.protocols.diskqueue.config import Times, read_times
@@ -46,8 +49,7 @@ class QueueSight:
             changed = os.stat(self.folder).st_mtime_ns
             if changed == self._settled:
                 return self._seen
-            with os.scandir(self.folder) as found:
-                self._seen = survey(entry.name for entry in found)
+            self._seen = survey(*_sorted_out(self.folder))
         except (FileNotFoundError, NotADirectoryError):
             self._seen, changed = Survey(Counts(), (), ()), -1
         except OSError as error:
@@ -56,6 +58,20 @@ class QueueSight:
         spent = time.monotonic() - now
         self._not_before = now + spent + (spent / SHARE if spent > 0.005 else 0.0)
         return self._seen
+
+
+def _sorted_out(folder: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """The names of a folder's regular files, and what else there is: a driver takes none of that either."""
+    files: list[str] = []
+    others: list[tuple[str, str]] = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+            else:
+                with suppress(FileNotFoundError):
+                    others.append((entry.name, safely.kind(entry.stat(follow_symlinks=False).st_mode)))
+    return files, others
 
 
 class LogSight:
@@ -70,7 +86,7 @@ class LogSight:
         """Read what one driver has logged since the last look."""
         path = f"{worker_folder(root, number)}/documents"
         try:
-            with open(path, "rb") as file:
+            with os.fdopen(safely.open_file(path), "rb") as file:
                 status = os.fstat(file.fileno())
                 inode, offset, newest = self._places.get(path, (0, 0, 0.0))
                 if inode != status.st_ino:
@@ -78,7 +94,7 @@ class LogSight:
                 offset = max(offset, status.st_size - READ_MOST)
                 file.seek(offset)
                 data = file.read(READ_MOST)
-        except FileNotFoundError:
+        except OSError:  # there is none, or none that this user may read
             return
         whole = data.rfind(b"\n") + 1
         for line in data[:whole].decode("utf-8", "surrogateescape").split("\n"):
@@ -129,7 +145,9 @@ class ProcessSight:
 def times_of(root: str, number: str) -> Times | None:
     """A driver's timer file; None before its first."""
     try:
-        with open(f"{worker_folder(root, number)}/times", encoding="ascii", errors="replace") as file:
+        with os.fdopen(
+            safely.open_file(f"{worker_folder(root, number)}/times"), encoding="ascii", errors="replace"
+        ) as file:
             return read_times(file.read(1000))
     except OSError:
         return None
@@ -143,7 +161,7 @@ def garbled(root: str, number: str) -> bool:
 def tail_of(path: str, size: int = 4096) -> str:
     """The end of a text file, from the beginning of a line; empty where there is none."""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(safely.open_file(path), "rb") as file:
             whole = os.fstat(file.fileno()).st_size
             file.seek(max(0, whole - size))
             data = file.read(size)

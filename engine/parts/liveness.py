@@ -7,9 +7,12 @@ many messages arrive.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from collections.abc import Container
+from heapq import heapify, heappop, heappush
 
 from engine.core import NEVER
+
+SPARE = 1024  # entries of peers that have gone, which are too few to look for
 
 
 class Liveness:
@@ -44,8 +47,10 @@ class Liveness:
         return self._heard[peer]
 
     def forget(self, peer: bytes) -> None:
-        """Watch a peer no longer; a no-op for an unknown one. Its entries lapse when they come up."""
+        """Watch a peer no longer; a no-op for an unknown one. Its entries lapse when they come up, or are too many."""
         self._heard.pop(peer, None)
+        self._expires.trim(self._heard)
+        self._beats.trim(self._heard)
 
     def expired(self, now: float) -> list[bytes]:
         """The peers whose silence has reached ``expiry``; they are forgotten."""
@@ -94,9 +99,10 @@ class Liveness:
 class _Agenda:
     """Peers by deadline; each stands in it at most once, so a peer that left and came back is not beaten twice."""
 
-    __slots__ = ("_heap", "standing")
+    __slots__ = ("_heap", "_most", "standing")
 
     def __init__(self) -> None:
+        self._most = SPARE  # entries, at which a look for old ones is worth its cost
         self._heap: list[tuple[float, bytes]] = []
         self.standing: set[bytes] = set()
 
@@ -104,6 +110,14 @@ class _Agenda:
         if peer not in self.standing:
             self.standing.add(peer)
             heappush(self._heap, (at, peer))
+
+    def trim(self, known: Container[bytes]) -> None:
+        """Drop the entries of those who are not known any more, once they can be half of all."""
+        if len(self._heap) >= self._most:
+            self._heap = [entry for entry in self._heap if entry[1] in known]
+            heapify(self._heap)
+            self.standing = {peer for _, peer in self._heap}
+            self._most = 2 * len(self._heap) + SPARE
 
     def come(self, now: float) -> list[bytes]:
         come = []

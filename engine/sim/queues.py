@@ -164,8 +164,8 @@ class Queues:
         self._tell(Looked(frozenset(done), tuple(sorted(holders))))
 
     def listing(self, queue: str) -> tuple[str, ...]:
-        """The names in a queue."""
-        return tuple(self.disk.folders[queue_folder("", queue)])
+        """The names of the files in a queue."""
+        return tuple(name for name, file in self.disk.folders[queue_folder("", queue)].items() if not file.kind)
 
     # ---- recovery ---------------------------------------------------------------------------------------------------
 

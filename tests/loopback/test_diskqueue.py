@@ -343,6 +343,33 @@ def test_a_pipeline_with_drivers_killed_at_random_ends_by_itself_with_all_accoun
     assert (view.state, view.queues[-1].counts.ready, len(view.drivers)) == ("ended", len(published), 0)
 
 
+def test_a_folder_named_as_a_document_keeps_nothing_from_its_end(root: Path) -> None:
+    """Its drivers ended and its watchdog started them again, four a second, without end."""
+    path = root / "in.txt"
+    path.write_text("text", encoding="utf-8")
+    feed(str(root), [str(path)], done=True)
+    for name in ("d.ready", "e.failed"):
+        (root / "queue-start" / name).mkdir()
+    (root / "queue-start" / "f.7.working").symlink_to(path)
+    pipeline = Pipeline(str(root), [Stage("a", 2)])
+    assert pipeline.run(signals=False) == 0
+    assert sorted(os.listdir(root / "queue-a")) == ["done", "in.txt.ready"]
+    assert len(list(root.glob("worker-*"))) == 2, "and none was started again"
+    assert pipeline.show().queues[0].counts.strange == 3
+
+
+def test_a_publish_collision_fails_and_keeps_the_input(drivers: Drivers) -> None:
+    """A folder stood in the output's way: the driver ended well, the input was gone and the output half named."""
+    (drivers.dst / "x.ready").mkdir(parents=True)
+    (drivers.src / "x.ready").write_text("text", encoding="utf-8")
+    (drivers.src / names.DONE).touch()
+    code, output = drivers.end(drivers.start(1))
+    assert code == 0
+    assert "x: failed_twice: x.ready is in the way" in output
+    assert (drivers.src / "x.failed_twice.input").read_text(encoding="utf-8") == "text"
+    assert sorted(os.listdir(drivers.dst)) == ["done", "x.ready"]
+
+
 def test_a_pipeline_whose_drivers_cannot_start_says_why(root: Path) -> None:
     notes: list[Note] = []
     stages = [Stage("a"), Stage("b", 2, "no-such-command {input} {output}")]

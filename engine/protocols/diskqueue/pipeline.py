@@ -120,12 +120,12 @@ class Survey(NamedTuple):
     locks: tuple[str, ...]  # numbers that drivers of ours take under, dead ones among them
     trouble: str = ""  # why the queue cannot be read, then all else is of the last time that it could
     some: tuple[Holder, ...] = ()  # of the other documents, ``SOME`` of each state, whichever were seen first
-    odd: tuple[tuple[str, str], ...] = ()  # of what claims to be an item and is none, ``SOME``, and why not
+    odd: tuple[tuple[str, str], ...] = ()  # of what claims by its name to be the queue's and is none, ``SOME``, and why
     foreign: tuple[str, ...] = ()  # of what is no business of the queue, ``SOME``
 
 
-def survey(found: Iterable[str]) -> Survey:
-    """Count the files of a queue by their names."""
+def survey(found: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> Survey:
+    """Count the files of a queue by their names. ``others`` (name, what it is) are no regular files, so no items."""
     tally = dict.fromkeys(("ready", "working", "writing", "failed", "failed_twice", "kept"), 0)
     strange, done = 0, False
     odd: list[tuple[str, str]] = []
@@ -157,6 +157,14 @@ def survey(found: Iterable[str]) -> Survey:
                 held.append(Holder(item.id, item.state, item.number))
             elif item.state != "kept" and tally[item.state] <= SOME:
                 some.append(Holder(item.id, item.state, ""))
+    for name, kind in others:
+        if names.parse(name) is None and name != names.DONE and not names.ours(name):
+            foreign.append(name)
+            continue
+        strange += 1
+        if strange <= SOME:
+            odd.append((name, f"it is {kind}"))
+    del foreign[SOME:]
     counts = Counts(
         tally["ready"], tally["working"], tally["writing"], tally["failed"], tally["failed_twice"], strange, done
     )

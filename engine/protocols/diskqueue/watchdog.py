@@ -3,7 +3,9 @@
 The rules of this file:
 
 - What is wanted is compared with what is there after every look; starting and ending drivers follows from that alone.
-- A driver that dies is replaced at once if it had done something, otherwise after a pause that doubles.
+- A driver that ends is replaced at once if it had done something, otherwise after a pause that doubles.
+- Drivers that end by themselves, one after another, with nothing done in a stage that is not done do not see what the
+  watchdog sees: several in a row stop the stage with that reason.
 - A driver that ends with an error before it has started (no timer file yet) stops its stage with the reason. One that
   was killed that early says less: only several in a row stop the stage.
 - Every driver that did not end by itself is recovered from: its document counts as failed (ruling 1).
@@ -134,6 +136,7 @@ class _Stage:
     pause: float = 0.0  # seconds, the newest restart back-off
     not_before: float = 0.0  # monotonic seconds
     early: int = 0  # drivers killed in a row before they had started
+    vain: int = 0  # drivers in a row that ended by themselves and had done nothing
     restarts: int = 0
     drivers: set[str] = field(default_factory=set)
 
@@ -252,8 +255,13 @@ class Watchdog:
             self._owed.add((name, event.number))
         if event.started:
             stage.early = 0
+        if event.docs:
+            stage.vain = 0
         if not told and event.code != 0:
             self._mourn(stage, name, event, now, out)
+        elif not told and not event.docs and now >= stage.not_before:
+            stage.vain += 1  # of several that end together, as they do when all is done, one counts
+            self._put_off(stage, now)
         out.append(Look())
 
     def _mourn(self, stage: _Stage, name: str, event: Ended, now: float, out: list[Command]) -> None:
@@ -275,9 +283,12 @@ class Watchdog:
         if event.docs:
             stage.pause = 0.0
         elif now >= stage.not_before:
-            first = self._options.restart_first
-            stage.pause = min(max(first, stage.pause * 2), self._options.restart_most)
-        stage.not_before = max(stage.not_before, now + stage.pause)
+            self._put_off(stage, now)
+
+    def _put_off(self, stage: _Stage, now: float) -> None:
+        """Let the next driver wait, twice as long each time."""
+        stage.pause = min(max(self._options.restart_first, stage.pause * 2), self._options.restart_most)
+        stage.not_before = now + stage.pause
 
     def _on_look(self, event: Looked, now: float, out: list[Command]) -> None:
         self._look_at = now + self._options.poll
@@ -285,6 +296,11 @@ class Watchdog:
             if name in event.done and not stage.done:
                 out.append(Note("good", f"{name} is done"))
             stage.done = name in event.done
+            if not stage.done and not stage.stopped and stage.vain >= self._options.start_failures:
+                stage.stopped = f"{stage.vain} drivers in a row found nothing to do and ended, but it is not done"
+                out.append(Note("bad", f"{name} is stopped: {stage.stopped}"))
+                if self._fail_fast:
+                    self._end(f"{name}: {stage.stopped}", out, failed=True)
         for holder in event.holders:
             name, number = holder
             if self._of.get(number) != name and holder not in self._owed:
@@ -332,7 +348,7 @@ class Watchdog:
 
     def _revive(self, name: str) -> None:
         stage = self._stages[name]
-        stage.stopped, stage.early, stage.pause, stage.not_before = "", 0, 0.0, 0.0
+        stage.stopped, stage.early, stage.vain, stage.pause, stage.not_before = "", 0, 0, 0.0, 0.0
 
     def _reconcile(self, now: float, out: list[Command]) -> None:
         """Start what is missing, tell what is too much to leave."""

@@ -46,6 +46,14 @@ def test_a_driver_is_known_again_and_counted_out(tmp_path: Path, living: subproc
     assert send(str(tmp_path), "1", signal.SIGKILL) == "", "and nobody else was sent anything"
 
 
+def test_one_that_only_begins_or_ends_has_no_command_line_and_is_the_same(
+    tmp_path: Path, living: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path, living.pid)
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda process: [])
+    assert driver_process(str(tmp_path), "1") == living.pid
+
+
 def test_a_process_that_only_names_the_parameter_file_is_not_killed(
     tmp_path: Path, living: subprocess.Popen[bytes]
 ) -> None:

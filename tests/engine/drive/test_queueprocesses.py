@@ -189,12 +189,13 @@ def test_a_folder_that_others_can_write_says_nothing_of_a_driver(tmp_path: Path)
 
 
 def test_a_signal_that_is_not_permitted_is_told_and_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """EPERM ended the watchdog."""
     notes: list[Note] = []
     first = made(tmp_path)
     first.spawn("a", "1")
+    request.addfinalizer(lambda: first.kill("1"))
     second = DriverProcesses(str(tmp_path), STAGES, Options(), Sight(str(tmp_path), STAGES), say=notes.append)
     assert second.adopt() == [Found("1", "a")]
     pid = first.running()["1"][1]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.drive.disk import perform
 from engine.drive.queuesight import (
     LogSight,
     ProcessSight,
@@ -18,6 +19,9 @@ from engine.drive.queuesight import (
 )
 from engine.protocols.diskqueue.conduct import LOG, TAKEN, accusation
 from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.operations import List
+from engine.protocols.diskqueue.pipeline import Counts
+from engine.protocols.diskqueue.transitions import agenda
 
 
 def still(folder: Path) -> None:
@@ -132,3 +136,46 @@ def test_a_timer_file_is_garbled_where_it_says_something_else(tmp_path: Path) ->
     assert garbled(str(tmp_path), "7")
     (tmp_path / "worker-7" / "times").write_text(Times(1, 2, 3, 4, 5).text(), encoding="utf-8")
     assert not garbled(str(tmp_path), "7")
+
+
+def test_what_is_no_regular_file_is_no_document_as_for_a_driver(tmp_path: Path) -> None:
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    (queue / "a.ready").touch()
+    (queue / "d.ready").mkdir()
+    (queue / "e.failed").symlink_to("a.ready")
+    os.mkfifo(queue / "f.7.working")
+    (queue / "done").mkdir()
+    (queue / ".7.working.lock").symlink_to("a.ready")
+    (queue / "folder").mkdir()
+    seen = QueueSight(str(queue)).look()
+    assert seen.counts == Counts(ready=1, strange=5, done=False)
+    assert (seen.held, seen.locks) == ((), ())
+    assert seen.foreign == ("folder",)
+    assert dict(seen.odd) == {
+        "d.ready": "it is a folder",
+        "e.failed": "it is a link",
+        "f.7.working": "it is a FIFO",
+        "done": "it is a folder",
+        ".7.working.lock": "it is a link",
+    }
+    listing = perform(List(str(queue)))
+    mine = agenda(listing.entries, listing.odd)
+    assert (mine.live, mine.done, [item.id for item in mine.takeable]) == (seen.counts.live, seen.counts.done, ["a"])
+
+
+def test_no_link_or_fifo_under_the_name_of_a_drivers_file_is_opened(tmp_path: Path) -> None:
+    secret, folder = tmp_path / "secret", tmp_path / "worker-3"
+    folder.mkdir()
+    secret.write_text("Work\t1\nWait\t1\nBlock\t1\nOverhead\t1\nDocs\t1\n", encoding="utf-8")
+    for name in ("times", "documents", "out.txt"):
+        (folder / name).symlink_to(secret)
+    logs = LogSight()
+    for _ in range(2):
+        assert times_of(str(tmp_path), "3") is None
+        assert tail_of(str(folder / "out.txt")) == ""
+        logs.look(str(tmp_path), "parse", "3")
+        for name in ("times", "documents", "out.txt"):
+            (folder / name).unlink(missing_ok=True)
+            os.mkfifo(folder / name)
+    assert not logs.documents and not logs.broken

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import NEVER
-from engine.parts.liveness import Liveness
+from engine.parts.liveness import SPARE, Liveness
 
 
 def test_who_watches_nobody_never_wakes() -> None:
@@ -57,6 +57,17 @@ def test_our_own_pause_is_nobodys_silence() -> None:
     live.grace(30.0)
     assert live.last(b"w") == 40.0
     assert live.beats(41.0) == [] and live.expired(45.9) == [] and live.expired(46.0) == [b"w"]
+
+
+def test_peers_that_come_and_go_leave_nothing_behind_however_late_they_would_expire() -> None:
+    live = Liveness(86_400.0, 3_600.0)
+    live.heard(b"stays", 0.0)
+    for i in range(20 * SPARE):
+        live.heard(b"%d" % i, 1.0)
+        live.forget(b"%d" % i)
+    assert len(live._expires._heap) <= SPARE + 2 and len(live._beats._heap) <= SPARE + 2
+    live.check()
+    assert live.beats(3_600.0) == [b"stays"] and live.expired(86_400.0) == [b"stays"]
 
 
 steps = st.lists(

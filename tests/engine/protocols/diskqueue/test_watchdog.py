@@ -232,3 +232,46 @@ def test_whatever_happens_numbers_are_new_and_the_counts_hold(moves: list[int]) 
         commands = core.handle(event, now)
         core.check()
         assert len(core.snapshot(now)[1].drivers) <= 3
+
+
+def test_drivers_that_end_at_once_with_nothing_done_are_put_off_and_at_last_stop_their_stage() -> None:
+    """A driver that takes a queue for done where its watchdog does not: 67 of them came and went in 15 s."""
+    core = Watchdog((Stage("a", 1),), Options(), 1, True)
+    core.handle(Started(), 0.0)
+    core.handle(NOTHING, 0.0)
+    now, pauses, out = 0.0, [], []
+    for number in range(1, 6):
+        assert died(core, str(number), now, code=0) == [Look()]
+        pauses.append(core.snapshot(now)[0].restart_in)
+        out = core.handle(NOTHING, now)
+        assert not [command for command in out if isinstance(command, Spawn)], "not at once"
+        now += pauses[-1]
+        core.handle(Woken(), now)
+        core.handle(NOTHING, now)
+    assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+    reason = "5 drivers in a row found nothing to do and ended, but it is not done"
+    assert core.snapshot(now)[0].reason == reason
+    assert out[-1] == Exit(f"a: {reason}", True)
+    assert Note("bad", f"a is stopped: {reason}") in out
+
+
+def test_drivers_that_end_together_because_all_is_done_stop_nothing() -> None:
+    core = Watchdog((Stage("a", 9),), Options(), 1, True)
+    core.handle(Started(), 0.0)
+    core.handle(NOTHING, 0.0)
+    for number in range(1, 10):
+        died(core, str(number), 1.0, code=0)
+        core.handle(NOTHING, 1.0)  # the look is a little behind
+    assert core.snapshot(1.0)[0].state == "running"
+    assert acts(core.handle(Looked(frozenset({"a"}), ()), 1.1)) == [Exit("done")]
+
+
+def test_a_driver_that_did_something_begins_the_count_anew() -> None:
+    core = Watchdog((Stage("a", 1),), Options(), 1)
+    core.handle(Started(), 0.0)
+    core.handle(NOTHING, 0.0)
+    for number in range(1, 12):
+        died(core, str(number), number * 100.0, code=0, docs=number % 4 == 0)
+        core.handle(NOTHING, number * 100.0)
+        core.handle(NOTHING, number * 100.0 + 50)
+    assert core.snapshot(2000.0)[0].state == "running"
