@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.core import Frames, Seat
 from engine.parts.explain import Explain
@@ -38,6 +38,9 @@ class System:
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
     """
 
+    kind: ClassVar[str] = "brokers"
+    """What differs by content is chosen by this, at the console."""
+
     name: str
     seed: str
     title: str
@@ -66,6 +69,8 @@ class QueueSystem:
     cores are made by whoever drives them; ``driver(options, config, epoch)`` and ``watchdog(options, stages, first,
     fail_fast)`` make them again from what stands in a journal, on no sockets.
     """
+
+    kind: ClassVar[str] = "queues"
 
     name: str
     seed: str

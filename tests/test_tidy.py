@@ -20,12 +20,11 @@ LINES = 400  # of a file
 BODY = 70  # lines of a function, without its decorators
 
 IMPURE = {
-    "console/apps/brokers.py": "the screen's timer reads the clock, and gives it on as an argument",
-    "console/apps/queues.py": "the same",
-    "console/apps/replay.py": "moves a recording on by the time that has passed",
+    "console/app.py": "the screen's timer reads the clock, and gives it on as an argument",
+    "console/host.py": "the same",
     "console/screens/messages.py": "measures what a look at the trace costs, and says it",
-    "console/desks/weighing.py": "measures what a trace costs, and says it",
-    "console/apps/shell.py": "reads the clock for the screen's timer, as the others do",
+    "console/sessions/cost.py": "measures what a trace costs, and says it",
+    "console/shell.py": "reads the clock for the screen's timer, as the others do",
     "engine/drive/": "sockets, threads and disks live here",
     "engine/lab/brokers.py": "tells a taken endpoint from another error of the socket",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",

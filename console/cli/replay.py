@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from console.cli.screen import left, on_terminal, screen_settings
 from console.cli.streams import result, tell
@@ -14,9 +13,6 @@ from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replay import Replay
 from engine.recording.replaylab import ReplayLab
 from engine.settings import Flag
-
-if TYPE_CHECKING:
-    from console.apps.shell import Shell
 
 
 def replay(options: Namespace, flags: list[Flag]) -> int:
@@ -43,17 +39,12 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
         tell("a replay needs a terminal on stdin and stderr; without one, try: roundhouse replay --check FILE")
         return 2
 
-    screen: Shell
-    if isinstance(lab, ReplayLab):
-        from console.apps.replay import ReplayConsole
+    from console.app import Console
+    from console.kinds import kind_of
 
-        screen = ReplayConsole(lab, screen_settings(flags))
-    else:
-        from console.apps.queuereplay import QueueReplayConsole
-
-        screen = QueueReplayConsole(lab, screen_settings(flags))
-    screen.run()
-    return left([screen])
+    console = Console(None, kind_of(lab.system).replay(lab), screen_settings(flags))
+    console.run()
+    return left(console)
 
 
 def check(lab: ReplayLab | QueueReplayLab) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console.cli.common import KNOWN, lab_of, settings_of
@@ -14,7 +15,7 @@ from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 
 if TYPE_CHECKING:
-    from console.apps.shell import Shell
+    from console.app import Console
     from engine.lab.lab import Lab
     from engine.lab.queuelab import QueueLab
 
@@ -53,42 +54,34 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
     return make
 
 
-def run(settings: Settings, make: Callable[[str], Any]) -> tuple[list[Shell], list[str]]:
-    """The console of the system that was asked for; then, where the operator goes to one of another kind, that one's.
+def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[str]]:
+    """The console on the system that was asked for; other systems are opened when the operator goes to them.
 
-    Every lab stays open until the end. The consoles that there were, the last one last; and what could not be kept.
+    The console, and what could not be kept, in words.
     """
-    from console.apps.brokers import Console
-    from console.apps.queues import QueueConsole
+    from console.app import Console
+    from console.kinds import kind_of
     from engine.lab.house import House
 
-    screens: list[Shell] = []
-    name: str | None = settings.system
-    with House(tuple(CATALOGUE), make) as house:
-        house.open(settings.system).result()
-        while name is not None:
-            broker = name in SYSTEMS
-            lab = house.running[name]
-            screen: Shell = Console(house, name, settings) if broker else QueueConsole(lab, settings, house=house)
-            screens.append(screen)
-            screen.run()
-            name = screen.bound_for
-        labs = house.running.values()
-    return screens, [words for lab in labs for words in lab.unkept]
+    name = settings.system
+    with House(tuple(CATALOGUE), make) as labs:
+        lab = labs.open(name).result()
+        console = Console(labs, kind_of(lab.system).session(name, lab, partial(labs.order, name)), settings)
+        console.run()
+        ran = labs.running.values()
+    return console, [words for lab in ran for words in lab.unkept]
 
 
-def left(screens: Sequence[Shell], unkept: Sequence[str] = ()) -> int:
-    """What there is to say after the screen is restored, and the exit status. Of each kind the last one speaks.
+def left(console: Console, unkept: Sequence[str] = ()) -> int:
+    """Print what there is to say after the screen is restored; the exit status.
 
     ``unkept``: what could not be written to the disk.
     """
-    said = {type(screen): screen.summary for screen in screens}
-    for summary in filter(None, said.values()):
-        result(summary + "\n")
+    if console.summary:
+        result(console.summary + "\n")
     for words in unkept:
         tell(words)
-    signal = screens[-1].signal_received
-    return (1 if unkept else 0) if signal is None else 128 + signal
+    return (1 if unkept else 0) if console.signal_received is None else 128 + console.signal_received
 
 
 def screen_settings(flags: list[Flag]) -> Settings:

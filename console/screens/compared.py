@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from console.host import Host
 from console.pictures.bridge import Run
 from console.screens.page import Page
 from console.text import clean
@@ -12,9 +12,6 @@ from console.widgets.ink import Parts, wrapped
 from engine.runs.compare import BOUND, Comparison, compare, lines
 from engine.runs.load import RunRecord, read, run_id
 from engine.schema import Misfit, fit, nearest, parse
-
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
 
 USUAL = 5.0  # percent: what counts as a regression where no bound is given
 FRAME = 4  # cells beside the lines of a page
@@ -39,7 +36,7 @@ def name_of(run: Run) -> str:
     return run_id(whole[0]) if whole else ""
 
 
-def open_comparison(app: Console, names: Sequence[str], runs: Iterable[Run], bound: float = USUAL) -> None:
+def open_comparison(app: Host, names: Sequence[str], runs: Iterable[Run], bound: float = USUAL) -> None:
     """B against A, the two that are named; where one of them is not among ``runs`` that is told."""
     kept = readable(runs)
     by_name = {run_id(run): run for run in kept}
@@ -53,7 +50,7 @@ def open_comparison(app: Console, names: Sequence[str], runs: Iterable[Run], bou
     app.open_screen(page)
 
 
-def compare_typed(app: Console, line: str, runs: Iterable[Run]) -> None:
+def compare_typed(app: Host, line: str, runs: Iterable[Run]) -> None:
     """``:compare A B [PERCENT]``."""
     words = line.split()
     if not 2 <= len(words) <= 3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -10,9 +10,11 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
+from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown, short_name
 from console.screens.layer import Layer
+from console.screens.orders import ask_to_stop
 from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
 from console.widgets.facts import GLYPHS
@@ -23,9 +25,6 @@ from console.widgets.workers import STATES, squares
 from engine.core import NEVER
 from engine.parts.view import Detail, TaskRow, WorkerRow, WorkerView
 
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
-
 _NAME = 16  # cells of the names on the left
 
 
@@ -33,7 +32,7 @@ class Details(Layer):
     """Follows its worker by key for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.STOP))]
-    app: Console
+    app: Host
 
     def __init__(self, row: Shown) -> None:
         super().__init__()
@@ -49,7 +48,7 @@ class Details(Layer):
 
     def on_mount(self) -> None:
         """Ask the broker for the details of this one."""
-        self._desk = self.app.desk
+        self._session = self.app.session
         for name, title in (
             ("worker", f"worker {self._row.label}"),
             ("tasks", "in flight"),
@@ -61,7 +60,7 @@ class Details(Layer):
 
     def on_unmount(self) -> None:
         """Nobody looks any more."""
-        self.app.order(lambda lab: lab.inspect(None), desk=self._desk)
+        self.app.order(lambda lab: lab.inspect(None), session=self._session)
 
     def show(self, picture: Picture) -> None:
         """Show a picture; also while the main screen is paused."""
@@ -86,7 +85,7 @@ class Details(Layer):
 
     def action_stop_worker(self) -> None:
         """Ask, then stop this worker."""
-        self.app.ask_to_stop(self._row)
+        ask_to_stop(self.app, self._row)
 
 
 def _field(name: str, *value: tuple[str, str]) -> Parts:

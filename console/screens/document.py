@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -11,17 +11,16 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
+from console.host import Host
 from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
+from console.screens.orders import retry
 from console.text import clean, fit
 from console.widgets.ink import Parts, cells
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from engine.drive.pipelineview import DocumentView
 from engine.protocols.diskqueue.pipeline import DocumentRow
-
-if TYPE_CHECKING:
-    from console.apps.queues import QueueConsole
 
 PLACES = {
     "ready": ("●", "text", "waits"),
@@ -44,7 +43,7 @@ class DocumentScreen(Layer):
     """Follows a document by its id for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.RETRY))]
-    app: QueueConsole
+    app: Host
 
     def __init__(self, document: str) -> None:
         super().__init__()
@@ -86,7 +85,7 @@ class DocumentScreen(Layer):
         found = self.app.lab.inspected
         places = [place for place in found.places if place.state == "failed_twice"] if found else []
         if places:
-            self.app.retry(places[0].queue, self._document)
+            retry(self.app, places[0].queue, self._document)
         else:
             self.app.say("it has not failed twice", "warn")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -10,8 +10,10 @@ from textual.containers import Container
 from textual.content import Content
 
 from console import keys, units
+from console.host import Host
 from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
+from console.screens.orders import ask_to_kill
 from console.text import clean, fit
 from console.widgets.drivers import shares, state_of
 from console.widgets.ink import Parts
@@ -19,9 +21,6 @@ from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from console.widgets.stages import bar
 from engine.protocols.diskqueue.pipeline import DocumentRow, DriverRow
-
-if TYPE_CHECKING:
-    from console.apps.queues import QueueConsole
 
 NAME = 13  # cells of the names on the left
 NEWEST = 200  # of its documents
@@ -31,7 +30,7 @@ class DriverScreen(Layer):
     """Follows its driver by its number for as long as it is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.KILL))]
-    app: QueueConsole
+    app: Host
 
     def __init__(self, row: DriverRow) -> None:
         super().__init__()
@@ -69,7 +68,7 @@ class DriverScreen(Layer):
 
     def action_kill_driver(self) -> None:
         """Ask, then kill this one."""
-        self.app.ask_to_kill(self._row)
+        ask_to_kill(self.app, self._row)
 
 
 def _field(name: str, value: str, ink: str = "text") -> Parts:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys, units
+from console.host import Host
 from console.pictures.bridge import Picture, Run
 from console.pictures.rows import failed_of, figure
 from console.screens.compared import name_of, open_comparison, readable
@@ -23,9 +24,6 @@ from console.widgets.table import Column, Table
 from engine.drive import personal
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.load import run_id
-
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
 
 
 def _text(key: str) -> Column[Run]:
@@ -86,7 +84,7 @@ class Kept(Layer):
     BINDINGS: ClassVar[list[BindingType]] = [
         *keys.bindings((*keys.BACK, *keys.KEPT)),
     ]
-    app: Console
+    app: Host
 
     def __init__(self, runs: Sequence[Run]) -> None:
         super().__init__()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,13 +13,21 @@ from textual.screen import Screen
 from console import keys
 from console.commands import Command, CommandError, parse
 from console.history import History
-from console.pictures.bridge import Lab, Picture
-from console.pictures.rows import RowFilter, Shown
+from console.host import Host
+from console.pictures.bridge import Picture
+from console.pictures.rows import RowFilter
+from console.screens.compared import compare_typed
 from console.screens.details import Details
+from console.screens.kept import Kept
+from console.screens.listing import worker_list
+from console.screens.orders import ask_to_stop
+from console.screens.page import Page
+from console.screens.terms import View
+from console.sessions.brokers import BrokerSession
 from console.text import clean
 from console.widgets.backlog import Backlog
 from console.widgets.banner import Banner
-from console.widgets.facts import Facts, Namer, NewestFact
+from console.widgets.facts import Facts, NewestFact
 from console.widgets.flow import FlowStrip
 from console.widgets.identity import Identity
 from console.widgets.ink import Panel
@@ -29,12 +36,8 @@ from console.widgets.latency import Latency
 from console.widgets.ledger import Ledger
 from console.widgets.prompt import Prompt
 from console.widgets.runs import Runs
-from console.widgets.table import Column
-from console.widgets.workers import COLUMNS, Workers
+from console.widgets.workers import Workers
 from engine.parts.bulk import BulkSpec
-
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
 
 LAYOUTS = ("wide", "compact", "tiny")
 
@@ -50,13 +53,15 @@ class Main(Screen[None]):
     """What an operator looks at all day."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
-    app: Console
+    app: Host
 
-    def __init__(self, lab: Lab, namer: Namer, history: History, columns: Sequence[Column[Shown]] = COLUMNS) -> None:
-        """``columns``: of the worker table."""
+    def __init__(self, session: BrokerSession, history: History, view: View) -> None:
         super().__init__()
+        self.session = session
         self.paused = False
-        self.table = Workers(columns, id="workers")
+        self._view = view
+        lab, namer = session.lab, self._name_of
+        self.table = Workers(view.columns, id="workers")
         self.keybar = KeyBar(id="keys")
         self.prompt = Prompt(history, id="prompt")
         self._identity = Identity(lab.system.name, lab.endpoints, lab.readonly, id="identity")
@@ -71,6 +76,10 @@ class Main(Screen[None]):
         )
         self._bottom: tuple[Panel, ...] = (NewestFact(namer, id="newest"), Ledger(id="ledger"))
         self._picture: Picture | None = None
+
+    def _name_of(self, key: bytes) -> str:
+        """By the session's bridge, which a recording makes anew for each position."""
+        return self.session.bridge.rows.name(key)
 
     def compose(self) -> ComposeResult:
         """The panels; which of them are shown, and where, is the layout's (console.tcss)."""
@@ -97,10 +106,10 @@ class Main(Screen[None]):
     def show(self, picture: Picture) -> None:
         """Show a picture; while paused only the identity bar, which says so."""
         if self.paused and self._picture is not None:
-            self._identity.show(self._picture, True, self.app.lab.endpoints, self.app.others)
+            self._identity.show(self._picture, True, self.session.lab.endpoints, self.app.others)
             return
         self._picture = picture
-        self._identity.show(picture, False, self.app.lab.endpoints, self.app.others)
+        self._identity.show(picture, False, self.session.lab.endpoints, self.app.others)
         self._banner.show(picture)
         for panel in (*self._top, *self._panels, *self._bottom):
             if panel.display:
@@ -144,7 +153,7 @@ class Main(Screen[None]):
         if row is None:
             self.app.say("there is no worker to stop", "warn")
         else:
-            self.app.ask_to_stop(row)
+            ask_to_stop(self.app, row)
 
     def action_details(self) -> None:
         """Look at one worker."""
@@ -178,11 +187,11 @@ class Main(Screen[None]):
 
     def action_runs(self) -> None:
         """The kept runs."""
-        self.app.show_runs()
+        self.app.open_screen(Kept(self.session.bridge.read_runs()))
 
     def action_protocol(self) -> None:
         """The system in its protocol's own terms."""
-        self.app.show_protocol()
+        self.app.open_screen(self._view.screen())
 
     def action_back(self) -> None:
         """Undo one thing: the filter, else the choice of a row."""
@@ -281,26 +290,16 @@ class Main(Screen[None]):
                 self.action_stop_run()
             case Command("workers", _):
                 self.table.set_filter(None)
-                self.app.show_worker_list()
+                self.app.open_screen(Page("workers", [], worker_list))
             case Command("runs", _):
-                self.app.show_runs()
+                self.action_runs()
             case Command("compare", str(line)):
-                self.app.compare(line)
+                compare_typed(self.app, line, self.session.bridge.read_runs())
             case Command("protocol", _):
-                self.app.show_protocol()
-            case Command("system", str(name)):
-                self.app.choose_system(name)
-            case Command("fault", str(line)):
-                self.app.fault(line)
-            case Command("theme", str(name)):
-                self.app.choose_theme(name)
+                self.action_protocol()
             case Command("sort", str(name)):
                 self._sort(name)
             case Command("filter", str(text)):
                 self.perform_filter(text)
-            case Command("help", _):
-                self.app.action_help()
-            case Command("quit", _):
-                self.app.exit()
             case _:
-                raise AssertionError(f"a word without a meaning: {command}")
+                self.app.perform(command)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,13 +17,15 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from console import keys, units
-from console.desks.weighing import KEPT, Weighed
 from console.history import History
+from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
+from console.sessions.cost import KEPT, CostMeter
+from console.sessions.session import Session
 from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
@@ -43,12 +45,6 @@ from engine.tracing.links import Arrow
 from engine.tracing.operations import Operations
 from engine.tracing.sieve import BadFilter, Sieve, parse
 from engine.tracing.trace import Trace
-
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
-    from console.apps.queues import QueueConsole
-    from console.desks.desk import Desk
-    from console.desks.queuedesk import QueueDesk
 
 LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
 QUICK = 0.03  # seconds that one look may take: engines run in this process too
@@ -73,14 +69,14 @@ class Messages(Layer):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES))]
     TITLE_WORD: ClassVar[str] = ""
-    app: Console | QueueConsole
+    app: Host
 
     def __init__(
-        self, desk: Desk | QueueDesk, history: History, table: TraceTable | LadderTable, trace: Traced | None = None
+        self, session: Session, history: History, table: TraceTable | LadderTable, trace: Traced | None = None
     ) -> None:
         super().__init__()
-        self.desk, self.table = desk, table
-        self.trace: Traced = trace or desk.listen()
+        self.listened, self.table = session, table
+        self.trace: Traced = trace or session.listen()
         self.paused = False
         self.sieve: Sieve | None = None
         self._own = trace is None  # so it is to be detached in the end
@@ -106,7 +102,7 @@ class Messages(Layer):
         """Begin to listen."""
         self.prompt.display = False
         self.pane.border_title = Content("message")
-        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.desk.lab.system.name)}")
+        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)}")
         self.table.focus()
         if self._own and not self._inherited:
             self._order(lambda lab: lab.attach(self.trace))
@@ -117,8 +113,7 @@ class Messages(Layer):
             self._order(lambda lab: lab.detach(self.trace))
 
     def _order(self, give: Callable[[Any], None]) -> None:
-        app: Any = self.app  # whichever console it is: its desk's lab takes a trace of its own kind
-        app.order(give, desk=self.desk)
+        self.app.order(give, session=self.listened)
 
     def show(self, picture: Picture | QueuePicture) -> None:
         """Show what was said until now."""
@@ -139,13 +134,13 @@ class Messages(Layer):
         self._limit = fitting(self._limit, took, HELD if self.paused else QUICK)
 
     def _draw(self) -> None:
-        started = self.desk.lab.started
+        started = self.listened.lab.started
         if isinstance(self.table, LadderTable):
             self.table.order = self.trace.lanes
         self.table.set_arrows(self._arrows, started)
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
-        cost = f" · {self.trace.cost()}" if isinstance(self.trace, Weighed) else ""
+        cost = f" · {self.trace.cost()}" if isinstance(self.trace, CostMeter) else ""
         newest = f" · newest {self._looked_at:,} messages" if self._looked_at < len(self.trace) else ""
         shown = f"{len(self._arrows):,} of {self.trace.total:,}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
@@ -193,7 +188,7 @@ class Messages(Layer):
         if told is None:
             self.app.say("there is no message to look at", "warn")
         else:
-            self.app.open_screen(Page("message", message_lines(told.arrow, self.desk.lab.started)))
+            self.app.open_screen(Page("message", message_lines(told.arrow, self.listened.lab.started)))
 
     def on_table_chosen(self) -> None:
         """A double click on a row."""
@@ -206,13 +201,13 @@ class Messages(Layer):
         if task is None:
             self.app.say("this message is about no task", "warn")
             return
-        started = self.desk.lab.started
+        started = self.listened.lab.started
         title = "a document's life" if task[0] == DOCUMENT else "a task's life"
         self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started)))
 
     def action_why(self) -> None:
         """Why the worker of this message was given its task."""
-        told, lab = self.table.chosen(), self.desk.lab
+        told, lab = self.table.chosen(), self.listened.lab
         if isinstance(lab, QueueReplayLab):
             record = told.arrow.entry.record if told is not None and told.arrow.entry.command in TAKES else None
             if record is None:
@@ -233,7 +228,7 @@ class Messages(Layer):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, its signs are letters like any other; only of a recording it can be asked why."""
         if action == "why":
-            return isinstance(self.desk.lab, ReplayLab | QueueReplayLab)
+            return isinstance(self.listened.lab, ReplayLab | QueueReplayLab)
         return not (action == "filter" and self.prompt.display)
 
     def action_filter(self) -> None:
@@ -267,9 +262,9 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, desk: Desk | QueueDesk, history: History, trace: Traced | None = None) -> None:
-        columns = TRACE if isinstance(desk.lab.system, System) else OF_QUEUES
-        super().__init__(desk, history, TraceTable(columns, id="table"), trace)
+    def __init__(self, session: Session, history: History, trace: Traced | None = None) -> None:
+        columns = TRACE if session.lab.system.kind == System.kind else OF_QUEUES
+        super().__init__(session, history, TraceTable(columns, id="table"), trace)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a ladder is exported."""
@@ -281,10 +276,10 @@ class LadderScreen(Messages):
 
     TITLE_WORD = "ladder"
 
-    def __init__(self, desk: Desk | QueueDesk, history: History, trace: Traced | None = None) -> None:
+    def __init__(self, session: Session, history: History, trace: Traced | None = None) -> None:
         table = LadderTable(id="table")
         table.first = ("client", "broker")
-        super().__init__(desk, history, table, trace)
+        super().__init__(session, history, table, trace)
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""
@@ -293,7 +288,7 @@ class LadderScreen(Messages):
             self.app.say("there is nothing to export", "warn")
             return
         folder: Path = self.app.settings.state_folder / "ladders"
-        name = f"{self.desk.lab.system.name}-{datetime.now():%Y%m%d-%H%M%S}"
+        name = f"{self.listened.lab.system.name}-{datetime.now():%Y%m%d-%H%M%S}"
         try:
             personal.keep(folder / f"{name}.txt", ("\n".join(text(diagram, 160)) + "\n").encode())
             personal.keep(folder / f"{name}.svg", svg(diagram).encode())

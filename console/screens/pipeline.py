@@ -5,7 +5,7 @@ One stage is chosen, with ← and →; the tables show its drivers and its docum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,12 +15,15 @@ from textual.screen import Screen
 
 from console import keys
 from console.history import History
-from console.pictures.queuebridge import Document, QueueLab, QueuePicture
+from console.host import Host
+from console.pictures.queuebridge import Document, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
 from console.screens.main import LAYOUTS, layout_for
+from console.screens.orders import ask_to_kill, retry
 from console.screens.typed import Typed
+from console.sessions.queues import QueueSession
 from console.text import clean
 from console.widgets.banner import Banner
 from console.widgets.documents import Documents
@@ -33,18 +36,17 @@ from console.widgets.stages import Stages
 from console.widgets.table import Table
 from engine.protocols.diskqueue.pipeline import DriverRow, StageRow
 
-if TYPE_CHECKING:
-    from console.apps.queues import QueueConsole
-
 
 class Pipelines(Typed, Screen[None]):
     """What an operator of a pipeline looks at all day."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.QUEUES)]
-    app: QueueConsole
+    app: Host
 
-    def __init__(self, lab: QueueLab, history: History) -> None:
+    def __init__(self, session: QueueSession, history: History) -> None:
         super().__init__()
+        self.session = session
+        lab = session.lab
         self.make_prompt(history)
         self.paused = False
         self.chosen = 0  # the stage's place
@@ -179,7 +181,7 @@ class Pipelines(Typed, Screen[None]):
         if document is None or document.state != "failed twice":
             self.app.say("choose a document that failed twice", "warn")
             return
-        self.app.retry(document.queue, document.id)
+        retry(self.app, document.queue, document.id)
 
     def action_pause_stage(self) -> None:
         """Let the drivers of the stage leave, or start them again."""
@@ -212,7 +214,7 @@ class Pipelines(Typed, Screen[None]):
         if driver is None:
             self.app.say(f"no driver of {clean(self.stage.name)} runs" if self._picture else "no driver runs", "warn")
         else:
-            self.app.ask_to_kill(driver)
+            ask_to_kill(self.app, driver)
 
     def action_feed(self) -> None:
         """Feed documents; into a pipeline that exists only after a question."""

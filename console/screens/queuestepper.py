@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,10 +13,12 @@ from textual.screen import Screen
 
 from console import keys
 from console.history import History
+from console.host import Host
 from console.pictures.queuebridge import QueuePicture
 from console.screens.main import LAYOUTS, layout_for
 from console.screens.rehearsal import Rehearsal
 from console.screens.typed import Typed
+from console.sessions.sandbox import QueueSandbox
 from console.text import clean
 from console.widgets.banner import Banner
 from console.widgets.ink import Parts, wrapped
@@ -27,10 +29,6 @@ from engine.parts.fault import Fault
 from engine.protocols.diskqueue.explain import seat_of
 from engine.tracing.ladder import TIME
 from engine.tracing.links import Arrow, Entry
-
-if TYPE_CHECKING:
-    from console.apps.queues import QueueConsole
-    from console.desks.queuestagedesk import QueueStageDesk
 
 LANE, LANES = 11, 9  # cells that a lane takes at least, and lanes at most
 LOOKS = frozenset({"LIST", "THROTTLE"})
@@ -44,13 +42,13 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
     HINT = "n goes on to a document's next name · . lets one operation happen · + lets time pass"
-    app: QueueConsole
-    desk: QueueStageDesk
+    app: Host
+    session: QueueSandbox
 
-    def __init__(self, desk: QueueStageDesk, history: History) -> None:
+    def __init__(self, session: QueueSandbox, history: History) -> None:
         super().__init__()
         self.make_prompt(history)
-        self.make_panels(desk, follow=True)  # a document moves at the end of it
+        self.make_panels(session, follow=True)  # a document moves at the end of it
         self.ladder.least, self.ladder.most = LANE, LANES
         self.chosen = 1  # the stage's place; in the middle, where most can be seen
         self.keybar = KeyBar(id="keys")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual.content import Content
 from textual.strip import Strip
@@ -13,6 +13,7 @@ from console.screens.confirm import Confirm
 from console.screens.message import message_lines
 from console.screens.page import Page
 from console.screens.pick import Pick
+from console.sessions.sandbox import SPEEDS, Sandbox
 from console.text import clean, fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
@@ -22,12 +23,6 @@ from engine.parts.fault import Fault
 from engine.rehearsal.watch import Plan, Verdict, Watch
 from engine.tracing.links import Arrow, Entry
 
-if TYPE_CHECKING:
-    from console.desks.rehearsing import Rehearsing
-
-SPEEDS = (0.0, 0.001, 0.01, 0.1, 1.0)
-"""Virtual seconds in a real one; 0: the world stands."""
-
 ARROWS = 400  # messages of the ladder, the newest
 PLACES = frozenset({"stage", "queue"})  # targets that are no process
 WATCHED = 6  # faults whose promises are listed, the newest
@@ -36,9 +31,9 @@ WATCHED = 6  # faults whose promises are listed, the newest
 class StageBar(Panel):
     """How time passes, and how much of it has."""
 
-    def __init__(self, desk: Rehearsing, *, id: str | None = None) -> None:
+    def __init__(self, session: Sandbox, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._desk = desk
+        self._session = session
 
     def show(self, picture: object) -> None:
         """Draw it again."""
@@ -46,13 +41,13 @@ class StageBar(Panel):
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
-        desk = self._desk
+        session = self._session
         parts: Parts = [(" STAGE ", "accent bold reverse"), (" ", "text")]
         for place, speed in enumerate(SPEEDS):
             words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
-            parts.append((f" {words} ", "busy bold reverse" if place == desk.speed else "label"))
-        now: Parts = [(f"{desk.stage.now:.6f} s", "text bold")]
-        said, steps = f"  {units.count(desk.trace.total)} messages", f"  step {units.count(desk.steps)} "
+            parts.append((f" {words} ", "busy bold reverse" if place == session.speed else "label"))
+        now: Parts = [(f"{session.lab.now:.6f} s", "text bold")]
+        said, steps = f"  {units.count(session.trace.total)} messages", f"  step {units.count(session.steps)} "
         rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
         return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
 
@@ -61,14 +56,14 @@ class Rehearsal:
     """A screen that shows a stage: time, faults, and the panels that explain them. It stands before the other bases."""
 
     HINT: ClassVar[str] = "n lets one message through · + lets time pass"
-    desk: Rehearsing
+    session: Sandbox
     app: Any
 
-    def make_panels(self, desk: Rehearsing, follow: bool = False) -> None:
+    def make_panels(self, session: Sandbox, follow: bool = False) -> None:
         """The panels that every stage has. ``follow``: of a long step the end is shown."""
-        self.desk = desk
+        self.session = session
         self.ladder = LadderTable(id="ladder")
-        self.stagebar = StageBar(desk, id="stagebar")
+        self.stagebar = StageBar(session, id="stagebar")
         self.last = Pager(follow=follow, id="last")
         self.promises = Pager(id="promises")
 
@@ -84,19 +79,19 @@ class Rehearsal:
 
     def arrows(self) -> list[Arrow]:
         """What the ladder shows."""
-        return list(self.desk.trace.arrows(limit=ARROWS))
+        return list(self.session.trace.arrows(limit=ARROWS))
 
     def draw(self) -> None:
         """The panels, as things stand."""
-        desk = self.desk
-        self.ladder.order = desk.trace.lanes
+        session = self.session
+        self.ladder.order = session.trace.lanes
         self.ladder.set_arrows(self.arrows(), 0.0)
         width = self.last.size.width - 2
-        self.last.set_lines(self.step_lines(desk.last(), width) or wrapped([], self.HINT, "label", width))
+        self.last.set_lines(self.step_lines(session.last(), width) or wrapped([], self.HINT, "label", width))
         screen: Any = self
-        screen.set_class(bool(desk.watches), "watching")
+        screen.set_class(bool(session.watches), "watching")
         lines, width = list[Parts](), self.promises.size.width - 2
-        for watch in desk.watches[: -WATCHED - 1 : -1]:
+        for watch in session.watches[: -WATCHED - 1 : -1]:
             lines += promise_lines(watch, width)
         self.promises.set_lines(
             lines or wrapped([], "f injects a fault; first it says what is promised", "label", width)
@@ -113,20 +108,20 @@ class Rehearsal:
         self._step(False)
 
     def _step(self, message: bool) -> None:
-        if not self.desk.step(message):
+        if not self.session.step(message):
             self.app.say("nothing happens any more", "warn")
         self.app.tick()
 
     def action_speed(self, step: int) -> None:
         """Faster or slower."""
-        self.desk.speed = max(0, min(len(SPEEDS) - 1, self.desk.speed + step))
+        self.session.speed = max(0, min(len(SPEEDS) - 1, self.session.speed + step))
         self.app.tick()
 
     # ---- faults -----------------------------------------------------------------------------------------------------
 
     def action_fault(self) -> None:
         """Choose a fault, then its target."""
-        known = self.desk.faults()
+        known = self.session.faults()
         choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
 
         def chosen(name: str | None) -> None:
@@ -139,7 +134,7 @@ class Rehearsal:
         if not fault.targets:
             self.propose(fault.name)
             return
-        there = [(name, clean(name)) for name in self.desk.targets(fault)]
+        there = [(name, clean(name)) for name in self.session.targets(fault)]
         if not there:
             self.app.say(f"{fault.name}: there is nobody that it can be done to", "warn")
             return
@@ -158,7 +153,7 @@ class Rehearsal:
     def propose(self, line: str) -> None:
         """Say what is promised, and ask before it is done."""
         try:
-            fault = self.desk.plan(line)
+            fault = self.session.plan(line)
         except Refused as refusal:
             self.app.say(str(refusal), "bad")
             return
@@ -171,7 +166,7 @@ class Rehearsal:
 
     def _inject(self, fault: Plan) -> None:
         try:
-            self.desk.inject(fault)
+            self.session.inject(fault)
         except Refused as refusal:
             self.app.say(str(refusal), "bad")
         else:

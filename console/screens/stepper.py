@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -12,15 +11,12 @@ from textual.screen import Screen
 from console import keys
 from console.history import History
 from console.pictures.bridge import Picture
-from console.pictures.rows import Shown
 from console.screens.main import Main
 from console.screens.rehearsal import Rehearsal
+from console.screens.terms import View
+from console.sessions.sandbox import BrokerSandbox
 from console.widgets.flow import FlowStrip
-from console.widgets.table import Column
 from engine.parts.fault import Fault
-
-if TYPE_CHECKING:
-    from console.desks.stagedesk import StageDesk
 
 _TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
 OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
@@ -30,11 +26,11 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
     """The main screen of a stage."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
-    desk: StageDesk
+    session: BrokerSandbox
 
-    def __init__(self, desk: StageDesk, history: History, columns: Sequence[Column[Shown]]) -> None:
-        super().__init__(desk.stage, desk.bridge.rows.name, history, columns)
-        self.make_panels(desk)
+    def __init__(self, session: BrokerSandbox, history: History, view: View) -> None:
+        super().__init__(session, history, view)
+        self.make_panels(session)
         self.ladder.first = ("client", "broker")
         self._top = (self.stagebar, FlowStrip(id="flow"))
         self._panels = (self.table, self.last, self.ladder, self.promises)  # type: ignore[assignment]
@@ -46,7 +42,7 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
 
     def on_unmount(self) -> None:
         """The world ends."""
-        self.desk.stage.close()
+        self.session.lab.close()
 
     def on_resize(self, event: events.Resize) -> None:
         """Take the layout that fits."""
@@ -56,7 +52,7 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
     def show(self, picture: Picture) -> None:
         """Show a picture, and what led to it."""
         self._picture = picture
-        self._identity.show(picture, False, self.desk.lab.endpoints)
+        self._identity.show(picture, False, self.session.lab.endpoints)
         self._banner.show(picture)
         for panel in (*self._top, self.table, *self._bottom):
             if panel.display:

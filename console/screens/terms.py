@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys
+from console.host import Host
 from console.pictures.bridge import Picture
+from console.pictures.rows import Shown
 from console.screens.layer import Layer
 from console.terms import lines_of, titled
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
-
-if TYPE_CHECKING:
-    from console.apps.brokers import Console
+from console.widgets.table import Column
+from console.widgets.workers import COLUMNS
 
 
 class Terms(Layer):
     """Lines that are made anew from each picture; systems with more to show derive from it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.BACK)]
-    app: Console
+    app: Host
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,3 +73,10 @@ def term_lines(picture: Picture) -> list[Parts]:
             lines += titled(f"worker {row.label}, as it sees itself", lines_of((("state", own.state), *own.terms)))
             break
     return lines[:-1]
+
+
+class View(NamedTuple):
+    """What a system shows of its own: the columns of the worker table, and the screen of its protocol."""
+
+    columns: tuple[Column[Shown], ...] = COLUMNS
+    screen: Callable[[], Terms] = Terms

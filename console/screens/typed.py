@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.widget import Widget
 
 from console.commands import QUEUE_WORDS, CommandError, parse
 from console.history import History
+from console.host import Host
 from console.widgets.keybar import KeyBar
 from console.widgets.prompt import Prompt
-
-if TYPE_CHECKING:
-    from console.apps.queues import QueueConsole
 
 
 class Typed:
     """A screen with a key bar in whose place a line can be typed; it stands before the screen's other bases."""
 
-    app: QueueConsole
+    app: Host
     keybar: KeyBar
     typist: Widget | None = None  # who has the keyboard when nothing is typed
 

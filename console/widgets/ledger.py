@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from console import units
-from console.apps.calm import SLOWEST
 from console.pictures.bridge import Picture
+from console.pictures.governor import SLOWEST
 from console.pictures.rows import failures
 from console.text import fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, values

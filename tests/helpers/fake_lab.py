@@ -313,10 +313,10 @@ class FakeLab:
 class FakeHouse:
     """Obeys ``console.pictures.bridge.House``: a lab is open at once unless it is ``slow``, orders are obeyed too."""
 
-    def __init__(self, *labs: FakeLab, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
+    def __init__(self, *labs: Any, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
         self.names = names
         self.labs = {lab.system.name: lab for lab in labs}
-        self.running: dict[str, FakeLab] = {labs[0].system.name: labs[0]}
+        self.running: dict[str, Any] = {labs[0].system.name: labs[0]}
         self.refusals: dict[str, Exception] = {}
         self.slow = False
         self.opening: dict[str, Future[Any]] = {}

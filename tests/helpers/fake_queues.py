@@ -9,7 +9,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console.apps.queues import QueueConsole
+from console.app import Console
+from console.kinds import kind_of
+from console.sessions.session import at_once
 from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
 from engine.errors import Refused
@@ -147,7 +149,7 @@ class FakeQueues:
 class QueueDriver:
     """What a scenario holds: the lab, the console, and hands."""
 
-    def __init__(self, lab: FakeQueues, app: QueueConsole, pilot: Pilot[None]) -> None:
+    def __init__(self, lab: FakeQueues, app: Console, pilot: Pilot[None]) -> None:
         self.lab, self.app, self.pilot = lab, app, pilot
 
     async def press(self, *keys: str) -> None:
@@ -175,7 +177,8 @@ class QueueDriver:
     @property
     def notice(self) -> str:
         """What the first screen's last line says."""
-        return self.app.main.keybar.notice
+        notice: str = self.app.main.keybar.notice
+        return notice
 
 
 def drive_queues(
@@ -183,10 +186,11 @@ def drive_queues(
     folder: Path,
     lab: FakeQueues | None = None,
     size: tuple[int, int] = (120, 36),
-) -> QueueConsole:
+) -> Console:
     """Run a scenario to its end; the console, after it was left."""
     fake = lab or FakeQueues()
-    app = QueueConsole(fake, FakeSettings(folder), clock=lambda: fake.at)
+    session = kind_of(SYSTEM).session("diskqueue", fake, at_once(fake))
+    app = Console(None, session, FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

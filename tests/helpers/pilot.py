@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console.apps.brokers import Console
+from console.app import Console
+from console.kinds import kind_of
 from console.screens.main import Main
 from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
 
@@ -25,7 +27,8 @@ class Driver:
     @property
     def lab(self) -> FakeLab:
         """The lab on the screen."""
-        return self.house.labs[self.app.desk.name]
+        lab: FakeLab = self.house.labs[self.app.session.name]
+        return lab
 
     @property
     def main(self) -> Main:
@@ -97,7 +100,8 @@ def drive(
     there = house or FakeHouse(lab or FakeLab())
     first = next(iter(there.running))
     fake = there.running[first]
-    app = Console(there, first, settings or FakeSettings(folder), clock=lambda: fake.at)
+    session = kind_of(fake.system).session(first, fake, partial(there.order, first))
+    app = Console(there, session, settings or FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

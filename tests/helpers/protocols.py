@@ -10,8 +10,9 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from console.apps.brokers import Console
-from console.apps.replay import OneLab, ReplayConsole
+from console.app import Console
+from console.kinds import kind_of
+from console.sessions.session import at_once
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from engine.recording.replay import Replay
@@ -53,7 +54,7 @@ class Hands:
     @property
     def at_main(self) -> bool:
         """Whether the first screen of whatever stands in front is on top."""
-        return bool(self.app.screen is self.app.desk.main)
+        return bool(self.app.screen is self.app.main)
 
     def screen(self) -> list[str]:
         """What stands on the screen, line by line."""
@@ -99,11 +100,9 @@ def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120,
     """Run a scenario on a lab to its end."""
     clock = [1000.0]
     settings = FakeSettings(folder)
-    app: Console
-    if isinstance(lab, ReplayLab):
-        app = ReplayConsole(lab, settings, lambda: clock[0])
-    else:
-        app = Console(OneLab(lab), lab.system.name, settings, lambda: clock[0])
+    kind = kind_of(lab.system)
+    session = kind.replay(lab) if isinstance(lab, ReplayLab) else kind.session(lab.system.name, lab, at_once(lab))
+    app = Console(None, session, settings, lambda: clock[0])
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

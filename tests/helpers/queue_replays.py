@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from console.apps.queuereplay import QueueReplayConsole
+from console.app import Console
+from console.kinds import kind_of
 from engine.recording.queuereplaylab import QueueReplayLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.fake_queues import QueueDriver
@@ -27,11 +28,10 @@ class Viewer(QueueDriver):
         return [line for line in self.screen() if "Hz" not in line and "━" not in line]
 
 
-def watch(
-    scenario: Callable[[Viewer], Awaitable[None]], folder: Path, size: tuple[int, int] = (120, 36)
-) -> QueueReplayConsole:
+def watch(scenario: Callable[[Viewer], Awaitable[None]], folder: Path, size: tuple[int, int] = (120, 36)) -> Console:
     now = [0.0]
-    app = QueueReplayConsole(opened(write(folder / "a.journal")), FakeSettings(folder), clock=lambda: now[0])
+    lab = opened(write(folder / "a.journal"))
+    app = Console(None, kind_of(lab.system).replay(lab), FakeSettings(folder), clock=lambda: now[0])
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

@@ -10,19 +10,21 @@ from pathlib import Path
 import psutil
 from textual.pilot import Pilot
 
-from console.apps.queues import QueueConsole
+from console.app import Console
+from console.kinds import kind_of
+from console.sessions.session import at_once
 from engine.lab.queuelab import QueueLab
 from engine.protocols.diskqueue.options import Options
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.processes import WAIT
 
 
-def screen(app: QueueConsole) -> str:
+def screen(app: Console) -> str:
     strips = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
-async def shown(app: QueueConsole, pilot: Pilot[None], condition: Callable[[str], bool]) -> None:
+async def shown(app: Console, pilot: Pilot[None], condition: Callable[[str], bool]) -> None:
     """Look until the screen shows it; fails by its deadline, never passes by it."""
     until = time.monotonic() + WAIT
     while not condition(screen(app)):
@@ -33,7 +35,7 @@ async def shown(app: QueueConsole, pilot: Pilot[None], condition: Callable[[str]
 
 def test_the_demonstration_on_the_screen(tmp_path: Path) -> None:
     async def scenario(lab: QueueLab) -> None:
-        app = QueueConsole(lab, FakeSettings(tmp_path))
+        app = Console(None, kind_of(lab.system).session("diskqueue", lab, at_once(lab)), FakeSettings(tmp_path))
         async with app.run_test(size=(120, 36)) as pilot:
             await shown(app, pilot, lambda text: "● RUNNING" in text and "demonstration" in text)
             await pilot.press("f", "right")

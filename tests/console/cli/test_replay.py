@@ -44,14 +44,15 @@ def test_a_recording_of_disk_queues_is_compared_and_shown(
     class Screen:
         signal_received = summary = None
 
-        def __init__(self, lab: QueueReplayLab, settings: Any) -> None:
-            shown.append(lab.system.name)
+        def __init__(self, labs: None, first: Any, settings: Any) -> None:
+            assert isinstance(first.lab, QueueReplayLab)
+            shown.append(first.name)
 
         def run(self) -> None:
             shown.append("run")
 
     monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
-    monkeypatch.setattr("console.apps.queuereplay.QueueReplayConsole", Screen)
+    monkeypatch.setattr("console.app.Console", Screen)
     assert replay(Namespace(file=path, check=False), []) == 0
     assert shown == ["diskqueue", "run"]
     monkeypatch.setattr("engine.protocols.diskqueue.driver.move.publish", publish_nothing)
@@ -143,14 +144,15 @@ def test_the_screen_is_given_the_recording(home: Path, monkeypatch: pytest.Monke
         signal_received: int | None = 15
         summary: str | None = None
 
-        def __init__(self, lab: ReplayLab, settings: Any) -> None:
-            type(self).made = (lab.system.name, lab.position, settings.theme)
+        def __init__(self, labs: None, first: Any, settings: Any) -> None:
+            assert isinstance(first.lab, ReplayLab)
+            type(self).made = (first.name, first.lab.position, settings.theme)
 
         def run(self) -> None:
             assert self.made is not None
 
     monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
-    monkeypatch.setattr("console.apps.replay.ReplayConsole", Screen)
+    monkeypatch.setattr("console.app.Console", Screen)
     assert replay(Namespace(file=recorded(home / "a.journal"), check=False), []) == 128 + 15
     assert Screen.made == ("roundrobin", 0, "midnight")
 

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from console.cli.screen import console
+from engine.catalogue import CATALOGUE
+from engine.feed import Feed
+from engine.protocols.diskqueue.options import Options
 from engine.settings import Flag, Wrong
 
 Capture = pytest.CaptureFixture[str]
@@ -19,6 +22,8 @@ class Lab:
 
     def __init__(self, settings: Any, root: str = "", **how: Any) -> None:
         self.settings, self.root, self.how = settings, root, how
+        self.system = CATALOGUE["diskqueue" if type(settings) is Options else "roundrobin"]
+        self.started, self.feed, self.seat_of = 0.0, Feed(), None
         self.state = "made"
         self.unkept: list[str] = []
 
@@ -40,14 +45,11 @@ class Screen:
     """A console that notes what it was given."""
 
     made: Any = None
-    bound_for: str | None = None
     signal_received: int | None = None
     summary: str | None = None
 
-    def __init__(self, *given: Any, house: Any = None) -> None:
-        """A lab, the settings and a house; or a house, the name of the first in it, and the settings."""
-        lab = given[0] if house else given[0].running[given[1]]
-        type(self).made = (lab, given[-1], house or given[0])
+    def __init__(self, labs: Any, first: Any, settings: Any) -> None:
+        type(self).made = (first.lab, settings, labs)
 
     def run(self) -> None:
         assert self.made[0].state == "open"
@@ -61,7 +63,7 @@ def terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> type[Screen]:
     monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
     monkeypatch.setattr("console.cli.screen.lab_of", Lab)
     made = type("Made", (Screen,), {})
-    monkeypatch.setattr("console.apps.brokers.Console", made)
+    monkeypatch.setattr("console.app.Console", made)
     return made
 
 
@@ -134,7 +136,6 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
-    monkeypatch.setattr("console.apps.queues.QueueConsole", terminal)
     asked = Namespace(journal=Path("x"), root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"
@@ -149,27 +150,3 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     assert capsys.readouterr() == ("3 documents\n", "")
     with pytest.raises(Wrong, match="--root: roundrobin has no queues"):
         console(asked, [])
-
-
-def test_a_system_of_another_kind_has_the_console_that_follows(
-    terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    queues: type[Screen] = type("Queues", (Screen,), {"summary": "3 documents"})
-    monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
-    monkeypatch.setattr("console.apps.queues.QueueConsole", queues)
-    terminal.summary = "bulkping 100 of 100 PASS"
-    went: list[tuple[str, str]] = []
-
-    def run(self: Screen) -> None:
-        lab, _, house = self.made
-        self.bound_for = ("diskqueue", "pingpong", None)[len(went)]
-        went.append((type(self).__name__, lab.state))
-        if self.bound_for:
-            house.open(self.bound_for).result()
-
-    monkeypatch.setattr(Screen, "run", run)
-    assert console(NOTHING, []) == 0
-    assert went == [("Made", "open"), ("Queues", "open"), ("Made", "open")]
-    assert terminal.made[0].settings.system == "pingpong"
-    assert (terminal.made[0].state, queues.made[0].state) == ("closed", "closed")
-    assert capsys.readouterr() == ("bulkping 100 of 100 PASS\n3 documents\n", "")

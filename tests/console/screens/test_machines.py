@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from console.desks.stagedesk import StageDesk
-from console.history import History
 from console.pictures.bridge import Picture
 from console.pictures.chronicle import Gap
 from console.screens.machines import conformance_lines, map_lines
+from console.sessions.sandbox import BrokerSandbox
 from console.widgets.facts import fact_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
@@ -24,17 +23,17 @@ def words(lines: list[list[tuple[str, str]]]) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]
 
 
-def desk_of(system: str, tmp_path: Path, seconds: float) -> tuple[StageDesk, Picture]:
-    desk = StageDesk(SYSTEMS[system], SYSTEMS[system].options(), History(tmp_path / "history"))
-    desk.stage.advance(seconds)
-    return desk, desk.look(0.0)
+def sandbox_of(system: str, seconds: float) -> tuple[BrokerSandbox, Picture]:
+    sandbox = BrokerSandbox(SYSTEMS[system], SYSTEMS[system].options())
+    sandbox.lab.advance(seconds)
+    return sandbox, sandbox.look(0.0)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("width", [76, 116])
 def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: str, width: int) -> None:
     explain = SYSTEMS[system].explain
-    _, picture = desk_of(system, tmp_path, 4.0)
+    _, picture = sandbox_of(system, 4.0)
     lines = words(map_lines(explain, picture, width))
     text = "\n".join(lines)
     for states in explain.state_maps():
@@ -50,10 +49,10 @@ def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: 
 
 def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> None:
     explain = SYSTEMS["pingpong"].explain
-    desk, picture = desk_of("pingpong", tmp_path, 0.0)
+    sandbox, picture = sandbox_of("pingpong", 0.0)
     assert "▐ joining 3 ▌" in "\n".join(words(map_lines(explain, picture, 116)))
-    desk.stage.advance(3.0)
-    lines = map_lines(explain, desk.look(1.0), 116)
+    sandbox.lab.advance(3.0)
+    lines = map_lines(explain, sandbox.look(1.0), 116)
     assert "▐ ready 3 ▌" in "\n".join(words(lines)) and "  ● ready  3 here" in words(lines)
     assert "  ○ joining" in words(lines)
 
@@ -61,21 +60,21 @@ def test_the_present_state_is_lit_with_how_many_stand_in_it(tmp_path: Path) -> N
 @pytest.mark.parametrize("width", [76, 116])
 def test_how_often_each_edge_was_walked_stands_before_it(tmp_path: Path, width: int) -> None:
     explain = SYSTEMS["pingpong"].explain
-    desk, _ = desk_of("pingpong", tmp_path, 0.0)
-    desk.stage.advance(0.5)
-    lines = words(map_lines(explain, desk.look(1.0), width))
+    sandbox, _ = sandbox_of("pingpong", 0.0)
+    sandbox.lab.advance(0.5)
+    lines = words(map_lines(explain, sandbox.look(1.0), width))
     assert any(re.match(r" {4}3 PONG +▶ ready ", line) for line in lines)  # of three workers together
     assert any(re.match(r" {4}3 READY +▶ idle ", line) for line in lines)
     assert any(re.match(r" {4}· silence +▶ lost ", line) for line in lines)
     assert sum(line.endswith("  · on the left: how often each was walked") for line in lines) == 3
-    desk.lab.run(BulkSpec("ping", 1200, 0, 100))
-    desk.stage.advance(60.0)
-    lines = words(map_lines(explain, desk.look(2.0), width))
+    sandbox.lab.run(BulkSpec("ping", 1200, 0, 100))
+    sandbox.lab.advance(60.0)
+    lines = words(map_lines(explain, sandbox.look(2.0), width))
     assert any(re.match(r"1\.20k result +▶ idle ", line) for line in lines)
 
 
 def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
-    _, picture = desk_of("pingpong", tmp_path, 3.0)
+    _, picture = sandbox_of("pingpong", 3.0)
     nobody = picture._replace(pool=dict, client=None, brokers={})
     lines = words(map_lines(SYSTEMS["pingpong"].explain, nobody, 116))
     assert sum("none of them is in this process" in line for line in lines) == 3
@@ -86,11 +85,11 @@ def test_who_is_elsewhere_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [76, 116])
 def test_a_stranger_that_says_nonsense_is_listed_with_the_rule(tmp_path: Path, system: str, width: int) -> None:
     explain = SYSTEMS[system].explain
-    desk, picture = desk_of(system, tmp_path, 4.0)
+    sandbox, picture = sandbox_of(system, 4.0)
     assert words(conformance_lines(explain, picture, width)) == ["✓ everybody has kept to the protocol"]
-    desk.inject(desk.plan("garbage"))
-    desk.stage.advance(3.0)
-    picture = desk.look(1.0)
+    sandbox.inject(sandbox.plan("garbage"))
+    sandbox.lab.advance(3.0)
+    picture = sandbox.look(1.0)
     text = "\n".join(words(conformance_lines(explain, picture, width)))
     assert picture.broker is not None
     for incident in picture.broker.incidents:
@@ -106,12 +105,12 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
     tmp_path: Path, system: str, fault: str, peer: str
 ) -> None:
     """A broker may call it something else, and know nothing of it any more."""
-    desk, _ = desk_of(system, tmp_path, 4.0)
-    plan = desk.plan(fault)
+    sandbox, _ = sandbox_of(system, 4.0)
+    plan = sandbox.plan(fault)
     assert peer in plan.does
-    desk.inject(plan)
-    desk.stage.advance(1.5)
-    picture = desk.look(1.0)
+    sandbox.inject(plan)
+    sandbox.lab.advance(1.5)
+    picture = sandbox.look(1.0)
     blamed = words(conformance_lines(SYSTEMS[system].explain, picture, 116))[3:]
     assert [line for line in blamed if " all peers " not in line and peer not in line and line[16:17] != " "] == []
     assert any(line[17:].startswith(f"{peer} ") for line in blamed)
@@ -120,7 +119,7 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
 
 
 def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:
-    _, picture = desk_of("pingpong", tmp_path, 1.0)
+    _, picture = sandbox_of("pingpong", 1.0)
     lines = conformance_lines(SYSTEMS["pingpong"].explain, picture._replace(brokers={}), 116)
     assert words(lines) == ["no broker is in this process: its books are elsewhere"]
 

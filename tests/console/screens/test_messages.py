@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console.desks.weighing import KEPT, Weighed
 from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fitting
+from console.sessions.cost import KEPT, CostMeter
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from tests.helpers.protocols import Hands, on, recording, stage_of
@@ -150,7 +150,7 @@ def test_what_tracing_costs_is_measured(tmp_path: Path) -> None:
         await hands.press("T")
         await said(hands)
         trace = hands.app.screen.trace  # type: ignore[attr-defined]
-        assert isinstance(trace, Weighed) and set(trace._spent) == {"broker", "client", "pool"}
+        assert isinstance(trace, CostMeter) and set(trace._spent) == {"broker", "client", "pool"}
         assert all(seconds > 0 for seconds in trace._spent.values())
         assert hands.shows("tracing")
 

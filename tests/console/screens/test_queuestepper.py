@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from console.desks.queuestagedesk import QueueStageDesk
 from console.screens.queuestepper import QueueStepper, operation_lines, without_idle
-from console.screens.rehearsal import SPEEDS
+from console.sessions.sandbox import SPEEDS, QueueSandbox
 from engine.core import Note, Started
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Take
 from engine.tracing.operations import Operations
 from tests.helpers.fake_queues import QueueDriver, drive_queues
 
 
-def desk_of(driver: QueueDriver) -> QueueStageDesk:
-    desk = driver.app.desk
-    assert isinstance(desk, QueueStageDesk)
-    return desk
+def sandbox_of(driver: QueueDriver) -> QueueSandbox:
+    sandbox = driver.app.session
+    assert isinstance(sandbox, QueueSandbox)
+    return sandbox
 
 
 def on_top(driver: QueueDriver) -> object:
@@ -38,18 +37,18 @@ def test_the_world_stands_until_an_operation_happens(tmp_path: Path, size: tuple
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
         assert isinstance(driver.app.screen, QueueStepper) and driver.shows(" STAGE ")
-        desk = desk_of(driver)
-        total = desk.trace.total
+        sandbox = sandbox_of(driver)
+        total = sandbox.trace.total
         for _ in range(4):
             await driver.tick()
-        assert (desk.stage.now, desk.trace.total) == (0.0, total)
+        assert (sandbox.lab.now, sandbox.trace.total) == (0.0, total)
         await driver.press("full_stop")
-        assert desk.trace.total > total and desk.steps == 1
+        assert sandbox.trace.total > total and sandbox.steps == 1
         await driver.press("n")
-        assert any(entry.decoded.leg == "move" for entry in desk.last())
-        now = desk.stage.now
+        assert any(entry.decoded.leg == "move" for entry in sandbox.last())
+        now = sandbox.lab.now
         await driver.tick()
-        assert desk.stage.now == now, "and then it stands again"
+        assert sandbox.lab.now == now, "and then it stands again"
         if size[1] > 20:
             assert driver.shows("TAKE d1.ready ▸ d1.1.working")
             assert driver.shows("rule 003 row 1: <id>.ready becomes")
@@ -63,11 +62,11 @@ def test_the_world_stands_until_an_operation_happens(tmp_path: Path, size: tuple
 def test_pipeline_ladder_and_books_change_together(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
-        desk = desk_of(driver)
+        sandbox = sandbox_of(driver)
         for _ in range(12):
             await driver.press("n")
-            picture = desk.look(driver.lab.at)
-            assert picture.fed == desk.stage.fed(0.0)
+            picture = sandbox.look(driver.lab.at)
+            assert picture.fed == sandbox.lab.fed(0.0)
             assert picture.books.total == picture.fed, "also while a document is published and not let go of"
             assert driver.shows(f"fed {picture.fed} = published {picture.books.published}")
         assert driver.shows("values.1") and driver.shows("parse.3") and driver.shows("▶│")
@@ -79,7 +78,7 @@ def test_a_fault_states_its_promises_before_and_ticks_them_after(tmp_path: Path)
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
         await settle(driver)
-        desk = desk_of(driver)
+        sandbox = sandbox_of(driver)
         assert driver.shows("f injects a fault")
         await driver.press("f")
         assert driver.shows("which fault?") and driver.shows("crash DRIVER")
@@ -88,11 +87,11 @@ def test_a_fault_states_its_promises_before_and_ticks_them_after(tmp_path: Path)
         await driver.press("enter")
         assert driver.shows("The protocol promises:") and driver.shows("○ no number is used twice")
         await driver.press("enter")
-        assert desk.watches == [] and len(desk.stage.world.seats) == 4, "Cancel is the default"
+        assert sandbox.watches == [] and len(sandbox.lab.world.seats) == 4, "Cancel is the default"
         await driver.press("f", "enter", "enter", "y")
-        assert len(desk.watches) == 1 and len(desk.stage.world.seats) == 3 and driver.shows(" ○ ")
+        assert len(sandbox.watches) == 1 and len(sandbox.lab.world.seats) == 3 and driver.shows(" ○ ")
         await settle(driver, 16.0)
-        assert desk.watches[0].held and driver.shows(" ✓  ") and not driver.shows(" ○  ")
+        assert sandbox.watches[0].held and driver.shows(" ✓  ") and not driver.shows(" ○  ")
         assert driver.lab.orders == [], "nothing of it touches the pipeline"
 
     drive_queues(scenario, tmp_path)
@@ -104,13 +103,13 @@ def test_the_command_opens_the_stage_and_asks_there(tmp_path: Path) -> None:
         await driver.pilot.pause()
         assert driver.shows("nobody may write into parse for 10 s.") and driver.shows("○ no document fails for it")
         await driver.press("y")
-        desk = desk_of(driver)
-        assert desk.stage.now == 3.0 and desk.watches[0].plan.text == "deny parse 10"
+        sandbox = sandbox_of(driver)
+        assert sandbox.lab.now == 3.0 and sandbox.watches[0].plan.text == "deny parse 10"
         await driver.press("colon", *"fault", "space", *"nosuch", "enter")
         await driver.pilot.pause()
         assert driver.shows("no fault 'nosuch'")
         await driver.press("colon", "escape", "n")
-        assert desk.steps == 1, "escape leaves the line"
+        assert sandbox.steps == 1, "escape leaves the line"
 
     drive_queues(scenario, tmp_path)
 
@@ -119,19 +118,19 @@ def test_stages_are_chosen_and_faults_mean_them(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
         await settle(driver, 2.0)
-        desk = desk_of(driver)
+        sandbox = sandbox_of(driver)
         screen = driver.app.screen
         assert isinstance(screen, QueueStepper)
         await driver.press("right", "right")
         assert screen.chosen == 2 and screen.ladder.first[:2] == ("parse", "output")
-        fail = next(fault for fault in desk.faults() if fault.name == "fail")
+        fail = next(fault for fault in sandbox.faults() if fault.name == "fail")
         assert screen.likeliest(fail) == "output"
         await driver.press("left", "left", "left")
         assert screen.chosen == 0 and screen.likeliest(fail) == "values"
-        busy = {driver.document for driver in desk.stage.view().drivers if driver.document}
-        kill = next(fault for fault in desk.faults() if fault.name == "kill")
+        busy = {driver.document for driver in sandbox.lab.view().drivers if driver.document}
+        kill = next(fault for fault in sandbox.faults() if fault.name == "kill")
         number = screen.likeliest(kill).rpartition(".")[2]
-        assert not busy or next(row.document for row in desk.stage.view().drivers if row.number == number)
+        assert not busy or next(row.document for row in sandbox.lab.view().drivers if row.number == number)
 
     drive_queues(scenario, tmp_path, size=(80, 24))
 
@@ -140,7 +139,7 @@ def test_trace_ladder_and_details_are_the_stages(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
         await settle(driver)
-        total = desk_of(driver).trace.total
+        total = sandbox_of(driver).trace.total
         await driver.press("T")
         assert driver.shows(f"of {total:,}") and driver.lab.traces == []
         await driver.press("escape", "enter")

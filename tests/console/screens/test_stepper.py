@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from console.desks.stagedesk import StageDesk
-from console.screens.rehearsal import SPEEDS
 from console.screens.stepper import Stepper
+from console.sessions.sandbox import SPEEDS, BrokerSandbox
 from engine.catalogue import SYSTEMS
 from tests.helpers.protocols import Hands, on, stage_of
 
 
-def desk_of(hands: Hands) -> StageDesk:
-    desk = hands.app.desk
-    assert isinstance(desk, StageDesk)
-    return desk
+def sandbox_of(hands: Hands) -> BrokerSandbox:
+    sandbox = hands.app.session
+    assert isinstance(sandbox, BrokerSandbox)
+    return sandbox
 
 
 async def settle(hands: Hands, seconds: float = 4.0) -> None:
@@ -34,24 +33,24 @@ def test_the_world_stands_until_a_message_is_let_through(tmp_path: Path, system:
         there = hands.lab.now
         await hands.press("Z")
         assert isinstance(hands.app.screen, Stepper) and hands.shows(" STAGE ")
-        desk = desk_of(hands)
+        sandbox = sandbox_of(hands)
         for _ in range(4):
             await hands.pass_time(0.5)
-        assert (desk.stage.now, desk.trace.total) == (0.0, 0)
+        assert (sandbox.lab.now, sandbox.trace.total) == (0.0, 0)
         await hands.press("n")
-        assert desk.trace.total > 0 and desk.steps == 1
-        rule = next(entry.rule for entry in desk.last() if entry.rule)
+        assert sandbox.trace.total > 0 and sandbox.steps == 1
+        rule = next(entry.rule for entry in sandbox.last() if entry.rule)
         if size[1] > 20:
             assert hands.shows(f"rule {rule[:20]}")
-        while not any(entry.direction == "in" and entry.seat == "client" for entry in desk.last()):
+        while not any(entry.direction == "in" and entry.seat == "client" for entry in sandbox.last()):
             await hands.press("space")
-        now = desk.stage.now
+        now = sandbox.lab.now
         await hands.pass_time(0.5)
-        assert desk.stage.now == now, "and then it stands again"
+        assert sandbox.lab.now == now, "and then it stands again"
         await hands.press("full_stop")
-        assert desk.steps > 2
+        assert sandbox.steps > 2
         await hands.press("escape")
-        assert hands.at_main and not isinstance(hands.app.desk, StageDesk)
+        assert hands.at_main and not isinstance(hands.app.session, BrokerSandbox)
         assert hands.lab.now == there, "the system itself was not touched"
 
     on(stage_of(system), scenario, tmp_path, size)
@@ -65,7 +64,7 @@ def test_table_ladder_and_books_change_together_with_each_message(tmp_path: Path
         await hands.press("p")
         for _ in range(12):
             await hands.press("n")
-            picture = hands.app.desk.picture
+            picture = hands.app.session.picture
             assert picture is not None and picture.broker is not None
             assert picture.rows and [row.worker for row in picture.rows] == list(picture.broker.workers)
             ledger = picture.broker.ledger
@@ -78,16 +77,16 @@ def test_table_ladder_and_books_change_together_with_each_message(tmp_path: Path
 def test_time_passes_as_fast_as_is_asked_for(tmp_path: Path) -> None:
     async def scenario(hands: Hands) -> None:
         await hands.press("Z", "minus")
-        desk = desk_of(hands)
+        sandbox = sandbox_of(hands)
         for place, speed in enumerate(SPEEDS[1:], 1):
             await hands.press("plus")
-            before = desk.stage.now
+            before = sandbox.lab.now
             await hands.pass_time(0.25)
-            assert desk.speed == place and desk.stage.now - before == pytest.approx(0.25 * speed)
+            assert sandbox.speed == place and sandbox.lab.now - before == pytest.approx(0.25 * speed)
         await hands.press("plus")
-        assert desk.speed == len(SPEEDS) - 1
+        assert sandbox.speed == len(SPEEDS) - 1
         await hands.press("n")
-        assert desk.speed == 0, "a step stops the world"
+        assert sandbox.speed == 0, "a step stops the world"
 
     on(stage_of(), scenario, tmp_path)
 
@@ -96,7 +95,7 @@ def test_a_fault_states_its_promises_before_it_is_injected_and_ticks_them_after(
     async def scenario(hands: Hands) -> None:
         await hands.press("Z")
         await settle(hands)
-        desk = desk_of(hands)
+        sandbox = sandbox_of(hands)
         assert hands.shows("f injects a fault")
         await hands.press("f")
         assert hands.shows("which fault?") and hands.shows("freeze WORKER|BROKER [SECONDS]")
@@ -105,12 +104,12 @@ def test_a_fault_states_its_promises_before_it_is_injected_and_ticks_them_after(
         await hands.press("enter")
         assert hands.shows("The protocol promises:") and hands.shows("○ no task that was accepted fails")
         await hands.press("enter")
-        assert desk.watches == [] and len(desk.stage.workers()) == 3, "Cancel is the default"
+        assert sandbox.watches == [] and len(sandbox.lab.workers()) == 3, "Cancel is the default"
         await hands.press("f", "enter", "enter", "y")
-        assert len(desk.watches) == 1 and len(desk.stage.workers()) == 2
+        assert len(sandbox.watches) == 1 and len(sandbox.lab.workers()) == 2
         assert hands.shows("kill w1") and hands.shows(" ○ ")
         await settle(hands, 12.0)
-        assert desk.watches[0].held
+        assert sandbox.watches[0].held
         assert hands.shows(" ✓ ") and not hands.shows(" ○       ") and not hands.shows(" × ")
 
     on(stage_of(), scenario, tmp_path)
@@ -121,16 +120,16 @@ def test_the_command_opens_the_stage_and_asks_there(tmp_path: Path) -> None:
         await hands.command("fault kill w3")
         assert hands.shows("w3 is dead, without a word.") and hands.shows("○ w3 is lost within")
         await hands.press("y")
-        desk = desk_of(hands)
-        assert desk.watches[0].plan.text == "kill w3"
-        assert {row.state for row in desk.stage.feed.pictures["broker"].workers} == {"ready"}, "everybody had joined"
-        assert len(desk.stage.workers()) == 2
+        sandbox = sandbox_of(hands)
+        assert sandbox.watches[0].plan.text == "kill w3"
+        assert {row.state for row in sandbox.lab.feed.pictures["broker"].workers} == {"ready"}, "everybody had joined"
+        assert len(sandbox.lab.workers()) == 2
         await hands.command("fault nosuch w3")
         assert hands.shows("no fault 'nosuch'")
         await hands.command("fault garbage")
         assert hands.shows("a stranger, rogue-1, says")
         await hands.press("escape")
-        assert len(desk_of(hands).watches) == 1
+        assert len(sandbox_of(hands).watches) == 1
 
     on(stage_of(), scenario, tmp_path)
 
@@ -139,8 +138,8 @@ def test_orders_and_protocol_screens_are_the_stages_while_it_is_there(tmp_path: 
     async def scenario(hands: Hands) -> None:
         await hands.press("Z")
         await settle(hands)
-        desk = desk_of(hands)
-        total = desk.trace.total
+        sandbox = sandbox_of(hands)
+        total = sandbox.trace.total
         await hands.press("T")
         assert hands.shows(f"of {total:,}") and hands.lab.taps == (), "what was said before is there already"
         await hands.press("escape", "tab", "tab", "enter")
@@ -148,8 +147,8 @@ def test_orders_and_protocol_screens_are_the_stages_while_it_is_there(tmp_path: 
         await hands.press("escape", "shift+tab", "shift+tab", "down", "enter")
         assert hands.shows("╭─ worker w")
         await hands.press("escape", "escape")
-        assert hands.app.desk is desk, "first the choices are dropped, of a worker and of a message"
+        assert hands.app.session is sandbox, "first the choices are dropped, of a worker and of a message"
         await hands.press("escape", "escape")
-        assert hands.at_main and hands.app.desk is not desk
+        assert hands.at_main and hands.app.session is not sandbox
 
     on(stage_of(), scenario, tmp_path)

@@ -53,7 +53,7 @@ def test_it_is_always_on_the_screen(tmp_path: Path, size: tuple[int, int]) -> No
 def test_a_slow_screen_and_a_late_engine_are_said(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         ledger = driver.main.query_one(Ledger)
-        picture = driver.app.bridge.poll(driver.lab.at)
+        picture = driver.app.session.bridge.poll(driver.lab.at)
         for hertz, lag, said, ink in (
             (4.0, 0.0003, "4.0 Hz · lag 300µs", "label"),
             (0.7, 0.4, "0.7 Hz · lag 400ms", "warn"),

@@ -76,7 +76,7 @@ def test_the_panel(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         assert driver.shows("no run yet")
         driver.lab.kept.append(kept_run())
-        driver.app.bridge.read_runs()
+        driver.app.session.bridge.read_runs()
         for _ in range(SETTLE):
             await driver.tick()
         assert driver.shows("✓ bulkdata 2.00k")

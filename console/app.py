@@ -1,0 +1,116 @@
+"""The console: one application for all systems, for what runs, for sandboxes and for recordings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from textual.app import SystemCommand
+from textual.screen import Screen
+
+from console import keys
+from console.history import History
+from console.host import Host
+from console.kinds import kind_of
+from console.pictures.bridge import House, Settings
+from console.screens.machines import FRAME, Lines
+from console.screens.messages import LadderScreen, Messages, TraceScreen
+from console.sessions.session import Session
+from console.text import clean
+from console.widgets.ink import Parts
+from engine.errors import Refused
+
+
+class Console(Host):
+    """Knows which screens belong to which kind of session (``console.kinds``)."""
+
+    def __init__(
+        self, labs: House | None, first: Session, settings: Settings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start."""
+        history = History(settings.state_folder / "history")
+        super().__init__(labs, first, settings, history, kind_of(first.lab.system).main(first, history), clock)
+
+    def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
+        """The session of a lab, and its main screen."""
+        assert self.labs is not None
+        kind = kind_of(lab.system)
+        session = kind.session(name, lab, partial(self.labs.order, name))
+        return session, kind.main(session, self.history)
+
+    def ink_of(self, session: Session) -> str:
+        """The colour of a session's state."""
+        return kind_of(session.lab.system).ink(session)
+
+    def help_lines(self, shown: dict[str, str]) -> list[Parts]:
+        """Every key and every word."""
+        return kind_of(self.lab.system).help(self._session, shown)
+
+    def offered(self) -> Iterable[keys.Key]:
+        """Keys of the main screen whose actions stand in the palette."""
+        return kind_of(self.lab.system).offered(self._session)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Every key's action in the palette."""
+        yield from super().get_system_commands(screen)
+        names = self.labs.names if self.labs is not None else ()
+        for name, key in zip(names, keys.SYSTEM, strict=False):
+            yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
+
+    def on_unmount(self) -> None:
+        """Keep what there is to say in the end."""
+        said = {name: kind_of(session.lab.system).summary(session) for name, session in self.sessions.items()}
+        told = {name: lines for name, lines in said.items() if lines}
+        several = len(told) > 1
+        self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
+
+    # ---- screens ----------------------------------------------------------------------------------------------------
+
+    def action_see(self, what: str) -> None:
+        """Open trace, ladder, maps or conformance, in the place of one of them that is open."""
+        session, before = self.session, self.screen
+        screen: Messages | Lines
+        if what in ("trace", "ladder"):
+            screen = (TraceScreen if what == "trace" else LadderScreen)(session, self.history, session.trace)
+            if isinstance(before, Messages):
+                screen.inherit(before)
+        else:
+            lines = kind_of(session.lab.system).explained(session, what)
+            title = "state maps" if what == "maps" else "conformance"
+            heading = f"{title} · {clean(session.lab.system.name)}"
+            screen = Lines(heading, [], lambda picture: lines(picture, self.size.width - FRAME))
+        if isinstance(before, Messages | Lines):
+            before.dismiss()
+        self.open_screen(screen)
+
+    def action_stage(self) -> None:
+        """The system in a sandbox."""
+        self.open_sandbox()
+
+    def open_sandbox(self) -> Any:
+        """The main screen of the sandbox, opened where there is none; None where none can be, and why is shown."""
+        session = self.session
+        if session.mode == "sandbox":
+            return self.main
+        kind = kind_of(session.lab.system)
+        try:
+            sandbox = kind.sandbox(session.lab)
+        except Refused as refusal:
+            self.say(str(refusal), "bad")
+            return None
+        screen = kind.main(sandbox, self.history)
+        self.open_screen(screen)
+        return screen
+
+    def fault(self, line: str) -> None:
+        """Inject a fault into the sandbox: first it is said what is promised.
+
+        Where no sandbox is open yet one is opened, and everybody in it starts work.
+        """
+        screen = self.open_sandbox()
+        if screen is not None:
+            if not screen.session.lab.now:
+                screen.session.settle()
+            self.call_after_refresh(screen.propose, line)

@@ -1,0 +1,198 @@
+"""What a screen may ask of the application: the session on the screen, the systems beside it, orders to their labs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from console import keys
+from console.commands import Command
+from console.history import History
+from console.pictures.bridge import House, Settings
+from console.screens.confirm import Confirm
+from console.sessions.session import Give, Session
+from console.shell import Shell
+from console.text import clean
+from console.widgets.identity import Other
+from engine.errors import Refused
+
+
+class Host(Shell):
+    """Several labs run, each with a session; the session of one is on the screen.
+
+    Each session has a Textual mode of its own: its screens stay as they are while another one is on the screen.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SEE)]
+    DEFAULT_MODE: ClassVar[str] = "first"
+
+    def __init__(
+        self,
+        labs: House | None,
+        first: Session,
+        settings: Settings,
+        history: History,
+        main: Screen[Any],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``labs``: opens those of other systems; None where there is nothing beside the first."""
+        super().__init__(settings, history, main, clock)
+        self.labs = labs
+        self.sessions = {first.name: first}
+        self._mains: dict[str, Screen[Any]] = {first.name: main}
+        self._modes_of = {first.name: self.DEFAULT_MODE}
+        self._session = first
+        self.add_mode(self.DEFAULT_MODE, lambda: main)
+
+    # ---- what is on the screen --------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Any:
+        """What is on the screen: a sandbox where one was opened over its system, else the system."""
+        opened = (getattr(screen, "session", None) for screen in reversed(self.screen_stack))
+        return next((session for session in opened if session is not None and session.mode == "sandbox"), self._session)
+
+    @property
+    def main(self) -> Any:
+        """The main screen of what is on the screen."""
+        session = self.session
+        screens = reversed(self.screen_stack)
+        return next((screen for screen in screens if getattr(screen, "session", None) is session), self._first)
+
+    @property
+    def lab(self) -> Any:
+        """The lab on the screen."""
+        return self.session.lab
+
+    def look(self) -> Any:
+        """What the engine shows now. Labs that are not on the screen are looked at as well, so nothing is missed."""
+        now = self.clock()
+        for session in self.sessions.values():
+            session.look(now)
+        session = self.session
+        return session.picture if session is self._session else session.look(now)
+
+    @property
+    def running(self) -> bool:
+        """Whether tasks are under way in one of the labs."""
+        return any(session.busy for session in (*self.sessions.values(), self.session))
+
+    @property
+    def others(self) -> list[Other]:
+        """The systems that run, the one on the screen among them."""
+        names = self.labs.names if self.labs is not None else tuple(self.sessions)
+        here = self.session.name
+        return [
+            Other(number, name, self.ink_of(self.sessions[name]), name == here)
+            for number, name in enumerate(names, 1)
+            if name in self.sessions
+        ]
+
+    def ink_of(self, session: Session) -> str:
+        """The colour of a session's state."""
+        raise NotImplementedError
+
+    # ---- systems ----------------------------------------------------------------------------------------------------
+
+    def action_system(self, name: str) -> None:
+        """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""
+        if self.labs is None:
+            self.say("there is nothing beside a recording", "warn")
+            return
+        opened = self.labs.open(name)
+        if not opened.done():
+            self.say(f"{name} is being opened")
+        self.when_done(opened, lambda: self._opened(name, opened))
+
+    def choose_system(self, beginning: str) -> None:
+        """Go to the system whose name begins so."""
+        names = self.labs.names if self.labs is not None else ()
+        fits = [name for name in names if name.startswith(beginning.lower())]
+        if fits or not names:
+            self.action_system("".join(fits[:1]))
+        else:
+            self.say(f"no system {clean(beginning)!r} · there are {', '.join(names)}", "bad")
+
+    def _opened(self, name: str, opened: Future[Any]) -> None:
+        if (error := opened.exception()) is not None:
+            kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
+            self.say(f"{name} can not be opened: {kind}{error}", "bad")
+            return
+        if name not in self.sessions:
+            session, main = self.made(name, opened.result())
+            self.sessions[name], self._mains[name], self._modes_of[name] = session, main, name
+            self.add_mode(name, lambda: main)
+        self._session, self._first = self.sessions[name], self._mains[name]
+        self.switch_mode(self._modes_of[name])
+        self.call_after_refresh(self.tick)
+
+    def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
+        """The session of a lab, and its main screen."""
+        raise NotImplementedError
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def order(self, give: Give, said: str = "", *, destroys: bool = False, session: Session | None = None) -> None:
+        """Give an order to the lab of a session, the present one as a rule, without waiting for it.
+
+        When it has been carried out ``said`` is shown; its refusal is shown in its own words.
+        """
+        if destroys and self.refused_readonly():
+            return
+        answer = (session or self.session).order(give)
+        self.when_done(answer, lambda: self._answered(answer, said))
+
+    def _answered(self, answer: Future[None], said: str) -> None:
+        try:
+            answer.result()
+        except Refused as refusal:
+            self.say(str(refusal), "bad")
+        else:
+            if said:
+                self.say(said, "good")
+
+    def refused_readonly(self) -> bool:
+        """Whether orders that change something are refused here; if so, that is shown."""
+        readonly: bool = self.lab.readonly
+        if readonly:
+            self.say("refused: this console is read-only (--readonly)", "bad")
+        return readonly
+
+    def ask_first(self, question: Confirm, give: Give, said: str) -> None:
+        """Ask, then give the order to the lab that was asked about, whatever is on the screen by then."""
+        if self.refused_readonly():
+            return
+        session = self.session
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.order(give, said, session=session)
+
+        self.push_screen(question, answered)
+
+    # ---- what is typed ----------------------------------------------------------------------------------------------
+
+    def perform(self, command: Command) -> None:
+        """A command of the ``:`` line that means the same on every screen."""
+        match command:
+            case Command("system", str(name)):
+                self.choose_system(name)
+            case Command("theme", str(name)):
+                self.choose_theme(name)
+            case Command("fault", str(line)):
+                self.fault(line)
+            case Command("help", _):
+                self.action_help()
+            case Command("quit", _):
+                self.exit()
+            case _:
+                raise AssertionError(f"a word without a meaning: {command}")
+
+    def fault(self, line: str) -> None:
+        """Inject a fault into the sandbox: first it is said what is promised."""
+        raise NotImplementedError

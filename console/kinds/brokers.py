@@ -1,0 +1,70 @@
+"""Systems with a broker at the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from textual.screen import Screen
+
+from console import keys
+from console.history import History
+from console.kinds.kind import Kind
+from console.pictures.bridge import Picture, badge
+from console.screens.listing import GROUPS, help_lines
+from console.screens.machines import conformance_lines, map_lines
+from console.screens.main import Main
+from console.screens.replayed import HELP, Replayed
+from console.screens.stepper import Stepper
+from console.sessions.brokers import BrokerSession
+from console.sessions.replay import BrokerReplay
+from console.sessions.sandbox import BrokerSandbox
+from console.sessions.session import Session
+from console.systems import view_of
+from console.widgets.ink import Parts
+from console.widgets.runs import summary_of
+
+MAINS = {"live": Main, "sandbox": Stepper, "replay": Replayed}
+
+
+def _main(session: Any, history: History) -> Screen[Any]:
+    view = view_of(session.lab.system.name)
+    made: Callable[..., Screen[Any]] = MAINS[session.mode]
+    return made(session, history, view)
+
+
+def _offered(_: Session) -> Iterable[keys.Key]:
+    return (key for key in keys.MAIN if key.id != "focus.next")
+
+
+def _help(session: Session, shown: dict[str, str]) -> list[Parts]:
+    return help_lines(shown, HELP if session.mode == "replay" else GROUPS)
+
+
+def _ink(session: BrokerSession) -> str:
+    return badge(session.picture, False)[1] if session.picture is not None else "label"
+
+
+def _explained(session: BrokerSession, what: str) -> Callable[[Picture, int], list[Parts]]:
+    explain = session.lab.system.explain
+    lines = map_lines if what == "maps" else conformance_lines
+    return lambda picture, width: lines(explain, picture, width)
+
+
+def _summary(session: BrokerSession) -> str | None:
+    """The lines of its last run."""
+    client = session.lab.feed.picture("client")
+    return summary_of(client.run) if client and client.run is not None else None
+
+
+KIND = Kind(
+    session=BrokerSession,
+    sandbox=lambda lab: BrokerSandbox(lab.system, lab.options),
+    replay=BrokerReplay,
+    main=_main,
+    offered=_offered,
+    help=_help,
+    ink=_ink,
+    explained=_explained,
+    summary=_summary,
+)

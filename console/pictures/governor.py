@@ -1,0 +1,47 @@
+"""How often the screen is drawn: as often as it can be without taking the engine's time.
+
+The engine's threads share one interpreter with the screen, so what the screen takes of it a run does not get. What one
+refresh costs is measured, as the main thread's own CPU time, and the refreshes are put so far apart that they take no
+more than their share of a core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from console.pictures.samples import HERTZ
+
+SHARE = 0.08  # of a core, for the screen
+SHARE_OF_A_RUN = 0.02  # the same while a run is going
+SLOWEST = 1.0  # seconds between two refreshes at most
+
+_WEIGHT = 0.25  # smoothing factor of the moving average of costs
+
+
+class RefreshGovernor:
+    """Says at each beat, of which there are ``HERTZ`` a second, whether the screen is to be drawn."""
+
+    def __init__(self, clock: Callable[[], float], spent: Callable[[], float]) -> None:
+        """``clock``: monotonic seconds. ``spent``: CPU seconds that the calling thread has used."""
+        self._clock, self._spent = clock, spent
+        self._drawn = -SLOWEST  # when it was drawn last
+        self._before: float | None = None  # what had been spent by then
+        self._cost = 0.0  # seconds that one refresh takes, with all that is done until the next
+        self._share = SHARE
+
+    @property
+    def interval(self) -> float:
+        """Seconds from one refresh to the next."""
+        return min(SLOWEST, max(1 / HERTZ, self._cost / self._share))
+
+    def due(self, running: bool) -> bool:
+        """Whether it is time. ``running``: a run is going."""
+        self._share = SHARE_OF_A_RUN if running else SHARE
+        now = self._clock()
+        if now - self._drawn < self.interval - 1 / HERTZ / 2:  # the nearest beat
+            return False
+        spent = self._spent()
+        if self._before is not None:
+            self._cost += _WEIGHT * (spent - self._before - self._cost)
+        self._drawn, self._before = now, spent
+        return True

@@ -1,0 +1,40 @@
+"""Orders that are asked about first, from whichever screen they come."""
+
+from __future__ import annotations
+
+from console.host import Host
+from console.pictures.rows import Shown
+from console.screens.confirm import Confirm, stop_question
+from console.text import clean
+from engine.protocols.diskqueue.pipeline import DriverRow
+
+
+def ask_to_stop(app: Host, row: Shown) -> None:
+    """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
+    picture, state = app.session.picture, row.worker.state
+    ours = picture is not None and picture.own(row.worker.key) is not None
+    if state == "drain":
+        app.say(f"worker {row.label} is leaving already", "warn")
+    elif state == "lost" and not ours:
+        app.say(f"worker {row.label} is lost: there is nobody to ask", "warn")
+    else:
+        said = f"worker {row.label} is asked to stop{', though its broker has lost it' if state == 'lost' else ''}"
+        app.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
+
+
+def ask_to_kill(app: Host, driver: DriverRow) -> None:
+    """Ask, then kill this driver and no other."""
+    said = f"driver {driver.number} is killed"
+    app.ask_first(kill_question(driver), lambda lab: lab.kill_driver(driver.number), said)
+
+
+def retry(app: Host, queue: str, document: str) -> None:
+    """Give a document that failed twice two fresh attempts."""
+    app.order(lambda lab: lab.retry(queue, document), f"{clean(document)} is tried again")
+
+
+def kill_question(driver: DriverRow) -> Confirm:
+    """The question before a driver is killed; it names it and its document."""
+    fate = f"{clean(driver.document, 40)} counts as failed." if driver.document else "It holds no document."
+    lines = [fate, f"Process {driver.pid} ends at once; another driver takes its place."]
+    return Confirm(f"Kill driver {driver.number} of {clean(driver.stage)}?", lines, "Kill")

@@ -1,0 +1,257 @@
+"""The application below the screens: signals, notices, themes, help, and the one timer that refreshes the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from console import keys, themes
+from console.history import History
+from console.pictures.bridge import Settings
+from console.pictures.governor import RefreshGovernor
+from console.pictures.samples import HERTZ
+from console.screens.layer import Palette
+from console.screens.page import Page
+from console.screens.themes import Themes
+from console.terminal import Terminal
+from console.text import clean
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+
+PATIENCE = 5.0  # seconds that a key waits for its screen at most
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@runtime_checkable
+class Shows(Protocol):
+    """A screen that shows pictures."""
+
+    def show(self, picture: Any) -> None: ...
+
+
+class Shell(App[None]):
+    """What it does not know: which labs run (``console.host``) and which screens show them (``console.app``).
+
+    ``run()`` returns when the screen is restored; the caller closes the labs. After that ``summary`` holds the last
+    lines to print, and ``signal_received`` the signal that ended it, if one did. ``run()`` raises an exception inside.
+    """
+
+    TITLE = "roundhouse"
+    CSS_PATH = Path(__file__).with_name("console.tcss")
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM))]
+
+    def __init__(
+        self, settings: Settings, history: History, main: Screen[Any], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``history``: what was typed, on other days too. ``main``: the screen at the bottom."""
+        super().__init__(driver_class=Terminal)
+        self.settings, self.history = settings, history
+        self.clock = clock
+        self._governor = RefreshGovernor(time.monotonic, time.thread_time)
+        self.signal_received: int | None = None
+        self.summary: str | None = None
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
+        self.animation_level = "none"  # what moves here is what is measured
+        self._themes: tuple[str, ...] = ()
+        self._first = main
+        self._load_themes()
+        if settings.theme in self._themes:
+            self.theme = settings.theme  # before anything is painted
+        self.set_keymap(settings.keymap)
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The main screen."""
+        return self._first
+
+    @abstractmethod
+    def look(self) -> object:
+        """A picture of now, for whatever screen is on top."""
+
+    @abstractmethod
+    def help_lines(self, shown: dict[str, str]) -> list[Parts]:
+        """The page of help. ``shown``: key id → its keys as they are now, remapped or not."""
+
+    @abstractmethod
+    def offered(self) -> Iterable[keys.Key]:
+        """Keys of the first screen whose actions stand in the palette."""
+
+    # ---- life -------------------------------------------------------------------------------------------------------
+
+    def on_load(self) -> None:
+        """Run tasks in the same order on every Python.
+
+        From Python 3.12 on Textual starts each task at once, before its creator goes on. The first screen's input
+        line then asks for the screen before that is on the stack, and the app ends with ``ScreenStackError``.
+        """
+        asyncio.get_running_loop().set_task_factory(None)
+
+    def on_mount(self) -> None:
+        """Signals, theme; then the timer."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._on_signal, number)
+        self.choose_theme(self.settings.theme)
+        if unknown := self.settings.keymap.keys() - keys.IDS:
+            self.say(f"keymap: there is no key {clean(min(unknown))!r} · help lists all", "bad")
+        self.load_history()
+        self.set_interval(1 / HERTZ, self._beat)
+        self.call_after_refresh(self.tick)
+
+    def on_unmount(self) -> None:
+        """Nobody is there for signals any more."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+    def hang_up(self) -> None:
+        """The terminal is gone, whether or not a signal says so."""
+        if self.signal_received is None:
+            self._on_signal(signal.SIGHUP)
+
+    def _on_signal(self, number: int) -> None:
+        self.signal_received = number
+        self.exit(return_code=128 + number)
+
+    def run(self, *args: Any, **kwargs: Any) -> None:
+        """Run until somebody quits. Raises what went wrong inside."""
+        super().run(*args, **kwargs)
+        if self._exception is not None:
+            raise self._exception
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is going: then the screen takes even less."""
+        return False
+
+    def _beat(self) -> None:
+        if self._governor.due(self.running):
+            self.tick()
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that comes faster than its screen waits until that is built; in the end there is none to wait for."""
+        if isinstance(event, events.Key):
+            if self._exit:
+                return
+            if self.screen_stack and not self.screen.is_mounted:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.screen._mounted_event.wait(), PATIENCE)
+        await super().on_event(event)
+
+    def tick(self) -> None:
+        """One refresh of what is on top."""
+        picture = self.look()
+        for screen in reversed(self.screen_stack):
+            # one that is just being opened has no panels yet, one that is closed has none any more
+            if screen.is_mounted and screen.children and isinstance(screen, Shows):
+                screen.show(picture)
+                break
+
+    def when_done(self, future: Future[Any], act: Callable[[], None]) -> None:
+        """Act on this thread as soon as the future is done, now if it is."""
+        if future.done():
+            act()
+        else:
+            future.add_done_callback(lambda _: self.call_later(act))
+
+    # ---- what was typed ---------------------------------------------------------------------------------------------
+
+    def load_history(self) -> None:
+        """What was typed in former days."""
+        try:
+            self.history.load()
+        except OSError as error:
+            self.say(f"the history can not be read: {error}", "warn")
+
+    def remember(self, line: str) -> None:
+        """Keep a typed line."""
+        try:
+            self.history.add(line)
+        except OSError as error:
+            self.say(f"the history can not be written: {error}", "warn")
+
+    # ---- what it says and offers ------------------------------------------------------------------------------------
+
+    def say(self, text: str, ink: str = "label") -> None:
+        """Tell the operator, on the last line of the screen; ``ink``: good, warn, bad or label."""
+        for screen in reversed(self.screen_stack):
+            bars = screen.query(KeyBar)
+            if bars:
+                bars.first().say(text, ink)
+                return
+        self.call_after_refresh(self.say, text, ink)  # nothing is on the screen yet
+
+    def action_help(self) -> None:
+        """Every key and every word."""
+        shown: dict[str, list[str]] = {}
+        for active in self._first.active_bindings.values():
+            if active.binding.id:
+                shown.setdefault(active.binding.id, []).append(self.get_key_display(active.binding))
+        for name, own in self.settings.keymap.items():
+            shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
+        self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
+
+    def action_command_palette(self) -> None:
+        """Search for a command."""
+        if not any(isinstance(screen, Palette) for screen in self.screen_stack):
+            self.push_screen(Palette())
+
+    def action_theme(self) -> None:
+        """Choose a theme; files that were changed are read again."""
+        problems = self._load_themes()
+        self.push_screen(Themes(self._themes, problems))
+
+    def open_screen(self, screen: Screen[None]) -> None:
+        """Put a screen on top, and fill it without waiting for the next refresh."""
+        self.push_screen(screen)
+        self.call_after_refresh(self.tick)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Every key's action in the palette."""
+        for key in self.offered():
+            yield SystemCommand(key.bar or key.id, key.help, partial(self._first.run_action, key.action))
+        for key in keys.APP:
+            yield SystemCommand(key.bar, key.help, partial(self.run_action, key.action))
+
+    # ---- themes -----------------------------------------------------------------------------------------------------
+
+    def choose_theme(self, name: str) -> None:
+        """Take a theme by name; the next one without a name."""
+        problems = self._load_themes()
+        if not name:
+            at = self._themes.index(self.theme) if self.theme in self._themes else -1
+            name = self._themes[(at + 1) % len(self._themes)]
+        if name in self._themes:
+            self.theme = name
+        else:
+            problems = [f"no theme {clean(name)!r} · there are {', '.join(self._themes)}", *problems]
+        if problems:
+            self.say(" · ".join(problems), "bad")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own colours for a theme that is none of ours."""
+        return themes.own_colours(self.current_theme)
+
+    def _load_themes(self) -> list[str]:
+        """Read all theme files again. A file that is wrong changes nothing: what was read from it before stays."""
+        folders: list[Path] = [themes.shipped_folder(), self.settings.config_folder / "themes"]
+        shelf = themes.find_themes(folders)
+        for theme in shelf.themes:
+            changed = self.available_themes.get(theme.name) != theme
+            self.register_theme(theme)
+            if changed and theme.name == self.theme:
+                self.mutate_reactive(App.theme)
+        self._themes = tuple(dict.fromkeys((*self._themes, *(theme.name for theme in shelf.themes))))
+        return list(shelf.problems)

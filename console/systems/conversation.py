@@ -1,0 +1,221 @@
+"""Conversation: the seed's two state machines as they are walked, and the jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+
+from console import keys, units
+from console.pictures.bridge import Lab, Picture
+from console.pictures.rows import Shown
+from console.screens.confirm import Confirm
+from console.screens.terms import Terms, View
+from console.terms import beside, column, term
+from console.text import clean, fit
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.table import Column, Table
+from console.widgets.workers import with_own
+from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
+from engine.protocols.conversation.links import Sv
+from engine.protocols.conversation.messages import STATUS
+from engine.protocols.conversation.worker import Cl
+
+ASK = 4  # pictures between two questions for the jobs
+LIT = 4  # pictures for which a state that was entered stays lit
+_STATUS = {"running": "busy", "finished": "good", "cancelled": "bad", "held": "warn"}
+
+COLUMNS: tuple[Column[Shown], ...] = (
+    column("seed", "state 001", 9, 1, lambda state: "busy" if state == "SV_LOOP2" else "warn", term_name="state"),
+    column("nproc", "nproc", 5, -2, right=True),
+    column("max-nproc", "max", 4, -3, right=True, term_name="max_nproc"),
+    column("running", "run", 4, -4, right=True),
+)
+
+
+def _text(name: str, width: int, need: int, stretch: int = 0) -> Column[JobRow]:
+    def draw(row: JobRow, _: float, cells: int) -> Parts:
+        return [(fit(clean(str(getattr(row.job, name))), cells), "text")]
+
+    return Column(name, name, width, lambda row: str(getattr(row.job, name)), draw, need=need, stretch=stretch)
+
+
+def _count(name: str, need: int) -> Column[JobRow]:
+    def draw(row: JobRow, _: float, cells: int) -> Parts:
+        number = getattr(row, name)
+        ink = "faint" if not number else "bad bold" if name == "failed" else "text"
+        return [(fit(units.count(number), cells, right=True), ink)]
+
+    return Column(name, name, 7, lambda row: getattr(row, name), draw, need=need, right=True, falling=True)
+
+
+def _id(row: JobRow, _: float, cells: int) -> Parts:
+    return [(fit(str(row.job.job_id), cells, right=True), "text bold")]
+
+
+def _status(row: JobRow, _: float, cells: int) -> Parts:
+    word = STATUS[row.job.status]
+    return [(fit(word, cells), _STATUS.get(word, "label"))]
+
+
+JOBS: tuple[Column[JobRow], ...] = (
+    Column("job", "job", 5, lambda row: row.job.job_id, _id, need=9, right=True, falling=True),
+    _text("name", 10, 6, 20),
+    Column("status", "status", 9, lambda row: row.job.status, _status, need=8),
+    _count("waiting", 3),
+    _count("running", 5),
+    _count("done", 4),
+    _count("failed", 7),
+    _text("command", 8, 1, 60),
+)
+
+
+class StateMap:
+    """Which states were entered since the last pictures, and who is in which now."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._entered: dict[str, int] = {}
+        self._lit: Counter[str] = Counter()
+
+    def lines(self, title: str, entered: dict[str, int], here: Counter[str]) -> list[Parts]:
+        """A line a state, in the order in which they are walked; what was entered just now is lit."""
+        lines: list[Parts] = [[(fit(title, 12), "accent bold"), (f"{'now':>5}{'entered':>11}", "label")]]
+        for name in self._names:
+            count = entered.get(name, 0)
+            if self._entered.get(name, count) != count:
+                self._lit[name] = LIT
+            elif self._lit[name]:
+                self._lit[name] -= 1
+            ink = "busy bold reverse" if self._lit[name] else "text bold" if here[name] else "label"
+            lines.append(
+                [
+                    (fit(f" {name}", 12), ink),
+                    (fit(str(here[name]) if here[name] else "·", 5, right=True), "text" if here[name] else "faint"),
+                    (fit(units.count(count), 11, right=True), "text" if count else "faint"),
+                ]
+            )
+        self._entered = dict(entered)
+        return lines
+
+
+class Conversation(Terms):
+    """The state map above the jobs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.JOBS))]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._server, self._client = StateMap(Sv.NAMES), StateMap(Cl.NAMES)
+        self._looks = 0
+
+    def compose(self) -> ComposeResult:
+        """The states, the jobs, the key bar."""
+        with Container(id="halves"):
+            yield self.page
+            yield Table(JOBS, lambda row: row.job.job_id, empty="no jobs · roundhouse submit -- COMMAND", id="jobs")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Newest job first."""
+        super().on_mount()
+        self._jobs.border_title = "jobs"
+        self._jobs.sort_by(JOBS[0], reverse=True)
+        self.set_focus(self._jobs)
+
+    @property
+    def _jobs(self) -> Table[JobRow]:
+        found: Table[JobRow] = self.query_one("#jobs", Table)
+        return found
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture; now and again ask for the jobs."""
+        super().show(picture)
+        listed = newest(picture)
+        if listed is not None:
+            self._jobs.set_rows(listed.jobs, picture.at)
+        if self._looks % ASK == 0:
+            self.app.order(lambda lab: lab.order_client(ListJobs()))
+        self._looks += 1
+
+    def lines(self, picture: Picture, width: int) -> list[Parts]:
+        """The broker's state machine and that of our workers, side by side."""
+        broker = picture.broker
+        here = Counter(term(row.worker.terms, "state") for row in picture.rows)
+        here["SV_INIT1"] += int(term(broker.terms, "greeting") or 0) if broker else 0
+        server = self._server.lines("server", counts(Sv.NAMES, [broker.terms] if broker else []), here)
+        ours = list(picture.pool().values())
+        states = Counter(own.state for own in ours)
+        client = self._client.lines("client", counts(Cl.NAMES, (own.terms for own in ours)), states)
+        return beside(server, client, width)
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def action_hold(self) -> None:
+        """Give no more tasks of the chosen job."""
+        if (row := self._chosen()) is not None:
+            order = Hold(row.job.job_id)
+            self.app.order(lambda lab: lab.order_client(order), f"job {row.job.job_id} is asked to wait")
+
+    def action_release(self) -> None:
+        """Let it go on."""
+        if (row := self._chosen()) is not None:
+            order = Release(row.job.job_id)
+            self.app.order(lambda lab: lab.order_client(order), f"job {row.job.job_id} is asked to go on")
+
+    def action_cancel_job(self) -> None:
+        """Ask, then drop what waits of the job that was asked about."""
+        if (row := self._chosen()) is None:
+            return
+        job, order = row.job, CancelJob(row.job.job_id)
+
+        def give(lab: Lab) -> None:
+            lab.order_client(order, "cancelling a job")
+
+        fate = f"{row.waiting:,} tasks that wait are dropped; {row.running:,} that run go on."
+        question = Confirm(f"Cancel job {job.job_id}?", [fate, clean(job.command)], "Cancel job")
+        self.app.ask_first(question, give, f"job {job.job_id} is cancelled")
+
+    def action_stop_workers(self) -> None:
+        """Ask, then STOP(0): every worker ends what it runs, and goes."""
+
+        def give(lab: Lab) -> None:
+            lab.order_client(StopWorkers(), "stopping workers")
+
+        fate = "They finish what they run, then leave. What waits goes on waiting."
+        question = Confirm("Stop all workers of this broker?", [fate, "STOP(0) to each of them"], "Stop workers")
+        self.app.ask_first(question, give, "all workers are asked to stop")
+
+    def _chosen(self) -> JobRow | None:
+        row = self._jobs.chosen()
+        if row is None:
+            self.app.say("there is no job", "warn")
+        return row
+
+
+def newest(picture: Picture) -> JobsListed | None:
+    """The newest list of jobs that the client was answered."""
+    for kept in reversed(picture.client.answers) if picture.client else ():
+        match kept:
+            case (_, JobsListed() as listed):
+                return listed
+    return None
+
+
+def counts(names: Sequence[str], terms: Iterable[Sequence[tuple[str, str]]]) -> dict[str, int]:
+    """How often each state was entered, by all together."""
+    total: Counter[str] = Counter()
+    for pairs in terms:
+        for name, value in pairs:
+            if name in names and value.isdecimal():
+                total[name] += int(value)
+    return dict(total)
+
+
+VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation)
+"""A worker's running processors say what is in flight."""

@@ -1,0 +1,78 @@
+"""Ping-pong: who shows whom that it is alive, as both sides see it."""
+
+from __future__ import annotations
+
+from console import units
+from console.pictures.bridge import Picture
+from console.pictures.rows import Shown
+from console.screens.terms import Terms, View, term_lines
+from console.terms import column, countdown, term
+from console.text import clean, fit
+from console.widgets.ink import Parts
+from console.widgets.table import Column
+from console.widgets.workers import STATES, gauge, with_own
+
+ALIVE = {"alive": "good", "quiet": "warn", "unknown": "label"}
+"""A worker's view of its broker, and its ink."""
+
+WIDE = 110  # cells that all take of it; with less, a worker's line leaves out what the main screen shows as well
+
+
+def _expires(row: Shown, now: float, cells: int) -> Parts:
+    text, ink = countdown(row.worker.lost_at, now)
+    return [(fit(text, cells, right=True), ink)]
+
+
+COLUMNS: tuple[Column[Shown], ...] = (
+    Column("expires", "lost in", 7, lambda row: row.worker.lost_at, _expires, need=2, right=True),
+    column(
+        "judged", "judged by", 9, 1, lambda judge: "busy" if judge == "deadline" else "label", term_name="judged by"
+    ),
+)
+
+
+class PingPong(Terms):
+    """The broker's view of each worker beside that worker's view of the broker."""
+
+    def lines(self, picture: Picture, width: int) -> list[Parts]:
+        """A line a worker, then the terms."""
+        wide = width >= WIDE
+        head = f"{'worker':14}{'as the broker sees it':{36 if wide else 24}}" + "as it sees the broker"
+        lines: list[Parts] = [[(head if wide else f"{head} · timeouts", "label")]]
+        lines += [_both(row, picture, wide) for row in picture.rows]
+        if not picture.rows:
+            lines.append([("no workers", "label")])
+        return [*lines, [], *term_lines(picture)]
+
+
+def _both(row: Shown, picture: Picture, wide: bool) -> Parts:
+    worker = row.worker
+    glyph, ink = STATES[worker.state]
+    text, left_ink = countdown(worker.lost_at, picture.at)
+    span = worker.lost_at - worker.heard
+    left = (worker.lost_at - picture.at) / span if 0 < span < 1e6 else 0.0
+    seen: Parts = [
+        (fit(row.label, 13) + " ", "text bold"),
+        (f"{glyph} ", ink),
+        (fit(worker.state, 7), ink),
+        *gauge(left, 8, left_ink if left_ink == "warn" else "good"),
+        (fit(f" {text}", 6), left_ink),
+    ]
+    if wide:
+        seen.append((fit(f"by {term(worker.terms, 'judged by')}", 12), "label"))
+    own = picture.own(worker.key)
+    if own is None:
+        return [*seen, (" elsewhere", "label")]
+    view = term(own.terms, "broker")
+    told = f"{term(own.terms, 'timeouts')} · reopens in {term(own.terms, 'reopens in')}"
+    if wide:
+        told = f"heard {units.age(own.at - own.broker_heard)} ago · timeouts {told}"
+    return [
+        *seen,
+        (f" {'●' if view == 'alive' else '◌'} {fit(view, 8)}", ALIVE.get(view, "text")),
+        (clean(told), "label"),
+    ]
+
+
+VIEW = View(with_own(COLUMNS, without=("rtt", "slots")), PingPong)
+"""A worker has one slot."""

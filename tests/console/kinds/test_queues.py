@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console import keys
+from console.history import History
+from console.kinds.queues import KIND
+from console.screens.pipeline import Pipelines
+from console.screens.queuestepper import QueueStepper
+from console.sessions.session import Session, at_once
+from tests.helpers.fake_queues import FakeQueues
+
+
+def live() -> Session:
+    lab = FakeQueues()
+    return KIND.session("diskqueue", lab, at_once(lab))
+
+
+def test_a_sandbox_has_a_screen_of_its_own(tmp_path: Path) -> None:
+    sandbox = KIND.sandbox(FakeQueues())
+    history = History(tmp_path / "history")
+    assert sandbox.mode == "sandbox"
+    assert type(KIND.main(sandbox, history)) is QueueStepper
+    assert type(KIND.main(live(), history)) is Pipelines
+
+
+def test_the_palette_offers_every_key_of_the_main_screen_but_moving_the_focus() -> None:
+    assert [key.id for key in KIND.offered(live())] == [key.id for key in keys.QUEUES if key.id != "focus.next"]
+
+
+@pytest.mark.parametrize("what", ["maps", "conformance"])
+def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
+    session = live()
+    assert KIND.explained(session, what)(session.look(1000.0), 100)
+
+
+def test_what_is_said_at_the_end_is_the_ledger_as_it_was_seen_last() -> None:
+    session = live()
+    assert KIND.summary(session) is None, "nothing was seen yet"
+    session.look(1000.0)
+    summary = KIND.summary(session)
+    assert summary is not None
+    assert summary.startswith("fed 62 = published 43")

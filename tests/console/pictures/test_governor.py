@@ -1,0 +1,56 @@
+"""Refreshes that cost too much come less often, with a clock and a cost of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.pictures.governor import SHARE, SHARE_OF_A_RUN, RefreshGovernor
+from console.pictures.samples import HERTZ
+
+SECONDS = 60
+
+
+class Machine:
+    """A thread on which every refresh costs the same."""
+
+    def __init__(self, cost: float) -> None:
+        self.cost, self.now, self.spent = cost, 100.0, 5.0
+        self.calm = RefreshGovernor(lambda: self.now, lambda: self.spent)
+
+    def drawn(self, beats: int, running: bool = False) -> int:
+        """How often it was drawn in so many beats, none of which comes at its exact time."""
+        before = self.spent
+        for beat in range(beats):
+            self.now += 1 / HERTZ + (0.02 if beat % 2 else -0.02)
+            if self.calm.due(running):
+                self.spent += self.cost
+        return round((self.spent - before) / self.cost)
+
+
+def test_what_is_cheap_is_drawn_at_every_beat() -> None:
+    assert Machine(0.019).drawn(SECONDS * HERTZ) == SECONDS * HERTZ
+
+
+@pytest.mark.parametrize(("cost", "running", "a_second"), [(0.04, False, 2), (0.01, True, 2), (0.09, False, 1)])
+def test_what_is_dear_is_drawn_as_often_as_its_share_allows(cost: float, running: bool, a_second: float) -> None:
+    machine = Machine(cost)
+    machine.drawn(20 * HERTZ, running)
+    drawn = machine.drawn(SECONDS * HERTZ, running)
+    assert drawn == pytest.approx(SECONDS * a_second, abs=2)
+    assert drawn * cost / SECONDS <= (SHARE_OF_A_RUN if running else SHARE) * 1.2
+
+
+def test_it_is_drawn_once_a_second_whatever_that_costs() -> None:
+    machine = Machine(3.0)
+    machine.drawn(20 * HERTZ)
+    assert machine.drawn(SECONDS * HERTZ) == pytest.approx(SECONDS, abs=1)
+
+
+def test_it_is_quick_again_when_it_is_cheap_again_and_one_dear_refresh_changes_little() -> None:
+    machine = Machine(0.2)
+    machine.drawn(SECONDS * HERTZ)
+    machine.cost = 0.005
+    machine.drawn(30 * HERTZ)
+    assert machine.drawn(SECONDS * HERTZ) == SECONDS * HERTZ
+    machine.spent += 0.1
+    assert machine.drawn(SECONDS * HERTZ) >= SECONDS * HERTZ - 4

@@ -1,0 +1,92 @@
+"""Orders that are asked about first, and what the console of disk queues has beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console import keys
+from console.screens.confirm import Confirm
+from console.screens.orders import kill_question
+from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues
+
+
+def test_in_the_end_the_books_are_told(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("q")
+        assert not driver.app.is_running
+
+    app = drive_queues(scenario, tmp_path)
+    assert app.summary == "fed 62 = published 43 + failed twice 1 + waiting 15 + working 3  ✓"
+    assert app.signal_received is None
+
+
+def test_a_refusal_is_told_in_its_own_words(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        driver.lab.refusal = "the pipeline has ended"
+        for key in ("plus", "minus", "p", "f"):
+            await driver.press(key)
+            assert driver.notice == "× the pipeline has ended"
+        assert driver.lab.orders == []
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_killing_asks_names_the_driver_and_means_no_other(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("right", "tab", "down", "k")
+        assert isinstance(driver.app.screen, Confirm)
+        assert driver.app.screen.question == "Kill driver 2 of parse?"
+        assert driver.shows("doc-30 counts as failed")
+        await driver.press("enter")
+        assert driver.lab.orders == [], "Cancel is what enter means"
+        await driver.press("k", "y")
+        assert driver.lab.orders == [("kill_driver", "2")]
+        assert driver.notice == "✓ driver 2 is killed"
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_read_only_asks_nothing_and_kills_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("tab", "k")
+        assert driver.app.screen is driver.app.main
+        assert driver.notice.startswith("× refused: this console is read-only")
+        assert driver.shows("read-only")
+        assert driver.lab.orders == []
+
+    drive_queues(scenario, tmp_path, FakeQueues(readonly=True))
+
+
+def test_a_question_about_a_driver_without_a_document_or_with_an_evil_one() -> None:
+    idle, busy = a_view().drivers[3], a_view().drivers[0]._replace(document=EVIL)
+    assert kill_question(idle)._lines[0] == "It holds no document."
+    assert "\x1b" not in kill_question(busy)._lines[0]
+
+
+def test_every_key_is_in_the_palette_and_in_the_help(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        helps = {command.help for command in driver.app.get_system_commands(driver.app.main)}
+        assert helps == {key.help for key in (*keys.QUEUES, *keys.APP) if key.id != "focus.next"}
+        await driver.press("question_mark")
+        assert driver.shows("two fresh attempts")
+        await driver.press("escape")
+        assert driver.app.screen is driver.app.main
+
+    drive_queues(scenario, tmp_path)
+
+
+def test_no_key_means_two_things() -> None:
+    used = [name for key in (*keys.APP, *keys.QUEUES, *keys.TABLE) for name in key.keys.split(",")]
+    assert sorted(used) == sorted(set(used))
+    assert {key.id for key in keys.QUEUES} <= keys.IDS
+
+
+def test_a_documents_map_shows_how_many_stand_where(tmp_path: Path) -> None:
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("M", "M")
+        assert driver.shows("state maps · diskqueue") and driver.shows("A document")
+        assert driver.shows("▐ working 3 ▌") and driver.shows("a driver takes it")
+        await driver.press("escape")
+        assert not driver.shows("state maps")
+
+    drive_queues(scenario, tmp_path)

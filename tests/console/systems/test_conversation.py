@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from console.systems.conversation import StateMap, counts
+from engine.parts.view import WorkerView
+from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
+from engine.protocols.conversation.messages import Description
+from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.pilot import Driver, drive
+
+ASK = ("order_client", ListJobs(), "")
+
+
+def job(number: int, status: int = 1) -> JobRow:
+    return JobRow(Description(number, f"job-{number}", 50, "/x", "/x", "[/red]\x1b run", status), 1, 40, 4, 5, 1)
+
+
+def house(readonly: bool = False) -> FakeHouse:
+    lab = FakeLab(2, busy=False, system="conversation", readonly=readonly)
+    for place in range(2):
+        lab.replace(place, terms=(("state", "SV_LOOP2"), ("nproc", "3"), ("max_nproc", "4"), ("running", "1")))
+    lab.terms = (("SV_INIT0", "3"), ("SV_LOOP2", "17"), ("jobs", "2"), ("greeting", "1"))
+    own = WorkerView(lab.at, "CL_LOOP0", 4, 1, 0, lab.at, (("CL_INIT0", "2"), ("CL_LOOP0", "9")), True)
+    lab.feed.show("pool", {"worker-1": own, "worker-2": own})
+    lab.answers = ((1, JobsListed(1, (), 0)), (2, JobsListed(2, (job(7), job(8)), 0)))
+    lab.publish()
+    return FakeHouse(lab)
+
+
+def orders(driver: Driver) -> list[tuple[object, ...]]:
+    """What was ordered, apart from the questions for the jobs."""
+    return [order for order in driver.lab.orders if order != ASK]
+
+
+def test_states_with_who_is_in_them_and_how_often_they_were_entered(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert driver.shows("SV_LOOP2"), "in the table"
+        await driver.press("v")
+        await driver.tick()
+        lines = driver.screen()
+        assert any("SV_LOOP2" in line and "2         17" in line for line in lines)
+        assert any("SV_INIT1" in line and "1          ·" not in line and " 1 " in line for line in lines)
+        assert any("CL_LOOP0" in line and "2         18" in line for line in lines)
+        assert any(" 8 job-8" in line and "[/red]· run" in line for line in lines)
+        assert driver.lab.orders[0] == ASK
+
+    drive(scenario, tmp_path, house=house())
+
+
+def test_a_state_that_was_entered_is_lit_for_a_while() -> None:
+    states = StateMap(("A", "B"))
+    here = Counter({"A": 1})
+
+    def lit(entered: dict[str, int]) -> list[bool]:
+        return ["reverse" in line[0][1] for line in states.lines("x", entered, here)[1:]]
+
+    assert lit({"A": 5, "B": 5}) == [False, False], "the first picture tells of no change"
+    assert lit({"A": 5, "B": 6}) == [False, True]
+    assert [lit({"A": 5, "B": 6})[1] for _ in range(4)] == [True, True, True, False]
+
+
+def test_counts_are_summed_and_words_are_no_numbers() -> None:
+    assert counts(("A", "B"), [(("A", "3"), ("B", "x"), ("C", "9")), (("A", "4"),)]) == {"A": 7}
+
+
+def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick()
+        await driver.press("down", "h", "l")
+        assert orders(driver) == [("order_client", Hold(8), ""), ("order_client", Release(8), "")]
+        driver.lab.orders.clear()
+        await driver.press("c", "enter")
+        assert orders(driver) == [], "cancel is the default"
+        await driver.press("c", "y")
+        assert orders(driver) == [("order_client", CancelJob(8), "cancelling a job")]
+        driver.lab.orders.clear()
+        await driver.press("k", "enter", "k", "y")
+        assert orders(driver) == [("order_client", StopWorkers(0), "stopping workers")]
+
+    drive(scenario, tmp_path, house=house())
+
+
+def test_read_only_holds_and_releases_but_destroys_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick()
+        await driver.press("down", "c", "k")
+        assert driver.shows("refused: this console is read-only")
+        assert orders(driver) == []
+
+    drive(scenario, tmp_path, house=house(readonly=True))
+
+
+def test_without_jobs_there_is_nothing_to_hold(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.answers = ()
+        driver.lab.publish()
+        await driver.press("v")
+        await driver.tick()
+        await driver.press("h")
+        assert driver.shows("there is no job")
+        assert driver.shows("no jobs · roundhouse submit")
+        assert orders(driver) == []
+
+    drive(scenario, tmp_path, house=house())

@@ -1,0 +1,57 @@
+"""What screens ask of the application: which session is on the screen, and orders to its lab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console.commands import Command
+from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.pilot import Driver, drive
+from tests.helpers.protocols import Hands, on, stage_of
+
+
+def test_a_sandbox_is_on_the_screen_while_it_is_open_and_its_system_afterwards(tmp_path: Path) -> None:
+    async def scenario(hands: Hands) -> None:
+        session, main = hands.app.session, hands.app.main
+        await hands.press("Z")
+        assert hands.app.session.mode == "sandbox"
+        assert hands.app.main is hands.app.screen
+        await hands.press("escape")
+        assert hands.app.session is session
+        assert hands.app.main is main
+
+    on(stage_of(), scenario, tmp_path)
+
+
+def test_an_order_goes_to_the_session_that_is_named_whatever_is_on_the_screen(tmp_path: Path) -> None:
+    house = FakeHouse(FakeLab(1, busy=False))
+
+    async def scenario(driver: Driver) -> None:
+        first = driver.app.session
+        await driver.press("2")
+        driver.app.order(lambda lab: lab.ping(), session=first)
+        assert house.labs["roundrobin"].orders == [("ping", True)]
+        assert house.labs["conversation"].orders == []
+
+    drive(scenario, tmp_path, house=house)
+
+
+def test_what_changes_something_is_refused_where_the_console_is_read_only(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.order(lambda lab: lab.stop_run(), destroys=True)
+        assert driver.notice == "× refused: this console is read-only (--readonly)"
+        assert driver.lab.orders == []
+
+    drive(scenario, tmp_path, lab=FakeLab(1, readonly=True))
+
+
+def test_words_that_mean_the_same_everywhere(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.perform(Command("system", "conv"))
+        await driver.pilot.pause()
+        assert driver.app.session.name == "conversation"
+        driver.app.perform(Command("quit", ""))
+        await driver.pilot.pause()
+        assert not driver.app.is_running
+
+    drive(scenario, tmp_path)
