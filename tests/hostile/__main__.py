@@ -14,10 +14,9 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from tests.hostile.torture import torture
-
 from engine.catalogue import SYSTEMS
 from tests.hostile.siege import besiege
+from tests.hostile.torture import torture
 
 TOLD = 10_000  # messages for each role
 SAID = 20_000  # messages at each endpoint

@@ -8,7 +8,6 @@ from random import Random
 from typing import NamedTuple
 
 import psutil
-from tests.hostile.session import corpus_of, mutators
 
 from engine.catalogue import SYSTEMS
 from engine.lab.lab import Lab
@@ -16,6 +15,7 @@ from engine.parts.bulk import BulkSpec
 from tests.chaos.children import Children
 from tests.chaos.house import quick
 from tests.helpers.processes import WAIT, free_endpoint, until
+from tests.hostile.session import corpus_of, mutators
 from tests.hostile.strangers import Strangers
 
 HEARTBEAT = 0.3

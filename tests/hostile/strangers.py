@@ -9,10 +9,10 @@ from random import Random
 from socket import create_connection
 
 import zmq
-from tests.hostile.mutator import Mutator
 
 from engine.core import Frames, Socket
 from engine.parts.limits import MAX_FRAME
+from tests.hostile.mutator import Mutator
 
 SPOKEN = 200  # messages of one stranger
 PATIENCE = 5.0  # seconds for one send or connection
