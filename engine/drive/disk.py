@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Self
 
 from engine.drive import safely
 from engine.drive.renaming import rename, stands
@@ -77,7 +78,7 @@ class Disk:
     def __init__(self) -> None:
         self._folders: dict[str, tuple[int, os.stat_result]] = {}
 
-    def __enter__(self) -> Disk:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -150,6 +150,7 @@ def _judge(task: Process, source: int) -> None:
     except FileNotFoundError:
         raise Failed("wrote no output") from None
     try:
+        safely.check(os.fstat(output), task.output, writes=True)  # its mode is: a second name would be somebody's file
         safely.like(os.fstat(source), output)
     finally:
         os.close(output)

@@ -1,0 +1,270 @@
+"""On a real disk, others put links, FIFOs, devices and more under any name at any moment: nothing outside the queues is
+opened, changed or removed, whoever is at work there: driver, feeder, recoverer or watchdog.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.core import Exit, Note, Start, Started, Woken
+from engine.drive import disk, documents
+from engine.drive.disk import Disk
+from engine.drive.feeding import feed
+from engine.drive.pipeline import Pipeline
+from engine.drive.queuesight import QueueSight
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.config import DriverConfig, Refused
+from engine.protocols.diskqueue.driver import Driver
+from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
+from engine.protocols.diskqueue.pipeline import Stage, queue_folder
+from engine.protocols.diskqueue.transitions import recover
+
+SECRET = "nobody but the operator reads this"
+STARTUP = "what the operator's shell runs"
+NUMBER = "7"
+
+
+class Place:
+    """A root with two queues in which everybody writes, and beside it what belongs to the operator alone."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home, self.aside = root / "home", root / "aside"
+        self.src, self.dst = Path(queue_folder(str(root), "start")), Path(queue_folder(str(root), "a"))
+        self.own = root / f"worker-{NUMBER}"
+        for folder in (self.home, self.aside, self.src, self.dst, self.own):
+            folder.mkdir()
+        (self.home / "secret").write_text(SECRET, encoding="utf-8")
+        (self.home / "secret").chmod(0o600)
+        (self.home / "startup").write_text(STARTUP, encoding="utf-8")
+        (self.home / "folder").mkdir()
+        os.mkfifo(self.home / "fifo")  # to open it without O_NONBLOCK would take for ever
+        self.before = self.seen()
+        self.count = 0
+
+    def seen(self) -> dict[str, tuple[Any, ...]]:
+        """All that can be told of the operator's files."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for path in [self.home, *self.home.rglob("*")]:
+            status = path.lstat()
+            text = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+            found[str(path)] = (status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, text)
+        return found
+
+    def plant(self, path: Path, kind: str) -> None:
+        """Put something there; what was there is moved aside."""
+        self.count += 1
+        if os.path.lexists(path):
+            path.rename(self.aside / str(self.count))
+        KINDS[kind](self, path)
+
+    def judge(self) -> None:
+        """Nothing outside the queues is other than it was, and nothing of it is in them."""
+        assert self.seen() == self.before
+        assert {path.name for path in self.root.iterdir()} <= {
+            *("home", "aside", self.src.name, self.dst.name, self.own.name, "in", ".watchers", "pipeline.json")
+        }
+        for folder in (self.src, self.dst, self.own):
+            for path in folder.iterdir():
+                if stat.S_ISREG(path.lstat().st_mode):
+                    assert SECRET not in path.read_text(encoding="utf-8", errors="replace"), path
+
+
+def foreign(place: Place, path: Path) -> None:
+    path.write_text("a stranger's", encoding="utf-8")
+    path.chmod(0o666)
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+
+
+KINDS: dict[str, Callable[[Place, Path], None]] = {
+    "link to a secret": lambda place, path: path.symlink_to(place.home / "secret"),
+    "link to a file": lambda place, path: path.symlink_to(place.home / "startup"),
+    "link to a folder": lambda place, path: path.symlink_to(place.home / "folder"),
+    "link to a FIFO": lambda place, path: path.symlink_to(place.home / "fifo"),
+    "link to nothing": lambda place, path: path.symlink_to(place.home / "new"),
+    "link to a device": lambda place, path: path.symlink_to("/dev/zero"),
+    "FIFO": lambda place, path: os.mkfifo(path),
+    "folder": lambda place, path: path.mkdir(),
+    "socket": lambda place, path: os.mknod(path, 0o600 | stat.S_IFSOCK),
+    "a stranger's file": foreign,
+    "a promise to publish": lambda place, path: (path.write_text(f"{place.home}\n", encoding="utf-8"), None)[1],
+}
+
+PLANTS = st.lists(
+    st.tuples(st.integers(1, 40), st.integers(0, 13), st.sampled_from(sorted(KINDS))), min_size=1, max_size=6
+)
+"""At which operation, under which name, what."""
+
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@contextmanager
+def somewhere() -> Iterator[Place]:
+    root = Path(tempfile.mkdtemp())
+    try:
+        yield Place(root)
+    finally:
+        shutil.rmtree(root)
+
+
+class Meddled(Disk):
+    """The real disk, with somebody who is quicker than each operation."""
+
+    def __init__(self, place: Place, plants: list[tuple[int, int, str]]) -> None:
+        super().__init__()
+        self.place, self.plants, self.asked = place, plants, 0
+
+    def perform(self, operation: Operation) -> Done:
+        self.asked += 1
+        self.meddle(operation)
+        return super().perform(operation)
+
+    def meddle(self, operation: Operation | None = None) -> None:
+        place = self.place
+        for at, which, kind in self.plants:
+            if at != self.asked:
+                continue
+            targets = [
+                place.src / "x.ready",
+                place.src / names.working("x", NUMBER),
+                place.src / names.publishing("x", NUMBER),
+                place.src / names.attempts("x"),
+                place.src / names.failed("x"),
+                place.src / names.failed_twice("x"),
+                place.src / names.kept("x"),
+                place.src / names.DONE,
+                place.dst / names.writing("x", NUMBER),
+                place.dst / "x.ready",
+                place.dst / "x",
+                place.dst / names.DONE,
+                place.own / "times",
+                place.own / "documents",
+            ]
+            name, folder = getattr(operation, "name", ""), getattr(operation, "folder", "")
+            place.plant(Path(folder, name) if name and which % 2 else targets[which], kind)
+
+
+def drive(place: Place, held: Meddled, work: str) -> None:
+    """One driver's core on it, in no time."""
+    own = f"{place.own}/times", f"{place.own}/quit", f"{place.own}/documents"
+    core = Driver(DriverConfig(str(place.src), str(place.dst), NUMBER, work, 0, 0, *own))
+    does = documents.parse_work(work)
+    event: Any = Started()
+    now = 0.0
+    for _ in range(120):
+        now = max(now, core.wake_at()) if isinstance(event, Woken) else now
+        commands, event = core.handle(event, now), Woken()
+        for command in commands:
+            match command:
+                case Exit():
+                    return
+                case Note():
+                    pass
+                case Start(_, body):
+                    assert isinstance(body, Process)
+                    held.asked += 1
+                    held.meddle()
+                    event = documents.process(does, body)
+                    assert isinstance(event, Processed)
+                case _:
+                    event = held.perform(command)  # type: ignore[arg-type]
+
+
+@FEW
+@given(plants=PLANTS, work=st.sampled_from(["copy", "upper", "fail marked", "shutil:copyfile"]))
+def test_a_driver_touches_nothing_outside(plants: list[tuple[int, int, str]], work: str) -> None:
+    with somewhere() as place:
+        for name, text in (("x", "fail once\n"), ("y", "text\n")):
+            (place.src / names.ready(name)).write_text(text, encoding="utf-8")
+        with Meddled(place, plants) as held:
+            drive(place, held, work)
+        place.judge()
+
+
+@FEW
+@given(plants=PLANTS)
+def test_a_recoverer_touches_nothing_outside(plants: list[tuple[int, int, str]]) -> None:
+    with somewhere() as place:
+        (place.src / names.working("x", NUMBER)).write_text("text\n", encoding="utf-8")
+        (place.src / names.publishing("x", NUMBER)).write_text(f"{place.dst}\n", encoding="utf-8")
+        (place.dst / names.writing("x", NUMBER)).write_text("text\n", encoding="utf-8")
+        with Meddled(place, plants) as held:
+            steps = recover(str(place.src), str(place.dst), NUMBER, True, 0.0)
+            answer: Done | None = None
+            try:
+                while answer is None or answer.error not in ("full", "denied", "broken"):
+                    answer = held.perform(next(steps) if answer is None else steps.send(answer))
+            except StopIteration:
+                pass
+        place.judge()
+
+
+@FEW
+@given(plants=PLANTS)
+def test_a_feeder_touches_nothing_outside(plants: list[tuple[int, int, str]]) -> None:
+    with somewhere() as place, pytest.MonkeyPatch.context() as patch:
+        (place.root / "in").mkdir()
+        soon = [(at % 5, which, kind) for at, which, kind in plants]
+        paths = [place.root / "in" / name for name in ("x", "y")]
+        for path in paths:
+            path.write_text("text", encoding="utf-8")
+        patch.setattr("engine.drive.feeding.Disk", lambda: Meddled(place, soon))
+        with suppress(Refused):  # where it can not say that all is fed
+            feed(str(place.root), map(str, paths), done=True)
+        place.judge()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_watchdog_touches_nothing_outside(kind: str) -> None:
+    """It looks at the queues and settles what dead drivers hold, with anything under any name."""
+    with somewhere() as place:
+        held = Meddled(place, [(0, which, kind) for which in range(0, 14, 2)])
+        held.meddle()
+        (place.src / names.working_lock(NUMBER)).touch(0o600)
+        place.plant(place.src / names.working("z", NUMBER), kind)
+        place.plant(place.dst / names.writing_lock(NUMBER), kind)
+        place.plant(place.src / names.publishing("z", NUMBER), kind)
+        place.plant(place.src / names.working_lock("8"), kind)
+        pipeline = Pipeline(str(place.root), [Stage("a")])
+        pipeline.kill(timeout=0.0)
+        pipeline.show()
+        QueueSight(str(place.src)).look()
+        place.judge()
+
+
+@pytest.mark.parametrize("name", ["secret", "startup"])
+def test_a_file_with_a_name_elsewhere_keeps_its_content_and_its_mode(name: str) -> None:
+    """Hard links, where the system lets others make them: outputs, records and promises are never such files."""
+    with somewhere() as place:
+        home = place.home / name
+        for path in (place.src / ".x.attempts", place.src / ".x.7.publishing", place.dst / "x.7.writing.xml"):
+            os.link(home, path)
+        (place.src / "x.ready").write_text("fail once\n", encoding="utf-8")
+        with Meddled(place, []) as held:
+            drive(place, held, "fail marked")
+        assert (place.dst / "x.ready").read_text(encoding="utf-8") == "fail once\n"
+
+        def swap(task: Process, source: int) -> None:
+            os.link(home, task.output)
+
+        task = Process("y", 1, str(place.src / "y"), str(place.dst / "y"))
+        (place.src / "y").write_text("text", encoding="utf-8")
+        (place.src / "y").chmod(0o666)
+        assert "names (hard links)" in documents.process(swap, task).text
+        assert place.seen()[str(home)] == place.before[str(home)]
+
+
+def test_the_disk_of_these_tests_is_the_one_of_drivers() -> None:
+    assert issubclass(Meddled, disk.Disk) and Meddled.close is disk.Disk.close
