@@ -29,6 +29,7 @@ from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
 from engine.protocols.diskqueue.pipeline import Stage, queue_folder
 from engine.protocols.diskqueue.transitions import recover
+from tests.helpers.strangers import as_stranger, needs_stranger, open_folder
 
 SECRET = "nobody but the operator reads this"
 STARTUP = "what the operator's shell runs"
@@ -268,3 +269,80 @@ def test_a_file_with_a_name_elsewhere_keeps_its_content_and_its_mode(name: str) 
 
 def test_the_disk_of_these_tests_is_the_one_of_drivers() -> None:
     assert issubclass(Meddled, disk.Disk) and Meddled.close is disk.Disk.close
+
+
+# ---- as another user, in a queue that is shared -----------------------------------------------------------------------
+
+PLANTER = """
+import os, sys
+queue, dst, home = sys.argv[1:]
+os.symlink(home + "/secret", queue + "/secret.ready")
+os.symlink("/dev/zero", queue + "/zero.ready")
+os.mkfifo(queue + "/fifo.ready")
+with open(queue + "/doc.ready", "w") as file:
+    file.write("fail once\\n")
+os.chmod(queue + "/doc.ready", 0o640)
+os.symlink(home + "/startup", queue + "/.doc.attempts")
+os.symlink(home + "/startup", queue + "/.doc.7.publishing")
+os.symlink(home + "/startup", dst + "/doc.7.writing.xml")
+os.symlink(home + "/startup", dst + "/done")
+for name in ("x", "x.1"):
+    os.symlink(home + "/startup", queue + "/." + name + ".probe.lock")
+"""
+
+
+@needs_stranger
+def test_another_user_who_writes_in_a_queue_gets_a_document_published_and_nothing_else() -> None:
+    with open_folder() as root:
+        place = Place(root)
+        for queue in (place.src, place.dst):
+            queue.chmod(0o777)
+        planter = as_stranger(PLANTER, str(place.src), str(place.dst), str(place.home))
+        planter.communicate(timeout=30)
+        assert planter.returncode == 0
+        with Meddled(place, []) as held:
+            drive(place, held, "fail marked")
+        place.judge()
+        published = place.dst / "doc.ready"
+        assert published.read_text(encoding="utf-8") == "fail once\n"
+        assert stat.S_IMODE(published.lstat().st_mode) == 0o640, "it keeps its mode"
+        left = sorted(path.name for path in place.src.iterdir() if not path.name.startswith("."))
+        assert left == ["fifo.ready", "secret.ready", "zero.ready"], "what is no document stays where it is"
+
+
+INTRUDER = """
+import os, sys
+for what in (os.listdir, lambda path: open(path + "/x.ready").read(), lambda path: open(path + "/y.ready", "w")):
+    try:
+        what(sys.argv[1])
+    except PermissionError:
+        print("refused", flush=True)
+"""
+
+
+@needs_stranger
+def test_another_user_gets_into_no_queue_that_was_made_without_a_mode() -> None:
+    with open_folder() as root:
+        (root / "x").write_text("text", encoding="utf-8")
+        feed(str(root), [str(root / "x")])
+        out, _ = as_stranger(INTRUDER, str(root / "queue-start")).communicate(timeout=30)
+        assert out == "refused\n" * 3
+
+
+RECOVERED = """
+import os, sys
+with open(sys.argv[1] + "/.x.7.publishing", "w") as file:
+    file.write(sys.argv[2] + "\\n")
+"""
+
+
+@needs_stranger
+def test_another_users_promise_deletes_no_document() -> None:
+    with open_folder() as root:
+        place = Place(root)
+        place.src.chmod(0o777)
+        (place.src / "x.7.working").write_text("text", encoding="utf-8")
+        as_stranger(RECOVERED, str(place.src), str(place.dst)).communicate(timeout=30)
+        assert (place.src / ".x.7.publishing").exists()
+        disk.run(recover(str(place.src), str(place.dst), NUMBER, True, 0.0))
+        assert (place.src / "x.failed").read_text(encoding="utf-8") == "text"

@@ -51,6 +51,7 @@ class Stranger:
         self.count = 0
         self.taken: list[str] = []  # content that it has carried off
         self.another = False  # it has put in a document of its own under this id: only one of two is kept (ruling 10)
+        self.recovering = False
         self.seen = False  # the whole output stood under its final name: whoever reads the queue has it
         disk.meddle = self.meddle
 
@@ -67,7 +68,8 @@ class Stranger:
                 return self.deed
             case "gone":
                 if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
-                    self._carry_off(operation.folder, operation.name)
+                    recovers = isinstance(operation, Exists) and self.recovering  # to whom that looks as if published
+                    self._carry_off(operation.folder, operation.name, recovers)
             case "exists":
                 if isinstance(operation, Take | Rename):
                     self._carry_off(operation.folder, operation.new)
@@ -79,13 +81,14 @@ class Stranger:
                     self.disk.put(operation.folder, operation.new, kind=FOLDER)
             case kind:
                 if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
-                    self._carry_off(operation.folder, operation.name)
+                    self._carry_off(operation.folder, operation.name, isinstance(operation, Rename))  # moved, unseen
                     self.disk.put(operation.folder, operation.name, kind=kind)
         return ""
 
-    def _carry_off(self, folder: str, name: str) -> None:
+    def _carry_off(self, folder: str, name: str, unseen: bool = False) -> None:
+        """An output that is gone before it is published takes no input with it, unless nobody can have seen that."""
         file = self.disk.folders[folder].pop(name, None)
-        if file is not None and not file.kind:
+        if file is not None and not file.kind and (unseen or self.seen or file.content != result(TEXT)):
             self.taken.append(file.content)
 
 
@@ -154,7 +157,9 @@ def test_every_error_at_every_operation_loses_nothing(deed: str, fates: list[Fat
         stranger = Stranger(disk, deed, at)
         first = drive(disk, "1", fates)
         first.crash()
+        stranger.recovering = True
         recover(disk, "1")
+        stranger.recovering = False
         assert whereabouts(disk, stranger) or stranger.another, (at, first.said)
         if first.core.snapshot(0.0).published and not stranger.another:
             assert {"published", "taken"} & set(whereabouts(disk, stranger)), (at, first.said)
@@ -228,6 +233,41 @@ def test_a_failure_whose_name_is_in_the_way_keeps_the_input_under_the_drivers_nu
     del disk.folders["src"]["x.failed_twice.input"]
     recover(disk, "1")
     assert disk.text("src", "x.failed_twice.input") == TEXT, "once the name is free"
+
+
+def test_what_is_no_document_takes_no_place_of_one_that_was_given_up() -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.failed_twice.input", TEXT)
+    disk.put("src", "x.failed", "another of this id")
+
+    def meddle(operation: Operation) -> Error:
+        if isinstance(operation, Rename) and operation.name == "x.1.working":
+            disk.put("src", "x.1.working", kind=FOLDER)
+        return ""
+
+    disk.meddle = meddle
+    driver = drive(disk, "1", ["failed"])
+    assert disk.text("src", "x.failed_twice.input") == TEXT
+    assert "note bad x: gone: no good" in driver.said
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_document_that_was_taken_away_is_not_called_failed(attempt: int, keep: bool) -> None:
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.ready" if attempt == 1 else "x.failed", TEXT)
+
+    def meddle(operation: Operation) -> Error:
+        if isinstance(operation, Rename | Remove) and operation.name == "x.1.working":
+            disk.folders["src"].pop(operation.name, None)
+        return ""
+
+    disk.meddle = meddle
+    driver = SimDriver(disk, config("src", "dst", "1", keep_input=keep), lambda id, attempt: "failed")
+    while driver.busy:
+        driver.step(0.0)
+    assert "note bad x: gone: no good" in driver.said
+    assert driver.core.snapshot(0.0).given_up == 0
 
 
 def test_a_promise_of_a_stranger_is_not_believed() -> None:
