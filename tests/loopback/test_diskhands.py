@@ -271,7 +271,7 @@ def test_the_disk_of_these_tests_is_the_one_of_drivers() -> None:
     assert issubclass(Meddled, disk.Disk) and Meddled.close is disk.Disk.close
 
 
-# ---- as another user, in a queue that is shared -----------------------------------------------------------------------
+# ---- as another user, in a queue that is shared --------------------------------------------------------------------
 
 PLANTER = """
 import os, sys
