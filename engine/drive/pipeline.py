@@ -114,7 +114,7 @@ class Pipeline:
             if not lock.acquire_patiently():
                 raise Refused(f"another watchdog runs in {self.root}")
         except (OSError, Refused) as error:
-            told = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            told = f"{error.filename or self.root}: {error.strerror}" if isinstance(error, OSError) else str(error)
             self._say(Note("bad", told))
             return 2
         try:

@@ -85,9 +85,13 @@ def make(root: str, stages: Sequence[Stage], mode: int) -> None:
 
 
 def remember(root: str, stages: Sequence[Stage], options: Options) -> None:
-    """Write down what is run in it. Raises OSError."""
+    """Write down what is run in it, where that is not written there already. Raises OSError."""
     known = {"stages": [list(stage) for stage in stages], "options": asdict(options)}
-    safely.replace(f"{root}/{MEMORY}", json.dumps(known, indent=1).encode())
+    path, content = f"{root}/{MEMORY}", json.dumps(known, indent=1).encode()
+    with suppress(OSError):
+        if safely.read(path, MOST) == content:
+            return  # so a pipeline can be run again while the disk is full
+    safely.replace(path, content)
 
 
 def recall(root: str) -> tuple[tuple[Stage, ...], Options]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.core import Note
 from engine.drive import roots
 from engine.drive.pipeline import Pipeline
 from engine.protocols.diskqueue.config import Refused
@@ -101,6 +103,21 @@ def test_a_planted_name_is_not_written_through(tmp_path: Path) -> None:
     roots.remember(str(tmp_path), [Stage("a")], Options())
     assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine"
     assert roots.recall(str(tmp_path)) == ((Stage("a"),), Options())
+
+
+def test_what_is_written_already_is_not_written_again_as_the_disk_may_be_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots.remember(str(tmp_path), [Stage("a")], Options())
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("engine.drive.safely.replace", full)
+    roots.remember(str(tmp_path), [Stage("a")], Options())
+    notes: list[Note] = []
+    assert Pipeline(str(tmp_path), [Stage("b")], say=notes.append).run(signals=False) == 2
+    assert notes == [Note("bad", f"{tmp_path}: No space left on device")]
 
 
 def test_a_memory_of_an_older_version_is_read(tmp_path: Path) -> None:
