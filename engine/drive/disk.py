@@ -124,14 +124,16 @@ class Disk:
             case Remove(folder, name):
                 os.unlink(name, dir_fd=self._at(folder))
             case Touch(folder, name):
-                _touch(name, self._at(folder))
-                os.fsync(self._at(folder))
+                at = self._at(folder)
+                _touch(name, at)
+                os.fsync(at)
             case Append(folder, name, line):
                 _record(name, line, self._at(folder))
             case Sync(folder, name):
+                at = self._at(folder)
                 if name:
-                    _sync(name, self._at(folder))
-                os.fsync(self._at(folder))
+                    _sync(name, at)
+                os.fsync(at)
             case WriteOut(path, text):
                 safely.replace(path, text.encode("utf-8", "surrogateescape"))
             case Log(path, line):
@@ -140,10 +142,11 @@ class Disk:
 
     def _at(self, folder: str, look: bool = False) -> int:
         """The folder's handle. ``look``: the path must still lead there."""
-        if folder not in self._folders:
+        held = self._folders.get(folder)
+        if held is None:
             handle = safely.open_folder(folder)
-            self._folders[folder] = handle, os.fstat(handle)
-        handle, known = self._folders[folder]
+            held = self._folders[folder] = handle, os.fstat(handle)
+        handle, known = held
         if look and not os.path.samestat(os.stat(folder), known):
             raise OSError(errno.ESTALE, "was moved or replaced while it was in use", folder)
         return handle

@@ -180,11 +180,14 @@ def _trouble(folder: str) -> str:
 
 def _copy(task: Process, source: int) -> None:
     size = os.fstat(source).st_size
-    with open(safely.create(task.output), "wb") as out:
+    out = safely.create(task.output)
+    try:
         place = 0
         while place < size and (chunk := os.pread(source, min(CHUNK, size - place), place)):
-            out.write(chunk)
+            safely.write(out, chunk)
             place += len(chunk)
+    finally:
+        os.close(out)
     if os.fstat(source).st_size != size:
         raise Failed("it changed its size while it was read")
 

@@ -76,8 +76,9 @@ def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lamb
         make_queue(queue)
     except OSError as error:
         return str(error)
+    content = text.encode("utf-8", "surrogateescape")
     with Disk() as disk:
-        return _feed_one(disk, queue, id, lambda copy: _all(copy, text.encode("utf-8", "surrogateescape")), told)
+        return _feed_one(disk, queue, id, lambda copy: safely.write(copy, content), told)
 
 
 def _feed_file(disk: Disk, queue: str, path: str, id: str) -> str:
@@ -90,7 +91,7 @@ def _feed_file(disk: Disk, queue: str, path: str, id: str) -> str:
     def write(copy: int) -> None:
         found, place = os.fstat(source), 0
         while place < found.st_size and (chunk := os.pread(source, min(CHUNK, found.st_size - place), place)):
-            _all(copy, chunk)
+            safely.write(copy, chunk)
             place += len(chunk)
         safely.like(found, copy)
 
@@ -121,9 +122,3 @@ def _feed_one(disk: Disk, queue: str, id: str, write: Callable[[int], None], tol
                         os.unlink(temporary, dir_fd=at)
     except OSError as error:
         return error.strerror or str(error)
-
-
-def _all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
-from engine.drive import disk, documents, environment
+from engine.drive import disk, documents, environment, safely
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
 from engine.drive.telling import Teller
@@ -82,7 +82,7 @@ def load_config(path: str, work: str = "copy", log_file: str = "", keep_input: b
     """A driver's configuration from a parameter file of the original's kind; raises ``Refused``."""
 
     def load(name: str) -> str:
-        with open(name, encoding="utf-8") as file:
+        with os.fdopen(safely.open_file(name, follow=True), encoding="utf-8") as file:  # somebody named it; no FIFO
             return file.read(MAX_SIZE + 1)  # one more is refused; what has no end is not read to it
 
     try:

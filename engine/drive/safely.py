@@ -164,17 +164,25 @@ def like(found: os.stat_result, descriptor: int) -> None:
     os.fchmod(descriptor, mode)
 
 
+def write(descriptor: int, content: bytes) -> None:
+    """All of it."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
 def replace(name: str, content: bytes, *, at: int | None = None, mode: int = 0o600, sync: bool = False) -> None:
     """Give a name new content in one step: a reader finds all of the old or all of the new. Raises OSError; then the
     old stays. What stood under the name is replaced itself, not what it links to. ``sync``: it outlives a power cut.
     """
     half, descriptor = temporary(name, at=at, mode=mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
+        try:
+            write(descriptor, content)
             if sync:
-                os.fsync(file.fileno())
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         os.replace(half, name, src_dir_fd=at, dst_dir_fd=at)
     except BaseException:
         with suppress(FileNotFoundError):
