@@ -1,7 +1,7 @@
 """How many documents one driver copies in a second, and what processor time that takes: ``N [FOLDER]``.
 
-``PYTHONPATH=TREE python -P tests/bench/documents.py 5000 /dev/shm`` measures the engine of any tree, so that two of them
-can take turns. On a disk the syncs are most of the time; on tmpfs there are none.
+``PYTHONPATH=TREE python -P tests/bench/documents.py 5000 /dev/shm`` measures the engine of any tree, so that two of
+them can take turns. On a disk the syncs are most of the time; on tmpfs there are none.
 """
 
 from __future__ import annotations
