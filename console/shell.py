@@ -32,7 +32,8 @@ from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 
 PATIENCE = 5.0  # seconds that a key waits for its screen at most
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+"""Those that end it, with the terminal as it was before. ctrl+c is a key here, not a signal."""
 
 
 @runtime_checkable
@@ -62,6 +63,7 @@ class Shell(App[None]):
         self.clock = clock
         self._governor = RefreshGovernor(time.monotonic, time.thread_time)
         self.signal_received: int | None = None
+        self._ends: list[signal.Signals] = []  # those that were not ignored (nohup) when it began
         self.summary: str | None = None
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
         self.animation_level = "none"  # what moves here is what is measured
@@ -101,7 +103,8 @@ class Shell(App[None]):
     def on_mount(self) -> None:
         """Signals, theme; then the timer."""
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        self._ends = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in self._ends:
             loop.add_signal_handler(number, self._on_signal, number)
         self.choose_theme(self.settings.theme)
         if unknown := self.settings.keymap.keys() - keys.IDS:
@@ -113,7 +116,7 @@ class Shell(App[None]):
     def on_unmount(self) -> None:
         """Nobody is there for signals any more."""
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        for number in self._ends:
             loop.remove_signal_handler(number)
 
     def hang_up(self) -> None:

@@ -8,6 +8,7 @@ from console.cli.screen import left, on_terminal, screen_settings
 from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.drive.personal import readers
 from engine.recording.journal import read
 from engine.recording.queuereplaylab import QueueReplayLab
 from engine.recording.replay import Replay
@@ -33,6 +34,8 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
         return 2
     if lab.replay.cut:
         tell(f"{options.file}: {clean(lab.replay.cut)}; it opens as far as its last whole block")
+    if who := readers(options.file):
+        tell(f"{options.file}: {who}; it holds all that passed: chmod 600 makes it yours alone")
     if options.check:
         return check(lab)
     if not on_terminal():

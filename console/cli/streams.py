@@ -15,7 +15,9 @@ from engine.drive import safely
 from engine.feed import Feed
 from engine.parts.bulk import BulkView
 
-AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more, and a log is not to be filled
+AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more …
+LINES = 20  # … and in so many seconds: an attack may go on for days, and a log is not to be filled
+WINDOW = 10.0
 LONGEST = 8000  # characters of one message: a path may have 4,096
 STDOUT = Path("-")
 """The file that means stdout."""
@@ -96,12 +98,16 @@ class Alarms:
         self._feed = feed
         self._seen = 0
         self._told: deque[str] = deque(maxlen=1000)
+        self._lines, self._until = 0, 0.0  # told in the window at hand, and when that ends, wall clock
+        self._untold = 0
 
     def end(self, unkept: Iterable[str]) -> bool:
         """Tell what is new, and what could not be written to the disk, as far as it was not told; False where that is
         anything.
         """
+        self._lines = 0  # the last words are told in any case
         self.tell()
+        self._count()
         missing = list(unkept)
         for words in missing:
             if words not in self._told:
@@ -115,12 +121,23 @@ class Alarms:
             return
         self._seen = facts[-1].number
         alarms = [fact for fact in facts if fact.level in ("warn", "bad")]
-        if untold := max(0, len(alarms) - AT_ONCE) + lost:
-            tell(f"{untold:,} facts are not told, there are too many")
-        for fact in alarms[-AT_ONCE:]:
+        now = facts[-1].at
+        if not self._until - WINDOW <= now < self._until:
+            self._lines, self._until = 0, now + WINDOW
+        shown = alarms[-AT_ONCE:][: LINES - self._lines]
+        self._lines += len(shown)
+        self._untold += len(alarms) - len(shown) + lost
+        if shown:
+            self._count()
+        for fact in shown:
             who = f" · {label(fact.subject)}" if fact.subject else ""
             tell(f"{fact.source}: {fact.text}{who}")
             self._told.append(fact.text)
+
+    def _count(self) -> None:
+        if self._untold:
+            tell(f"{self._untold:,} facts are not told, there are too many")
+            self._untold = 0
 
 
 class Progress:

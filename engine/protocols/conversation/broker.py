@@ -297,7 +297,7 @@ class Broker:
         link.row = None
         self._place(link)
 
-    def _end(self, link: Link, why: str, now: float, out: list[Command]) -> None:
+    def _end(self, link: Link, why: str, now: float, out: list[Command], told: bool = True) -> None:
         # 001 SV_LOOP2 on DISCONNECT; ruling 10: its tasks go back to the queue
         known = link.state == Sv.LOOP2
         if link.decoder.partial:
@@ -310,7 +310,7 @@ class Broker:
         for task in held:
             if isinstance(task, JobTask):
                 self._returned(task, task.attempt >= self.options.tries, "lost", out)
-        if known:
+        if known and told:  # or strangers would fill every log with their ends
             left = f", {len(held)} tasks out" if held else ""
             out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
 
@@ -376,8 +376,8 @@ class Broker:
 
     def _break(self, link: Link, why: str, now: float, out: list[Command]) -> None:
         """End a conversation that can not go on, and tell the worker."""
-        out.extend(self.violations.add(link.key, why, now))
-        self._end(link, f"is cut off: {why}", now, out)
+        out += (told := self.violations.add(link.key, why, now))
+        self._end(link, f"is cut off: {why}", now, out, told=bool(told))
         self._hang_up(link.peer, link.socket, out)
 
     def _hang_up(self, peer: bytes, socket: str, out: list[Command]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
-from console.cli.streams import Alarms, OutputLost, Progress, progress, result, tell
+from console.cli.streams import LINES, Alarms, OutputLost, Progress, deliver, progress, result, tell
 from engine.core import Note
 from engine.feed import Feed
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
@@ -76,6 +78,93 @@ def test_a_flood_of_alarms_is_a_few_lines(capsys: pytest.CaptureFixture[str]) ->
         "roundhouse: 90 facts are not told, there are too many",
         *(f"roundhouse: broker: wrong {number}" for number in range(90, 100)),
     ]
+
+
+def test_an_attack_that_goes_on_is_a_few_lines_in_so_many_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the words: forty lines a second of peers that were cut off filled a log for days."""
+    feed = Feed()
+    alarms = Alarms(feed)
+    for look in range(40 * 60):  # ten minutes
+        for peer in range(3):
+            feed.fact(Note("warn", f"peer {peer} is cut off: garbage"), "broker", 1000.0 + look / 4)
+        alarms.tell()
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) <= (LINES + LINES) * 60 and len(told) < 7200 / 4
+    feed.fact(Note("bad", "the broker thread died"), "broker", 1600.0)
+    assert alarms.end(["x.journal is not whole"]) is False
+    assert [line for line in capsys.readouterr().err.splitlines() if "not told" not in line] == [
+        "roundhouse: broker: the broker thread died",
+        "roundhouse: x.journal is not whole",
+    ]
+
+
+def test_what_was_told_is_not_told_again_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    feed = Feed()
+    alarms = Alarms(feed)
+    feed.fact(Note("bad", "the run could not be kept"), "lab", 0.0)
+    assert alarms.end(["the run could not be kept"]) is False
+    assert capsys.readouterr().err == "roundhouse: lab: the run could not be kept\n"
+    assert alarms.end([]) is True
+
+
+HOSTILE = {
+    "osc 0": "\x1b]0;owned\x07",
+    "osc 8": "\x1b]8;;http://x\x1b\\here\x1b]8;;\x1b\\",
+    "osc 52": "\x1b]52;c;ZWNobw==\x07",
+    "c1": "\x9d0;owned\x9c\x9b31m",
+    "bidi": "a\u202eb\u2066c",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=list(HOSTILE))
+def test_nothing_that_is_printed_steers_a_terminal(
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = Feed()
+    feed.fact(Note("bad", text, text.encode()), "broker", 0.0)
+    result(f"{text}\n{text}\n")
+    tell(text)
+    Alarms(feed).end([text])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    progress = Progress("run")
+    progress.line(text)
+    progress.clear()
+    out, err = capsys.readouterr()
+    for line in [*out.splitlines(), *err.replace("\r", "\n").splitlines()]:
+        assert line.isprintable(), line
+    assert len(out.splitlines()) == 2
+
+
+def test_a_pipe_without_a_reader_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert not deliver("{}", tmp_path / "fifo")
+    assert capsys.readouterr().err == (
+        f"roundhouse: --json {tmp_path}/fifo: nobody reads from it; start its reader first\n"
+    )
+
+
+def test_a_device_that_is_full_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full here")
+    assert not deliver("{}", full)
+    assert capsys.readouterr().err == "roundhouse: --json /dev/full: No space left on device\n"
+
+
+def test_a_report_that_can_not_be_flushed_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.json"
+    assert deliver("old", path)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert not deliver("new", path)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+    told = capsys.readouterr().err
+    assert told == f"roundhouse: --json {path}: No space left on device; the file stays as it was\n"
 
 
 def test_progress_in_words() -> None:
