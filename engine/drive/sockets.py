@@ -161,7 +161,9 @@ def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:
 
     ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a tenth
     of the cost of a message of seven frames, a third of one of two. A message of more than MAX_FRAMES frames is read to
-    its end and cut to MAX_FRAMES + 1, which every parser refuses.
+    its end and cut to MAX_FRAMES + 1, which every parser refuses. It has one: libzmq gives nothing of a message before
+    its last frame is there, so a peer that never sends that keeps nobody waiting here. But libzmq holds what has come
+    of it, and no option bounds that (docs/security.md).
     """
     messages: list[Frames] = []
     routed = kind != "dealer"

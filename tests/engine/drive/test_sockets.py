@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -128,6 +129,30 @@ def test_a_peer_that_reads_nothing_is_cut_off_and_what_waited_for_it_is_dropped(
     for _ in range(20):
         assert send(router, [b"stalled", bytes(MAX_FRAME)]) == 0
     until(lambda: send(router, [b"stalled", b"?"]) == errno.EHOSTUNREACH, "the end of a stalled connection")
+    peer.close(0)
+    router.close(0)
+    context.term()
+
+
+def test_a_message_without_an_end_keeps_nobody_waiting_and_is_dropped_with_its_peer() -> None:
+    """libzmq gives nothing of a message before its last frame is there, and forgets it when its sender is gone."""
+    context, endpoint = make_context(), free_endpoint()
+    router = open_socket(context, Spec("router", bind=(endpoint,)))
+    with socket.create_connection(("127.0.0.1", int(endpoint.rpartition(":")[2]))) as raw:
+        raw.sendall(b"\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL".ljust(64, b"\0"))
+        raw.sendall(b"\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06DEALER")
+        answer = b""
+        while b"READY" not in answer:
+            answer += raw.recv(4096)
+        raw.sendall(b"\0\x05whole" + b"\x01\x04more" * 10_000)
+        assert router.poll(5000)
+        (whole,) = receive(router, 64, "router")
+        assert whole[1:] == [b"whole"]
+        peer = open_socket(context, Spec("dealer", connect=(endpoint,), routing_id=b"honest"))
+        until(lambda: send(peer, [b"hello"]) == 0, "a connection")
+        assert router.poll(5000) and receive(router, 64, "router") == [[b"honest", b"hello"]]
+    until(lambda: send(router, [whole[0], b"?"]) == errno.EHOSTUNREACH, "the end of the connection")
+    assert receive(router, 64, "router") == []
     peer.close(0)
     router.close(0)
     context.term()
