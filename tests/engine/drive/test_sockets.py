@@ -33,8 +33,8 @@ def pair() -> Iterator[Open]:
         return sockets[0], sockets[1:]
 
     yield opened
-    for socket in sockets:
-        socket.close(0)
+    for made in sockets:
+        made.close(0)
     context.term()
 
 
