@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from console import units
 from console.text import clean
+from engine.drive.queuesight import sorted_out
 from engine.protocols.diskqueue.books import Account, Entry, account, whole
 from engine.protocols.diskqueue.pipeline import DriverRow, PipelineView
 
@@ -32,9 +32,9 @@ def report_of(view: PipelineView) -> Report:
 
 
 def listing(folder: str) -> list[str]:
-    """The names in a folder; none where it is not there."""
+    """The names of the files in a folder; none where it is not there."""
     with suppress(OSError):
-        return os.listdir(folder)
+        return sorted_out(folder)[0]
     return []
 
 

@@ -26,6 +26,7 @@ from engine.drive.feeding import feed as feed_files
 from engine.drive.listening import seat_of
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
+from engine.drive.queuesight import sorted_out
 from engine.errors import Refused as ReadOnly
 from engine.lab.record import begin
 from engine.protocols.diskqueue import SYSTEM, names
@@ -259,7 +260,7 @@ class Recorded:
 def idle(queue: str) -> bool:
     """Whether there is nothing to do for a driver yet; where this can not be seen, the driver itself will say why."""
     try:
-        found = os.listdir(queue)
+        found, _ = sorted_out(queue)
     except OSError:
         return False
     items = (item for item in map(names.parse, found) if isinstance(item, names.Item))

@@ -34,6 +34,8 @@ OUTCOMES = {
     "published": ("✓", "good"),
     "failed": ("◐", "warn"),
     "failed_twice": ("×", "bad"),
+    "gone": ("×", "bad"),
+    "stuck": ("×", "bad"),
     "returned": ("◇", "drain"),
 }
 WHAT = {"begin": ("▶", "busy", "began"), "fail": ("×", "bad", "failed"), "back": ("◇", "drain", "given back")}

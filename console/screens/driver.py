@@ -99,6 +99,8 @@ def driver_lines(row: DriverRow, now: float, gone: bool, own: list[DocumentRow],
         "published": ("✓", "good"),
         "failed": ("◐", "warn"),
         "failed_twice": ("×", "bad"),
+        "gone": ("×", "bad"),
+        "stuck": ("×", "bad"),
         "returned": ("◇", "drain"),
     }
     for done in reversed(own[-NEWEST:]):

@@ -49,7 +49,7 @@ class QueueSight:
             changed = os.stat(self.folder).st_mtime_ns
             if changed == self._settled:
                 return self._seen
-            self._seen = survey(*_sorted_out(self.folder))
+            self._seen = survey(*sorted_out(self.folder))
         except (FileNotFoundError, NotADirectoryError):
             self._seen, changed = Survey(Counts(), (), ()), -1
         except OSError as error:
@@ -60,7 +60,7 @@ class QueueSight:
         return self._seen
 
 
-def _sorted_out(folder: str) -> tuple[list[str], list[tuple[str, str]]]:
+def sorted_out(folder: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The names of a folder's regular files, and what else there is: a driver takes none of that either."""
     files: list[str] = []
     others: list[tuple[str, str]] = []

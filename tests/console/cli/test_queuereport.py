@@ -62,3 +62,8 @@ def test_a_document_in_two_places_is_named(tmp_path: Path) -> None:
     (tmp_path / "start" / "d3.ready").touch()
     assert table(report_of(view)).splitlines()[-1] == "in more than one place: d3"
     assert listing(str(tmp_path / "nowhere")) == []
+    (tmp_path / "queue").mkdir()
+    (tmp_path / "queue" / "d.ready").mkdir()
+    (tmp_path / "queue" / "a.ready").touch()
+    (tmp_path / "queue" / "e.ready").symlink_to("a.ready")
+    assert listing(str(tmp_path / "queue")) == ["a.ready"], "what is no file is no document"

@@ -186,6 +186,7 @@ def test_a_driver_that_has_to_wait_says_so_at_once(
     assert (main(line), capsys.readouterr().err) == (0, "")  # no such folder: the driver itself says that
     (home / "q").mkdir()
     (home / "q" / "a").touch()
+    (home / "q" / "d.ready").mkdir()  # no document, as for the driver itself
     assert main(line) == 0
     said = f"roundhouse: {home / 'q'} is not done and holds no document to take: waiting for one\n"
     assert capsys.readouterr().err == said

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.core import Leave
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.operations import Rename, Take
+from engine.protocols.diskqueue.operations import Error, Rename, Take
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.transitions import read_record
 from engine.protocols.diskqueue.watchdog import Ended, Recovered, SetWorkers
+from engine.sim.disk import KINDS
 from engine.sim.queues import NOTICED, Queues, Seat
 
 STAGES = (Stage("parse", 2), Stage("output", 1))
@@ -186,3 +191,37 @@ def test_a_feeder_that_is_not_let_is_told() -> None:
     assert not plant.feed("d", "d") and not plant.listing("start")
     plant.disk.full, plant.disk.denied = False, {"/queue-start"}
     assert not plant.feed("d", "d") and not plant.listing("start")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_whatever_stands_in_the_queues_a_pipeline_ends_and_starts_no_driver_without_end(seed: int) -> None:
+    """Somebody plants links, FIFOs, folders and more, for a minute, anywhere; then what is in the way is cleared."""
+    plant, random = Plant(seed), Random(seed)
+    disk = plant.disk
+    disk.put("/queue-start", names.DONE)
+    taken: list[str] = []
+    left = [12]
+
+    def meddle(operation: Any) -> Error:
+        name, folder = getattr(operation, "name", ""), getattr(operation, "folder", "")
+        if not left[0] or not name or folder not in disk.folders or random.random() < 0.9 or name == names.DONE:
+            return ""
+        left[0] -= 1
+        name = random.choice([name, getattr(operation, "new", name), f"e{left[0]}.ready", f"f{left[0]}.7.working"])
+        if (file := disk.folders[folder].pop(name, None)) is not None and not file.kind:
+            taken.append(file.content.strip("<>"))
+        disk.put(folder, name, kind=random.choice(KINDS))
+        return ""
+
+    disk.meddle = meddle
+    plant.run(60.0)
+    disk.meddle = lambda operation: ""
+    for files in disk.folders.values():
+        for name in [name for name, file in files.items() if file.kind]:
+            del files[name]
+    plant.run(400.0)
+    assert plant.watchdog is None, "it came to its end"
+    assert len(plant.heard(Ended)) < 40
+    texts = {file.content.strip("<>") for files in disk.folders.values() for file in files.values()}
+    assert {f"d{number}" for number in range(4)} <= texts | set(taken)
