@@ -69,6 +69,7 @@ class Paths:
     kept: Path  # what cores ask to be kept, say a broker's place in a pair
     history: Path  # what was typed on the console's command line
     log: Path
+    control: Path  # the control sockets of running brokers, in a folder of this user alone
 
     @classmethod
     def of_user(cls) -> Paths:
@@ -85,6 +86,7 @@ class Paths:
             kept=state / "kept",
             history=state / "history",
             log=log / "roundhouse.log",
+            control=platformdirs.user_runtime_path("roundhouse", appauthor=False),
         )
 
 

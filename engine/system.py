@@ -36,6 +36,8 @@ class System:
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
     ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
+    ``orders(endpoint)``: where a broker at this endpoint within the process takes orders of clients, which it takes
+    nowhere else; None where clients have none.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -59,6 +61,7 @@ class System:
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
+    orders: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

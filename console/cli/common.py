@@ -65,5 +65,6 @@ def lab_of(
         state=settings.paths.kept,
         journal=journal,
         readonly=settings.readonly,
+        control=settings.paths.control,
         trust=Trust(os.geteuid(), frozenset(trust)),
     )

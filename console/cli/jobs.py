@@ -1,6 +1,6 @@
 """The conversation's own commands: submit an array of tasks, see and steer the jobs, stop workers.
 
-Each is one order to the broker's frontend and its answer; ``submit --wait`` follows its job to the end.
+Each is one order to the broker's control socket and its answer; ``submit --wait`` follows its job to the end.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from argparse import Namespace
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
-from console.cli.common import broker_of, lab_of, settings_of
+from console.cli.common import broker_of, settings_of
 from console.cli.jobfile import doubtful_logs, submit_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
-from engine.lab.lab import Lab
+from engine.drive.control.caller import Caller
+from engine.drive.control.place import place
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
@@ -50,41 +51,38 @@ ORDERS: dict[str, tuple[type[Any], str]] = {
 
 
 class Desk:
-    """A broker's frontend, as one command meets it."""
+    """A broker's control socket, as one command meets it."""
 
-    def __init__(self, lab: Lab, signals: Signals, endpoint: str) -> None:
+    def __init__(self, caller: Caller, signals: Signals, endpoint: str) -> None:
         self.signals = signals
-        self._lab, self._endpoint = lab, endpoint
-        self._told = 0
+        self._caller, self._endpoint = caller, endpoint
         self._fresh: deque[Answer] = deque()
 
     @property
     def linked(self) -> bool:
         """Whether the broker is there."""
-        return self._lab.client_view().linked
+        return self._caller.linked
 
-    def order(self, request: Request, destructive: str = "") -> None:
-        """Send an order. Raises ``engine.lab.lab.Refused`` where it is destructive and nothing may be."""
-        self._lab.order_client(request, destructive)
+    def order(self, request: Request) -> None:
+        """Send an order."""
+        self._caller.ask(request)
 
     def answer(self) -> Answer | None:
-        """The next answer, if one has come."""
+        """The next answer, if one has come. Raises ``engine.errors.Refused`` for another version."""
         if not self._fresh:
-            kept = cast(tuple[tuple[int, Answer], ...], self._lab.client_view().answers)  # each with its number
-            self._fresh.extend(answer for number, answer in kept if number > self._told)
-            self._told = kept[-1][0] if kept else 0
+            self._fresh.extend(self._caller.answers(0))
         return self._fresh.popleft() if self._fresh else None
 
-    def ask(self, request: Request, destructive: str = "") -> Answer | None:
+    def ask(self, request: Request) -> Answer | None:
         """An order and its answer; None, and the reason is told, where a signal came or the answer is no."""
-        self.order(request, destructive)
-        while (answer := self.answer()) is None:
+        self.order(request)
+        while (answer := self.answer()) is None and self.linked:
             if self.signals.wait(STEP):
                 return None
-        if not isinstance(answer, Refused):
+        if answer is not None and not isinstance(answer, Refused):
             return answer
         about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""
-        tell(about + clean(answer.why) if self.linked else unanswered(SYSTEM, self._endpoint))
+        tell(unanswered(SYSTEM, self._endpoint) if answer is None else about + clean(answer.why))
         return None
 
 
@@ -130,7 +128,7 @@ def jobs(options: Namespace, flags: list[Flag]) -> int:
     with desk(options, flags) as counter:
         if options.order:
             order, done = ORDERS[options.order]
-            answer = counter.ask(order(options.id), "cancelling a job" if order is CancelJob else "")
+            answer = counter.ask(order(options.id))
             if answer is not None:
                 result(f"job {options.id} {done}\n")
             return counter.signals.status(1) if answer is None else 0
@@ -147,7 +145,7 @@ def stop(options: Namespace, flags: list[Flag]) -> int:
     """Take processors from the workers."""
     with desk(options, flags) as counter:
         nproc = STOP_NOW if options.now else STOP_ALL if options.all else options.n
-        if counter.ask(StopWorkers(nproc), "stopping workers") is None:
+        if counter.ask(StopWorkers(nproc)) is None:
             return counter.signals.status(1)
         some = "1 processor stops" if options.n == 1 else f"{options.n or 'all'} processors stop"
         result("all workers stop at once\n" if options.now else f"{some}\n")
@@ -156,14 +154,16 @@ def stop(options: Namespace, flags: list[Flag]) -> int:
 
 @contextmanager
 def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
-    """The broker's frontend for one command. Raises ``Wrong`` where another system is asked for."""
+    """The broker's control socket for one command. Raises ``Wrong`` where another system is asked for, and
+    ``engine.errors.Refused`` where no broker of this user is there.
+    """
     for flag in flags:
         if flag.place == ("system",) and flag.text != SYSTEM:
             raise Wrong([Problem(flag.name, f"jobs are those of {SYSTEM}, not of {clean(flag.text)}")])
     settings = settings_of([*flags, Flag(("system",), "--system", SYSTEM)])
     endpoint = options.connect or broker_of(settings)
-    with Signals() as signals, lab_of(settings, connect=endpoint, broker=False) as lab:
-        yield Desk(lab, signals, endpoint)
+    with Signals() as signals, Caller(place(settings.paths.control, endpoint), endpoint) as caller:
+        yield Desk(caller, signals, endpoint)
 
 
 def table(listed: JobsListed) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -34,6 +35,7 @@ QUEUE = 100_000  # messages a peer, both ways, as the original programs set it; 
 STALLED = 6000  # ms in which a peer over TCP takes nothing of what it is sent, and is cut off: that frees its queue
 WAITING = 100  # messages of a peer that wait for a core with many: more stay with the peer, whose memory that costs
 MAX_SOCKETS = 65_536
+ENDING = 1.0  # seconds that a thread may take after its sockets are closed
 FILES = 65_536
 
 zmq.Frame = _Frame  # type: ignore[assignment,misc]
@@ -57,6 +59,13 @@ class Context(zmq.Context[ZSocket]):
 
     door: Door
     names: dict[ZSocket, list[Name]]
+    threads: tuple[threading.Thread, ...] = ()  # that end with it
+
+    def term(self) -> None:
+        """Terminate it when all its sockets are closed, and wait for the threads that this ends."""
+        super().term()
+        for thread in self.threads:
+            thread.join(ENDING)
 
 
 def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Context:
@@ -74,6 +83,7 @@ def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Co
     context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
     context.linger = 0
     context.door, context.names = Door(context, say, trust), {}
+    context.threads = (context.door.thread,)
     return context
 
 

@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.core import ClockSet, Drain, Inspect, Note, Seat, StopRun
+from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.users import Trust
@@ -23,6 +24,9 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.lab.audience import Audience
 from engine.lab.brokers import FIRST, SECOND, Brokers, inner, paired
+from engine.lab.health import Health as Health
+from engine.lab.health import Workers as Workers
+from engine.lab.health import health_of
 from engine.lab.orders import WorkerOrders
 from engine.lab.pool import BULK, Pool, wait_seated, wait_until
 from engine.lab.record import begin
@@ -36,21 +40,6 @@ from engine.system import System
 NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
 CLOSE = 1.5  # seconds that closing may take
 STEP = 0.5  # seconds by which the wall clock must be moved before cores are told
-
-
-class Health(NamedTuple):
-    """How the engine itself is."""
-
-    dead: tuple[str, ...]  # "broker: ZMQError: …" for every thread that died
-    loop_lag: float  # seconds that the slowest loop is late for its timers
-    failed: int = 0  # cores that left because of an error
-
-
-class Workers(NamedTuple):
-    """The workers of this process."""
-
-    here: int
-    joined: int  # that a broker has taken in, as far as they know
 
 
 class Lab(WorkerOrders):
@@ -73,9 +62,12 @@ class Lab(WorkerOrders):
         journal: Path | None = None,
         readonly: bool = False,
         trust: Trust | None = None,
+        control: Path | None = None,
     ) -> None:
-        """``trust``: whose peers may be at the other end of private sockets; this user's alone where it is None."""
+        """``trust``: whose peers private sockets serve; ``control``: the folder of the broker's control socket."""
         self.system, self.readonly, self._trust = system, readonly, trust
+        self._folder = control
+        self._control: Control | None = None
         self.options = system.options() if options is None else options
         self.feed = Feed()
         self.started = time.monotonic()
@@ -112,6 +104,8 @@ class Lab(WorkerOrders):
                 self.endpoints = self._brokers.open(self.endpoints, self._say)
                 if self._pair:
                     self._brokers.open_fallback()
+            if self._with_broker and self._folder is not None:
+                self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
             self._pool = Pool(self._node("pool"), self._worker)
             if self._wanted:
                 self.add_workers(self._wanted)
@@ -151,11 +145,7 @@ class Lab(WorkerOrders):
 
     def health(self) -> Health:
         """Dead threads and the lag of the living."""
-        nodes = self._nodes.values()
-        dead = tuple(f"{node.name}: {node.dead}" for node in nodes if node.dead is not None)
-        if (door := self._context.door.dead) is not None:
-            dead = (*dead, f"door: {door}")
-        return Health(dead, max((node.lag for node in nodes), default=0.0), sum(node.failed for node in nodes))
+        return health_of(self._nodes.values(), {"door": self._context.door, "control": self._control})
 
     # ---- orders of a system's own -----------------------------------------------------------------------------------
 

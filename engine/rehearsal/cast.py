@@ -18,6 +18,7 @@ from engine.core import Command, Event, Exit, Note, Save, Seat
 from engine.drive.node import Tap
 from engine.errors import Refused
 from engine.feed import Feed
+from engine.lab.brokers import inner
 from engine.lab.lab import NONCES
 from engine.parts.explain import Role
 from engine.parts.promise import Sight
@@ -36,7 +37,9 @@ class Cast(Standing):
         super().__init__()
         self.system = system
         self.options = system.options() if options is None else options
-        self.endpoints: tuple[str, ...] = (system.endpoint,)
+        self.endpoints: tuple[str, ...] = (system.endpoint,)  # the workers' first, the client's last
+        if system.orders is not None:
+            self.endpoints = (system.endpoint, inner(system))
         self.began = began
         self.world = World(seed)
         self.feed = Feed()

@@ -66,7 +66,7 @@ class Stage(Cast, WorkerOrders):
             self._seat("fallback", "broker", [list(second)])
         if self._wanted:
             self._pool.add(self._wanted, CLOSE)
-        self._seat("client", "client", [self.endpoints[0], self._nonce()])
+        self._seat("client", "client", [self.endpoints[-1], self._nonce()])
         self._look()
         return self
 

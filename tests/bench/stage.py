@@ -41,7 +41,7 @@ class Stage:
         self._children: list[Child] = []
         self._sockets = 0
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
-        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.environ[name] = str(self.folder)
         self.environ["PYTHONPATH"] = str(ROOT)
 

@@ -55,6 +55,7 @@ def paths(tmp_path: Path) -> Paths:
         state / "kept",
         state / "history",
         state / "log",
+        state / "control",
     )
 
 
@@ -310,6 +311,7 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path / "c")
     monkeypatch.setattr("platformdirs.user_state_path", lambda *_, **__: tmp_path / "s")
     monkeypatch.setattr("platformdirs.user_log_path", lambda *_, **__: tmp_path / "l")
+    monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: tmp_path / "r")
     assert Paths.of_user() == Paths(
         config=tmp_path / "c/roundhouse.toml",
         themes=tmp_path / "c/themes",
@@ -319,5 +321,6 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         kept=tmp_path / "s/kept",
         history=tmp_path / "s/history",
         log=tmp_path / "l/roundhouse.log",
+        control=tmp_path / "r",
     )
     assert list(tmp_path.iterdir()) == []

@@ -99,6 +99,7 @@ class Processes:
             "HOME": str(folder),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_STATE_HOME": str(folder / "state"),
+            "XDG_RUNTIME_DIR": str(folder / "run"),
             "PYTHONPATH": str(ROOT),
             **environ,
         }

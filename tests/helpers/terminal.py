@@ -40,6 +40,7 @@ class Terminal:
         environ = {
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_RUNTIME_DIR": str(self.folder / "run"),
             "COLORTERM": "truecolor",
             "PYTHONPATH": self._path,
             **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in SYSTEMS},

@@ -52,14 +52,14 @@ class Bench:
     def __init__(self) -> None:
         self.context = make_context()
         self.stream = ("127.0.0.1", free_port())
-        options = Options(frontend="inproc://frontend", stream=f"tcp://127.0.0.1:{self.stream[1]}")
+        options = Options(stream=f"tcp://127.0.0.1:{self.stream[1]}")
         self.node = Node("broker", self.context, Feed())
         self.node.start()
         self.node.seat("broker", SYSTEM.broker(options, ("inproc://broker",))).result(WAIT)
         self.node.seat("worker", SYSTEM.worker(options, "inproc://broker", 1, 1)).result(WAIT)
         self.client = self.context.socket(zmq.DEALER)
         self.client.setsockopt(zmq.RCVTIMEO, int(WAIT * 1000))
-        self.client.connect(options.frontend)
+        self.client.connect("inproc://broker-frontend")
 
     def ask(self, ref: int, request: frontend.Request) -> None:
         self.client.send(frontend.pack_request(ref, request))

@@ -9,8 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 
+from engine.protocols.conversation.frontend import (
+    CancelJob,
+    Hold,
+    ListJobs,
+    Refused,
+    Release,
+    StopWorkers,
+    Submit,
+    TaskEnded,
+    answer,
+    pack_request,
+)
+from engine.protocols.conversation.messages import Description
 from tests.helpers.processes import Process, Processes, free_endpoint, until
+from tests.helpers.strangers import as_stranger, needs_stranger
 
 Jobs = list[dict[str, Any]]
 
@@ -154,9 +169,38 @@ def test_workers_that_end_at_once_leave_no_child_and_give_their_tasks_back(shop:
     assert shop.run("jobs", "cancel", "1").ended() == 0
 
 
-def test_nothing_destructive_where_only_reading_is_allowed(shop: Shop) -> None:
-    for line in (("stop", "--now"), ("jobs", "cancel", "1")):
-        refused = shop.processes.run("--readonly", *line, "--connect", shop.endpoint)
-        assert refused.ended() == 2
-        assert refused.err.endswith("is refused: readonly is set\n")
-    assert shop.submit("true", 8, "--wait").ended() == 0, "the workers are still there"
+def test_over_the_open_port_nothing_but_ping_and_data_is_served(shop: Shop) -> None:
+    host, _, port = shop.endpoint.removeprefix("tcp://").rpartition(":")
+    ran = shop.folder / "ran"
+    command = shop.script(f"touch {ran}")
+    described = Description(0, "task", 1, str(shop.folder), str(shop.logs), command)
+    with zmq.Context() as context, context.socket(zmq.DEALER) as peer:
+        peer.linger, peer.rcvtimeo = 0, 10_000
+        peer.connect(f"tcp://{host}:{int(port) + 100}")
+        for request in (
+            Submit(described),
+            Submit(described._replace(command=":ping", num_tasks=2)),
+            ListJobs(),
+            Hold(1),
+            Release(1),
+            CancelJob(1),
+            StopWorkers(0),
+        ):
+            peer.send(pack_request(7, request))
+            said = answer(peer.recv())
+            assert isinstance(said, Refused) and "takes ping and data alone" in said.why
+        peer.send(pack_request(8, Submit(described._replace(command=":ping"))))
+        assert isinstance(answer(peer.recv()), TaskEnded)
+    assert shop.jobs() == [] and not ran.exists()
+
+
+@needs_stranger
+def test_another_user_finds_no_door(shop: Shop) -> None:
+    control = shop.folder / "run" / "roundhouse"
+    assert [path.is_socket() for path in control.iterdir()] == [True]
+    code = "import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).connect(os.listdir()[0])"
+    with as_stranger(code, str(control)) as stranger:
+        stranger.communicate()
+    assert stranger.returncode != 0
+    refused = shop.processes.start("jobs", "--connect", shop.endpoint, XDG_RUNTIME_DIR=str(shop.folder / "other"))
+    assert refused.ended() == 2 and "no broker of this user is at" in refused.err

@@ -65,8 +65,8 @@ class Door:
         self._count = 0
         self._ended = False
         self._wronged = float("-inf")  # when an error of our own was said last
-        self._thread = threading.Thread(target=self._main, name="roundhouse-door", daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=self._main, name="roundhouse-door", daemon=True)
+        self.thread.start()
 
     # ---- for other threads --------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from engine.core import Seat, Socket
 from engine.protocols.conversation import endpoints
 from engine.protocols.conversation.broker import STREAM, Broker
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.explain import EXPLAIN
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
@@ -19,11 +19,16 @@ from engine.system import System
 
 
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
-    frontends = (options.frontend,) if options.frontend else tuple(endpoints.frontend(at) for at in bind)
+    inner = [at for at in bind if endpoints.is_inner(at)]
+    outer = tuple(endpoints.frontend(at) for at in bind if at not in inner)
     streams = tuple(at for at in map(endpoints.stream, bind) if at is not None)
     if options.stream:
         streams = (options.stream,) if options.stream != "none" else ()
-    sockets = [Socket("router", bind=tuple(bind), private=True), Socket("router", bind=frontends, name=FRONTEND)]
+    sockets = [Socket("router", bind=tuple(bind), private=True)]
+    if inner:
+        sockets.append(Socket("router", bind=tuple(map(endpoints.frontend, inner)), name=FRONTEND))
+    if options.frontend or outer:
+        sockets.append(Socket("router", bind=(options.frontend,) if options.frontend else outer, name=OPEN))
     if streams:
         sockets.append(Socket("stream", bind=streams, name=STREAM, private=True))
     return Seat(Broker(options), tuple(sockets))
@@ -35,7 +40,8 @@ def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
-    frontend = options.frontend or endpoints.frontend(endpoint)
+    own = endpoints.is_inner(endpoint) or not options.frontend
+    frontend = endpoints.frontend(endpoint) if own else options.frontend
     return Seat(Client(options), (Socket("dealer", connect=(frontend,), routing_id=f"client-{nonce}".encode()),))
 
 
@@ -49,6 +55,7 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: MAX_DATA,
+    orders=endpoints.frontend,
     explain=EXPLAIN,
     times=times,
     garbage=GARBAGE,

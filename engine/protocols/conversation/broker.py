@@ -38,7 +38,7 @@ from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import frontend, header, links, messages, picture
-from engine.protocols.conversation.desk import FRONTEND, Desk
+from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
@@ -51,7 +51,7 @@ _TCP = b"\0stream-"  # before the routing id of a plain TCP peer, so that its ke
 
 
 class Broker:
-    """The broker core. Sockets: ``main`` and ``frontend`` (router), ``stream`` (stream)."""
+    """The broker core. Sockets: ``main``, ``frontend`` and ``open`` (router), ``stream`` (stream)."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -71,9 +71,9 @@ class Broker:
         out: list[Command] = []
         match event:
             case Received(found, socket):
-                if socket == FRONTEND:
+                if socket in (FRONTEND, OPEN):
                     for frames in found:
-                        asked = self.desk.read(frames, now, out)
+                        asked = self.desk.read(frames, socket, now, out)
                         if asked is not None:
                             self._do(*asked, now, out)
                 else:
@@ -220,7 +220,7 @@ class Broker:
 
     def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
         """A worker that can not be sent to is gone: its stream would have a hole."""
-        if socket == FRONTEND:
+        if socket in (FRONTEND, OPEN):
             self.counts["unsent answers"] += 1
         elif (link := self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])) is not None:
             link.unsent(frames[-1])

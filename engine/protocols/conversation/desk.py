@@ -3,6 +3,8 @@
 - Every request gets an answer; that of a lone built-in task is its end.
 - A submission is taken whole or refused whole; what is taken is in the ledger until its end is.
 - An order from the broker's own operator is a request of the client ``b""``; its answers are notes.
+- Over ``open``, where anybody may connect, only lone built-in tasks are taken: ping and data. Whatever runs a command,
+  ends or changes something or tells of it comes over ``frontend``, which is within the process and of this user alone.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from engine.protocols.conversation.frontend import (
 from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
 from engine.protocols.conversation.messages import CANCELLED, FAULT, Description, Update
 
-FRONTEND = "frontend"
+FRONTEND, OPEN = "frontend", "open"
+ELSEWHERE = "this port takes ping and data alone; jobs are handed in on the broker's machine, as its user"
+_OPEN = b"\0open-"  # before the routing id of a client of OPEN, so that its key is no other client's
 
 Errand = Submit | ListJobs | Hold | Release | CancelJob
 """The requests that concern jobs alone."""
@@ -48,11 +52,11 @@ class Desk:
         self._backlog = backlog
         self._violations = violations
 
-    def read(self, frames: Frames, now: float, out: list[Command]) -> tuple[bytes, int, Request] | None:
-        """One message of the frontend: the client, its number and what it asks, unless that is answered here."""
+    def read(self, frames: Frames, socket: str, now: float, out: list[Command]) -> tuple[bytes, int, Request] | None:
+        """One message of a client: its key, its number and what it asks, unless that is answered here."""
         match frames:
             case [client, b""] if client:
-                out.append(Send([client, b""], FRONTEND))
+                out.append(Send([client, b""], socket))
                 return None
             case [client, body] if client:
                 request = frontend.request(body)
@@ -61,7 +65,14 @@ class Desk:
         if isinstance(request, str):
             out.extend(self._violations.add(client, request, now))
             return None
-        return client, *request
+        if socket == FRONTEND:
+            return client, *request
+        ref, asked = request
+        if isinstance(asked, Submit) and messages.lone(asked.job):
+            return _OPEN + client, ref, asked
+        out.extend(self._violations.add(client, "an order over an open port", now))
+        self.refuse(_OPEN + client, ref, ELSEWHERE, out)
+        return None
 
     def take(self, client: bytes, ref: int, errand: Errand, now: float, out: list[Command]) -> None:
         """Do what a client asks, and answer."""
@@ -82,7 +93,9 @@ class Desk:
 
     def say(self, client: bytes, answer: Answer, out: list[Command]) -> None:
         """Answer a client, or the broker's own operator."""
-        if client:
+        if client.startswith(_OPEN):
+            out.append(Send([client[len(_OPEN) :], frontend.pack_answer(answer)], OPEN))
+        elif client:
             out.append(Send([client, frontend.pack_answer(answer)], FRONTEND))
         elif not isinstance(answer, TaskEnded):
             out.append(Note("warn" if isinstance(answer, Refused) else "info", _words(answer)))

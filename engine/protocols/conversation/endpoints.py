@@ -1,7 +1,8 @@
 """Where the broker's other two sockets are, told from the endpoint of its first. Ours: the seed names no transport.
 
 ``tcp://HOST:P`` gives plain TCP at P + 1 and the frontend at P + 100; a wildcard port gives wildcards. ``inproc`` and
-``ipc`` give a frontend of the same name with ``-frontend`` behind it, and no plain TCP.
+``ipc`` give a frontend of the same name with ``-frontend`` behind it, and no plain TCP. Only that of ``inproc`` takes
+orders; at the others, which anybody may reach, only ping and data are served.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ FRONTEND_OFFSET = 100
 def frontend(endpoint: str) -> str:
     """The endpoint for clients beside a broker's. ValueError where a tcp port is missing or has no such neighbour."""
     return _beside(endpoint, FRONTEND_OFFSET) if endpoint.startswith("tcp://") else f"{endpoint}-frontend"
+
+
+def is_inner(endpoint: str) -> bool:
+    """Whether an endpoint can be reached from within the broker's process alone."""
+    return endpoint.startswith("inproc://")
 
 
 def stream(endpoint: str) -> str | None:

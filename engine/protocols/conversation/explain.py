@@ -31,7 +31,7 @@ from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, STREAM, Broker
-from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
 from engine.protocols.conversation.links import BEAT, Sv
 from engine.protocols.conversation.worker import BROKEN, Cl
@@ -66,7 +66,7 @@ def decode(role: Role, direction: Direction, frames: Frames, socket: str) -> lis
     up = to_broker(role, direction)
     peer = frames[0] if role == "broker" and frames else None
     own = frames[1:] if role == "broker" else frames
-    if role == "client" or (role == "broker" and socket == FRONTEND):
+    if role == "client" or (role == "broker" and socket in (FRONTEND, OPEN)):
         return [_at_frontend(own, peer, up)]
     match own:
         case [b""] if socket == STREAM:
@@ -192,7 +192,7 @@ def _task(ref: int) -> bytes:
 
 def whose(core: Core, send: Send) -> TaskKey | None:
     """The request that a JOB serves which a broker has just sent; None for one of the broker's own operator."""
-    if not isinstance(core, Broker) or send.socket == FRONTEND or len(send.frames) != 2:
+    if not isinstance(core, Broker) or send.socket in (FRONTEND, OPEN) or len(send.frames) != 2:
         return None
     peer, chunk = send.frames
     if len(chunk) < 8 or int.from_bytes(chunk[2:4], "little") != JOB:

@@ -157,7 +157,11 @@ def pack_request(ref: int, request: Request) -> bytes:
 
 def request(body: bytes) -> tuple[int, Request] | str:
     """A client's number and request, or why the message is no request at all."""
-    value = messages.load(body, messages.FEW)
+    return parsed(messages.load(body, messages.FEW))
+
+
+def parsed(value: Any) -> tuple[int, Request] | str:
+    """The same of a message that is out of msgpack."""
     if type(value) is not dict:
         return "unreadable request"
     ref: Any = value.get("Ref")
@@ -222,7 +226,11 @@ def pack_answer(answer: Answer) -> bytes:
 
 def answer(body: bytes) -> Answer | str:
     """The broker's answer, or why the message is none."""
-    value = messages.load(body, messages.MANY)
+    return answered(messages.load(body, messages.MANY))
+
+
+def answered(value: Any) -> Answer | str:
+    """The same of a message that is out of msgpack."""
     if type(value) is not dict:
         return "unreadable answer"
     ref: Any = value.get("Ref")
@@ -237,6 +245,12 @@ def answer(body: bytes) -> Answer | str:
         return "unreadable answer"
     found: Answer = kind(ref, *fields)
     return found
+
+
+def loaded(message: bytes) -> dict[str, Any]:
+    """The map of one of our own messages."""
+    value: dict[str, Any] = messages.load(message, messages.MANY)
+    return value
 
 
 _INT = (int,)

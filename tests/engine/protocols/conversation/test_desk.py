@@ -8,8 +8,8 @@ from engine.core import Command, Note, Received, Send
 from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs
-from engine.protocols.conversation.desk import FRONTEND, Desk
-from engine.protocols.conversation.frontend import CancelJob, ListJobs, Refused, Submit
+from engine.protocols.conversation.desk import ELSEWHERE, FRONTEND, OPEN, Desk
+from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Refused, Release, StopWorkers, Submit
 from engine.protocols.conversation.messages import Update
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, answer_in_words, array
@@ -132,3 +132,36 @@ def test_the_operators_own_notes() -> None:
         Note("info", "job 3 cancelled: 1 done, 2 failed"),
         Note("info", "7 jobs"),
     ]
+
+
+def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -> None:
+    desk, out = Desk(10, Violations()), list[Command]()
+    body = frontend.pack_request(3, Submit(array(":ping")))
+    asked = desk.read([b"c", body], OPEN, 0.0, out)
+    assert asked is not None and not out
+    client, ref, request = asked
+    assert client != b"c" and isinstance(request, Submit)
+    desk.say(client, frontend.TaskEnded(ref, 1, 1, True, "done", None), out)
+    (send,) = out
+    assert isinstance(send, Send) and send.socket == OPEN and send.frames[0] == b"c"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [Submit(array("echo")), Submit(array(":ping", 2)), ListJobs(), Hold(1), Release(1), CancelJob(1), StopWorkers(0)],
+    ids=lambda request: type(request).__name__,
+)
+def test_over_the_open_port_everything_else_is_refused_and_counted(request_: frontend.Request) -> None:
+    violations = Violations()
+    desk, out = Desk(10, violations), list[Command]()
+    assert desk.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
+    (send,) = [command for command in out if isinstance(command, Send)]
+    assert send == Send([b"c", frontend.pack_answer(Refused(3, ELSEWHERE))], OPEN)
+    assert desk.refused == 1 and violations.total == 1
+
+
+def test_a_keep_alive_is_answered_where_it_came() -> None:
+    for socket in (FRONTEND, OPEN):
+        out: list[Command] = []
+        assert Desk(10, Violations()).read([b"c", b""], socket, 0.0, out) is None
+        assert out == [Send([b"c", b""], socket)]

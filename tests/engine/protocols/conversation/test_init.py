@@ -6,17 +6,18 @@ from engine.core import MAIN, Socket
 from engine.protocols.conversation import SYSTEM
 from engine.protocols.conversation.broker import STREAM, Broker
 from engine.protocols.conversation.client import Client
-from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Worker
 
 
-def test_the_broker_has_three_sockets() -> None:
+def test_the_broker_has_four_sockets_and_takes_orders_within_its_process_alone() -> None:
     seat = SYSTEM.broker(Options(), ("tcp://127.0.0.1:7000", "inproc://x"))
     assert isinstance(seat.core, Broker)
     assert seat.sockets == (
         Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN, private=True),
-        Socket("router", bind=("tcp://127.0.0.1:7100", "inproc://x-frontend"), name=FRONTEND),
+        Socket("router", bind=("inproc://x-frontend",), name=FRONTEND),
+        Socket("router", bind=("tcp://127.0.0.1:7100",), name=OPEN),
         Socket("stream", bind=("tcp://127.0.0.1:7001",), name=STREAM, private=True),
     )
     assert [socket.name for socket in SYSTEM.broker(Options(), ("inproc://x",)).sockets] == [MAIN, FRONTEND]

@@ -1,0 +1,94 @@
+"""The other side of a control socket: one command of its user, which asks and hears the answers. For one thread."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+
+from engine.core import Socket as Spec
+from engine.drive.control.place import check_folder
+from engine.drive.control.wire import Message, pack, read
+from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
+from engine.errors import Refused
+from engine.protocols.conversation import frontend
+from engine.protocols.conversation.frontend import Answer, Request
+
+SILENCE = 5.0  # seconds after which a broker that was asked something is not there any more
+
+
+class Caller:
+    """Open it, or use it as a context. ``path``: the control socket of the broker that is known as ``endpoint``."""
+
+    def __init__(self, path: Path, endpoint: str) -> None:
+        self._path, self._endpoint = path, endpoint
+        self._last = 0
+        self._outbox: list[bytes] = []  # until the broker is there
+        self._asked: float | None = None  # since when nothing has come, though something was asked
+
+    def __enter__(self) -> Caller:
+        """Raises Refused where there is no such socket, or it is another's."""
+        check(self._path, self._endpoint)
+        self._context = make_context()
+        self._socket = open_socket(self._context, Spec("dealer", connect=(f"ipc://{self._path}",), private=True))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        close_socket(self._context, self._socket)
+        self._context.term()
+
+    @property
+    def linked(self) -> bool:
+        """Whether the broker is there, as far as its answers tell."""
+        return self._asked is None or time.monotonic() < self._asked + SILENCE
+
+    def ask(self, request: Request) -> None:
+        """Send a request."""
+        self._last += 1
+        fields = frontend.loaded(frontend.pack_request(self._last, request))
+        self._send(Message(fields.pop("Ref"), fields.pop("Ask"), fields))
+
+    def answers(self, timeout: float) -> list[Answer]:
+        """What has come, after so many seconds at most. Raises Refused where it is of another version."""
+        self._flush()
+        if not self._socket.poll(int(timeout * 1000)):
+            return []
+        found = [self._answer(frames) for frames in receive(self._socket, 1000, "dealer")]
+        self._asked = None
+        return found
+
+    def _send(self, message: Message) -> None:
+        if self._asked is None:
+            self._asked = time.monotonic()
+        self._outbox.append(pack("ask", message))
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._outbox and not send(self._socket, [self._outbox[0]]):
+            self._outbox.pop(0)
+
+    def _answer(self, frames: list[bytes]) -> Answer:
+        said = read("say", frames[0])
+        if isinstance(said, str):
+            raise Refused(f"the broker at {self._endpoint}: {said}")
+        answer: Answer | str = frontend.answered({**said.fields, "Say": said.word, "Ref": said.id})
+        if isinstance(answer, str):
+            raise Refused(f"the broker at {self._endpoint} answers what can not be read")
+        return answer
+
+
+def check(path: Path, endpoint: str) -> None:
+    """Raises Refused where no broker of this user at this endpoint can be given orders, with the reason."""
+    try:
+        check_folder(path.parent)
+        found = os.lstat(path)
+    except FileNotFoundError:
+        raise Refused(
+            f"no broker of this user is at {endpoint}: orders go over its control socket {path}, which is not there; "
+            "give them on the broker's machine, as its user"
+        ) from None
+    except OSError as error:
+        raise Refused(f"the control socket of {endpoint} can not be used: {error}") from None
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        raise Refused(f"{path} is no socket of this user: remove it, and start the broker again")

@@ -1,0 +1,144 @@
+"""A broker's control socket, asked by a plain DEALER of this user."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+import zmq
+
+from engine.catalogue import SYSTEMS
+from engine.drive.control import server as module
+from engine.drive.control.place import place
+from engine.lab.lab import Lab
+from engine.protocols.conversation import frontend
+from engine.protocols.conversation.frontend import Submit
+from tests.helpers.conversation import array
+from tests.helpers.processes import free_endpoint, until
+
+WAIT = 10_000  # ms
+
+
+class Peer:
+    """Who asks."""
+
+    def __init__(self, path: Path) -> None:
+        self.context = zmq.Context()
+        self.socket = self.context.socket(zmq.DEALER)
+        self.socket.linger, self.socket.rcvtimeo = 0, WAIT
+        self.socket.connect(f"ipc://{path}")
+
+    def send(self, *frames: bytes) -> None:
+        self.socket.send_multipart(frames)
+
+    def ask(self, number: int, word: str, **fields: Any) -> None:
+        self.send(msgpack.packb({"v": 1, "id": number, "ask": word, **fields}))
+
+    def told(self) -> dict[str, Any]:
+        said: dict[str, Any] = msgpack.unpackb(self.socket.recv())
+        assert said.pop("v") == 1
+        return said
+
+    def close(self) -> None:
+        self.socket.close()
+        self.context.term()
+
+
+class Shop:
+    def __init__(self, folder: Path, **how: Any) -> None:
+        self.endpoint, self.path = free_endpoint(), folder / "control"
+        self.lab = Lab(SYSTEMS["conversation"], bind=(self.endpoint,), workers=1, control=self.path, **how).open()
+        assert self.lab.wait_registered(1, 10)
+        self.peer = Peer(place(self.path, self.endpoint))
+
+    def close(self) -> None:
+        self.peer.close()
+        assert self.lab.health().dead == ()
+        self.lab.close()
+        assert list(self.path.iterdir()) == []
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path)
+    yield made
+    made.close()
+
+
+def job(command: str, n: int = 1) -> dict[str, Any]:
+    fields = frontend.loaded(frontend.pack_request(1, Submit(array(command, n))))
+    return {name: fields[name] for name in ("JobDescription", "NumProc", "Follow")}
+
+
+def test_it_says_who_it_is(shop: Shop) -> None:
+    shop.peer.ask(5, "hello")
+    about = {"system": "conversation", "role": "broker", "endpoints": [shop.endpoint], "pid": os.getpid()}
+    assert shop.peer.told() == {"id": 5, "say": "hello", **about}
+    assert stat.S_IMODE(place(shop.path, shop.endpoint).stat().st_mode) == 0o600
+    assert stat.S_IMODE(shop.path.stat().st_mode) == 0o700
+
+
+def test_a_job_is_submitted_and_followed_to_its_end(shop: Shop, tmp_path: Path) -> None:
+    described = job("/bin/true", 2)
+    described["JobDescription"] |= {"WorkingDir": str(tmp_path), "LoggingDir": str(tmp_path)}
+    shop.peer.ask(7, "submit", **described)
+    assert shop.peer.told() == {"id": 7, "say": "accepted", "JobId": 1}
+    told = [shop.peer.told() for _ in range(3)]
+    assert [(said["id"], said["say"]) for said in told] == [(7, "task"), (7, "task"), (7, "job")]
+    assert told[2]["Done"] == 2
+    shop.peer.ask(7, "jobs")
+    listed = shop.peer.told()
+    assert (listed["id"], listed["say"], len(listed["Jobs"]), listed["More"]) == (7, "jobs", 1, 0)
+    control = shop.lab._control
+    assert control is not None and control._asked == {}, "nothing is kept of what is answered"
+
+
+def test_what_can_not_be_read_is_refused_with_the_reason(shop: Shop) -> None:
+    peer = shop.peer
+    for frames in ([b""], [b"\xc1"], [b"a", b"b"], [b""] * 100):
+        peer.send(*frames)
+        assert peer.told() == {"id": 0, "say": "refused", "Why": "unreadable"}
+    peer.send(msgpack.packb({"v": 3}))
+    assert "version 3 is not spoken here" in peer.told()["Why"]
+    peer.ask(1, "dance")
+    assert peer.told() == {"id": 1, "say": "refused", "Why": "dance: unreadable request"}
+    peer.ask(2, "hold", JobId=99)
+    assert peer.told() == {"id": 2, "say": "refused", "Why": "no such job"}
+    control = shop.lab._control
+    assert control is not None and control.counts == {"requests": 7, "unreadable": 6, "refused": 0, "unsent": 0}
+
+
+def test_what_is_remembered_of_questions_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PENDING", 3)
+    for number in range(5):
+        shop.peer.ask(number, "submit", **(job("/bin/true") | {"NumProc": 1000}))
+        assert shop.peer.told()["say"] == "accepted"
+    control = shop.lab._control
+    assert control is not None and [number for _, number, _ in control._asked.values()] == [2, 3, 4]
+
+
+def test_a_read_only_lab_is_looked_at_and_not_changed(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, readonly=True)
+    shop.peer.ask(1, "jobs")
+    assert shop.peer.told()["say"] == "jobs"
+    for word in ("submit", "hold", "release", "cancel", "stop"):
+        shop.peer.ask(2, word, **(job("/bin/true") if word == "submit" else {}), JobId=1)
+        assert shop.peer.told() == {"id": 2, "say": "refused", "Why": "readonly is set where the broker runs"}
+    shop.close()
+
+
+def test_a_lab_does_without_where_there_can_be_none(tmp_path: Path) -> None:
+    (tmp_path / "control").mkdir(mode=0o755)
+    with Lab(SYSTEMS["conversation"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control") as lab:
+        until(lambda: any("has mode 755" in fact.text for fact in lab.feed.since(0)[0]))
+        assert lab.health().dead == ()
+
+
+def test_systems_whose_clients_have_no_orders_have_none(tmp_path: Path) -> None:
+    with Lab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control"):
+        assert not (tmp_path / "control").exists()
