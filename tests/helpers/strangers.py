@@ -20,8 +20,18 @@ needs_stranger = pytest.mark.skipif(
 )
 
 
+@contextmanager
+def stranger(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Python code in a process of the other user, with pipes; killed in the end. It can import nothing of ours."""
+    with as_stranger(code, *arguments) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def as_stranger(code: str, *arguments: str) -> subprocess.Popen[str]:
-    """Python code in a process of the other user, with pipes. It can import nothing of ours."""
+    """The same, for whoever sees to its end."""
     become = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
     return subprocess.Popen(
         [*become, sys.executable, "-I", "-S", "-c", code, *arguments],

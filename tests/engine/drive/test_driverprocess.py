@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from engine.drive.driverprocess import RECORD, disowned, driver_process, own_folder, send, write_down
-from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger, open_folder
+from tests.helpers.strangers import STRANGER, needs_stranger, open_folder, stranger
 
 WORDS = [sys.executable, "-c", "import time; time.sleep(600)", "worker.par"]
 
@@ -142,7 +142,7 @@ SLEEP = "import sys, time; print('here', flush=True); time.sleep(600)"
 @needs_stranger
 def test_another_users_process_is_neither_adopted_nor_killed() -> None:
     """The superuser's watchdog could end anybody's."""
-    with open_folder() as root, as_stranger(SLEEP) as other:
+    with open_folder() as root, stranger(SLEEP) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "here\n"
         words = psutil.Process(other.pid).cmdline()
@@ -150,12 +150,11 @@ def test_another_users_process_is_neither_adopted_nor_killed() -> None:
         assert driver_process(str(root), "1") == 0
         assert send(str(root), "1", signal.SIGKILL) == ""
         assert other.poll() is None
-        other.kill()
 
 
 @needs_stranger
 def test_another_users_folder_is_not_believed_but_can_be_looked_at() -> None:
-    with open_folder() as root, as_stranger(SLEEP) as other:
+    with open_folder() as root, stranger(SLEEP) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "here\n"
         folder = begun(root, other.pid, psutil.Process(other.pid).cmdline())
@@ -165,4 +164,3 @@ def test_another_users_folder_is_not_believed_but_can_be_looked_at() -> None:
         assert disowned(str(root), "1") == f"{folder} belongs to uid {STRANGER}"
         assert send(str(root), "1", signal.SIGKILL) == f"{folder} belongs to uid {STRANGER}"
         assert driver_process(str(root), "1", STRANGER) == other.pid
-        other.kill()

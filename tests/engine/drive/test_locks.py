@@ -13,7 +13,7 @@ import pytest
 
 from engine.drive.locks import Lock, number_locks
 from engine.protocols.diskqueue.config import Refused
-from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger, open_folder
+from tests.helpers.strangers import STRANGER, needs_stranger, open_folder, stranger
 
 HOLD = """
 import sys
@@ -118,11 +118,10 @@ def test_a_reader_of_the_folder_can_not_take_a_lock() -> None:
         lock = Lock(str(folder), "l")
         assert lock.acquire()
         lock.release(remove=False)  # as a driver that was killed leaves it
-        with as_stranger(TAKE, lock.path) as other:
+        with stranger(TAKE, lock.path) as other:
             assert other.stdout is not None
             assert other.stdout.readline() == "PermissionError\n"
             assert lock.acquire(create=False)
-            other.kill()
         lock.release()
 
 
