@@ -16,10 +16,11 @@ from collections.abc import Collection
 from typing import Any
 
 from engine.parts.inflight import InFlight, Task, TaskKey
+from engine.parts.limits import MAX_HELD
 from engine.parts.ready import Ready
 from engine.parts.suspects import Suspects
 from engine.protocols.negotiated.member import Member
-from engine.protocols.negotiated.owners import Owners
+from engine.protocols.negotiated.owners import Owners, share
 
 Op = list[Any]
 """One change, as it is noted: a letter and its plain arguments (``engine.protocols.negotiated.replica``)."""
@@ -260,6 +261,21 @@ class Desk:
         self._tidy(task.kind)
         if self.log is not None:
             self.log.append(["e", *task.key])
+
+    def excess(self, client: bytes, service: str, size: int, backlog: int) -> str:
+        """Why one more task would be too much; empty where it is not. One that a worker is ready for does not wait."""
+        queue = self.queues.get(service)
+        if queue is None and len(self.queues) - self.offered() >= MAX_ASKED:
+            return "too many services are asked for that nobody offers"
+        if self.size + size > MAX_HELD:
+            return "the backlog is full"
+        if queue is None or not queue.ready:
+            most = share(backlog)
+            if self.queued >= backlog:
+                return "the backlog is full"
+            if self.owners.queued(client) >= most:
+                return f"{most} of your requests wait, which is the most"
+        return self.owners.excess(client, service, size)
 
     def withdraw(self, clients: Collection[bytes]) -> list[Task]:
         """What waits of these clients is over."""

@@ -136,6 +136,7 @@ _NEED = "004 NEEDBROKER"
 _FORCE = "004 FORCENEGOTIATE"
 _ERROR = "004 DISCONNECTERROR"
 _STRANGER = "ours: only to members of the configured group, or on this machine"
+_TAKEN = "ours: of two peers of one id the newest is heard"
 _GOODBYE = "ours: a READY without services"
 
 _ASKED = "silence of the other, and a request"
@@ -161,6 +162,7 @@ _BOTH = (
     Edge("linked", "DISCONNECTERROR 408", "wait", "out", _ERROR),
     Edge("linked", "DISCONNECTERROR 403", "exit", "ended", _ERROR),
     Edge("linked", "silence, another broker is known", "reopen, send NEEDBROKER", "asking", _NEED),
+    Edge("linked", "silence again, its id is another's", "reopen under another id, send NEEDBROKER", "asking", _TAKEN),
     Edge("out", "some intervals", "send CHECKCONFIG", "checking", _ERROR),
 )
 
@@ -198,6 +200,7 @@ _SEEN = (
     Edge("busy", "READY that holds nothing", "queue its tasks again, send READYOK", "ready", "ours: holding"),
     Edge("busy", "silence", "queue its tasks again", "unknown", "ours: expiry"),
     Edge("busy", "told to drain", "none", "draining", "ours: drain"),
+    Edge("busy", "PING that does not hold a task", "queue it again, send PONG", "ready", "ours: holding"),
     Edge("draining", "WORKREPLY", "send it on, then DISCONNECTERROR 403", "unknown", "ours: drain"),
 )
 

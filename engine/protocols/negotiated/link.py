@@ -8,6 +8,8 @@
 - The configuration is kept (``Save``) whenever it is another one, for the broker that said it, and tells an unanswered
   peer of the group next time.
 - A peer stays on one transport: endpoints of another one are for others.
+- A link that falls silent, and comes up at once on a new connection, and does so again, is
+  one whose routing id another peer has: the newest of two is heard, and nobody is told. It takes another id.
 - A broker may send a peer only to a member of the group that the operator has configured, or to this machine's own
   loopback address: whoever else is named is a stranger, and what is told so is a violation.
 """
@@ -35,6 +37,9 @@ SAVED = "negotiated"
 
 BROKER = b"broker"
 """Under which the broker's violations are counted."""
+
+TAKEN = 2  # times in a row that a link falls silent before its id is taken to be another's
+SOON = 3.0  # patiences within which it does so again: with two of one id, each is heard for one and deaf for one
 
 MAX_REDIRECTS = 4  # to other brokers in a row, before a pause
 
@@ -69,6 +74,10 @@ class Link:
         self.links = 0  # how often it was linked
         self._jumped = 0.0  # seconds by which our wall clock has jumped, until it jumps back
         self._identity, self._ready = identity, ready
+        self._named = identity  # at first
+        self._ids = 1  # how many it has had
+        self._deaf = 0  # how often in a row it fell silent while the connection stood
+        self._reopened = -NEVER  # when it did so last
         self._configured = {endpoint, *ends.configured(options, ready is None)}
         self._next = NEVER  # when something is due
         self._since = 0.0  # when the present state began
@@ -102,6 +111,17 @@ class Link:
             self._jumped += jump
             if abs(self._jumped) <= self.options.skew:
                 self._jumped = 0.0
+
+    # ---- connections --------------------------------------------------------------------------------------------
+
+    def _reopen(self, now: float) -> list[Command]:
+        """A new connection to ``endpoint``, under another id if ours is another peer's by now."""
+        if self._deaf < TAKEN:
+            return [Reopen(endpoint=self.endpoint)]
+        before, self._deaf, self._ids = self._identity, 0, self._ids + 1
+        self._identity = f"{self._named}-{self._ids}"
+        words = f"another peer has our id {before}: we are {self._identity} from now on"
+        return [Note("bad", words), Reopen(routing_id=self._identity.encode(), endpoint=self.endpoint)]
 
     # ---- what comes ---------------------------------------------------------------------------------------------
 
@@ -199,20 +219,25 @@ class Link:
 
     def _lost(self, now: float) -> list[Command]:
         """Nothing from this broker: the next one."""
+        if self.state == "linked":
+            recent = now < self._reopened + SOON * self.options.silence * self.interval
+            self._deaf = self._deaf + 1 if recent else 1
+            self._reopened = now
         self._tried.add(self.endpoint)
         group = self._group()
         others = [endpoint for endpoint in group if endpoint not in self._tried]
         out: list[Command] = [Note("bad", f"no answer from {self.endpoint}")]
         end = not others and not self.links
         why = "silence" if self.state == "linked" else "no answer"
-        self.walk(f"{why}, {'no broker is left' if end else 'another broker is known'}")
+        known = "no broker is left" if end else "another broker is known"
+        self.walk("silence again, its id is another's" if self._deaf >= TAKEN else f"{why}, {known}")
         if end:
             return self._end(self._failure(), failed=True)
         if not others:
             self._tried.clear()
             others = [group[(group.index(self.endpoint) + 1) % len(group)]]
         self.endpoint = others[0]
-        out.append(Reopen(endpoint=self.endpoint))
+        out += self._reopen(now)
         return out + (self._check(now) if self.endpoint == self.preferred else self._step("asking", now))
 
     def _failure(self) -> str:
@@ -257,7 +282,7 @@ class Link:
             self.preferred = self.endpoint
             return self._check(now)
         self.endpoint = self.preferred = endpoint
-        return [Note("info", f"moving to {endpoint}"), Reopen(endpoint=endpoint), *self._check(now)]
+        return [Note("info", f"moving to {endpoint}"), *self._reopen(now), *self._check(now)]
 
     # ---- steps --------------------------------------------------------------------------------------------------
 
@@ -273,6 +298,8 @@ class Link:
 
     def _up(self, now: float) -> list[Command]:
         self._enter("linked", now)
+        if now > self._reopened + 2 * self.interval:
+            self._deaf = 0  # the broker was away, not we
         self.heard = now
         self.links += 1
         self.told = None
@@ -314,4 +341,7 @@ class Link:
         if self._next <= now:
             self._next = now + self.interval
         version = self.config.version if self.config is not None else 0
-        return Send(wire.build(names.PING, {"time": now + self.wall_offset, "config_version": version}))
+        header: wire.Header = {"time": now + self.wall_offset, "config_version": version}
+        if self._ready is not None:
+            header["holding"] = self._ready()["holding"]
+        return Send(wire.build(names.PING, header))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.core import NEVER
 from engine.parts.view import WorkerRow
 
 
@@ -9,6 +10,7 @@ class Member:
     """A worker. ``away``: known from the other broker only, and not yet heard here. Times: monotonic seconds.
 
     ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
+    ``checked``: when it was sent its configuration, until its READY; NEVER otherwise.
     ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
     for it asked for a longer interval. ``row``: its picture, None when that is out of date.
     """
@@ -17,6 +19,7 @@ class Member:
         "apart",
         "asked",
         "away",
+        "checked",
         "done",
         "draining",
         "extra",
@@ -39,6 +42,7 @@ class Member:
         self.free = slots
         self.away = self.draining = self.apart = False
         self.version = 0
+        self.checked = NEVER
         self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
         self.done = self.failed = 0
         self.row: WorkerRow | None = None

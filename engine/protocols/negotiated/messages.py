@@ -229,7 +229,7 @@ FROM_WORKERS: dict[bytes, Fields] = {
         ("slots", False, slots),
         ("holding", False, identifiers),
     ),
-    names.PING: _PING,
+    names.PING: (*_PING, ("holding", False, identifiers)),
     names.WORKREPLY: ((names.IDENTIFIER, True, identifier),),
     names.NEEDBROKER: _NEEDBROKER,
 }

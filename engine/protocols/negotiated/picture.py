@@ -75,7 +75,8 @@ def _row(service: Service, member: Member, now: float) -> WorkerRow:
     else:
         state = "ready" if member.free else "busy"
     row = member.row
-    if row is None or row.state != state or row.heard != member.heard:
+    wrong = service.violations.count(member.key)
+    if row is None or (row.state, row.heard, row.violations) != (state, member.heard, wrong):
         row = member.row = _fresh(service, member, state)
     return row
 

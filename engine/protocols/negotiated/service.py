@@ -14,17 +14,18 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import takewhile
 
 from engine.core import MAIN, NEVER, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
-from engine.parts.limits import MAX_HELD, MAX_WORKERS
+from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated import names, owners
+from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import MAX_ASKED, MAX_QUEUES, Desk, Queue
+from engine.protocols.negotiated.desk import MAX_QUEUES, Desk, Queue
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.voice import Voice
@@ -33,6 +34,7 @@ FRONTEND = "frontend"
 """The clients' socket; the workers' is MAIN."""
 
 MAX_CLIENTS = 100_000
+COMPARED = 2  # heartbeats after which a worker's PING must name what it was given
 
 
 class Service(Voice):
@@ -71,13 +73,13 @@ class Service(Voice):
                 self.desk.walk(member, "PING")
                 self.negotiate(MAIN, peer)
             elif self._clock(MAIN, peer, member, header["time"], now):
-                self.desk.walk(member, "PING")
-                self.pong(MAIN, peer, header, now)
+                self._pinged(member, header, now)
         elif command == names.READY:
             self._ready(member, peer, header, now)
         elif command == names.CHECKCONFIG:
             self.desk.walk(member, "CHECKCONFIG")
-            self.configure(MAIN, peer, header, now)
+            if self.configure(MAIN, peer, header, now) and member is not None:
+                member.checked = now
         else:
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
 
@@ -94,15 +96,11 @@ class Service(Voice):
         ):
             self.disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services")
             return
-        holding = header.get("holding", ())
-        lost = [task for task in self.desk.in_flight.of(peer) if wire.task_identifier(task.key) not in holding]
-        event = "READY without services" if not offered else "READY that holds nothing" if lost else "READY"
-        self.desk.walk(member, event)
-        freed = self.desk.freed
-        for task in lost:
-            self.desk.take(peer, task.key)
-        self.desk.freed = freed  # by READY, not by a reply
-        again = self._put_back(lost)
+        since = member.checked if member is not None and offered else NEVER  # what was given since then is on its way
+        lost = self._lost(peer, header.get("holding", ()), since)
+        usual = "READY that holds nothing" if lost else "READY"
+        self.desk.walk(member, usual if offered else "READY without services")
+        again = self._take_back(peer, lost)
         if offered or self.desk.in_flight.held(peer):
             self._join(peer, offered, header, now)
         elif member is not None:
@@ -112,6 +110,27 @@ class Service(Voice):
         self.tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
         self._pump_all((*again, *offered), now)
 
+    def _pinged(self, member: Member, header: wire.Header, now: float) -> None:
+        before = now - COMPARED * self.options.heartbeat if "holding" in header else -NEVER
+        lost = self._lost(member.key, header.get("holding", ()), before)
+        self.desk.walk(member, "PING that does not hold a task" if lost else "PING")
+        self.pong(MAIN, member.key, header, now)
+        if lost:
+            self._pump_all(self._take_back(member.key, lost), now)
+
+    def _lost(self, peer: bytes, holding: Collection[bytes], before: float) -> list[Task]:
+        """What a worker was given before that time and does not hold."""
+        old = takewhile(lambda task: task.given < before, self.desk.in_flight.of(peer))
+        return [task for task in old if wire.task_identifier(task.key) not in holding]
+
+    def _take_back(self, peer: bytes, lost: list[Task]) -> set[str]:
+        """They wait again; the services that have something to hand out now."""
+        freed = self.desk.freed
+        for task in lost:
+            self.desk.take(peer, task.key)
+        self.desk.freed = freed  # not by a reply
+        return self._put_back(lost)
+
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> None:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
         before = self.desk.members.get(peer)
@@ -120,7 +139,7 @@ class Service(Voice):
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         member.extra = self.options.silence * (interval - self.options.heartbeat)
         member.version, member.skew = header["config_version"], header["time"] - now - self.wall_offset
-        member.heard = now
+        member.heard, member.checked = now, NEVER
         self._name(member, now)
         if fresh:
             self.out.append(Note("good", f"{member.name} joined", peer))
@@ -179,7 +198,7 @@ class Service(Voice):
         if key in self.desk.tasks:
             self.count("repeated requests")
             return
-        excess = self._excess(key[0], service, len(body))
+        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog)
         if excess:
             self.count("denied")
             self._fail(key, names.TOO_MANY, excess)
@@ -187,21 +206,6 @@ class Service(Voice):
         self.desk.accept(Task(key, service, [body], now))
         self.ledger.sent += 1
         self._pump(self.desk.queues[service], now)
-
-    def _excess(self, client: bytes, service: str, size: int) -> str:
-        """Why one more task would be too much; empty where it is not. One that a worker is ready for does not wait."""
-        desk, backlog = self.desk, self.options.max_backlog
-        queue = desk.queues.get(service)
-        if queue is None and len(desk.queues) - desk.offered() >= MAX_ASKED:
-            return "too many services are asked for that nobody offers"
-        if desk.size + size > MAX_HELD:
-            return "the backlog is full"
-        if queue is None or not queue.ready:
-            if desk.queued >= backlog:
-                return "the backlog is full"
-            if desk.owners.queued(client) >= owners.share(backlog):
-                return f"{owners.share(backlog)} of your requests wait, which is the most"
-        return desk.owners.excess(client, service, size)
 
     def withdraw(self, client: bytes, now: float) -> None:
         """An operator ends what waits of a client."""
@@ -331,6 +335,8 @@ class Service(Voice):
         self.clients.grace(seconds)
         for member in self.desk.members.values():
             member.heard += seconds
+        for task in self.desk.in_flight.all():
+            task.given += seconds
 
     def adopt(self, now: float) -> None:
         """This broker serves from now on: every task of the desk is its own, every worker still to be heard."""
@@ -374,7 +380,7 @@ class Service(Voice):
             assert all(client in self.clients for client in self._unheard)
             self.desk.check_suspects()
 
-    # ---- clocks and violations of workers and clients -----------------------------------------------------------
+    # ---- clocks -------------------------------------------------------------------------------------------------
 
     def _clock(self, socket: str, peer: bytes, member: Member | None, time: float, now: float) -> bool:
         """Whether a peer's wall clock agrees with ours; one that does not is put out."""
@@ -389,10 +395,3 @@ class Service(Voice):
             self.clients.forget(peer)
             self._withdraw([peer], now)
         return False
-
-    def violate(self, socket: str, peer: bytes, code: int, reason: str, now: float) -> None:
-        """Count what a peer did wrong, and say so to it; a worker's row shows it."""
-        super().violate(socket, peer, code, reason, now)
-        member = self.desk.members.get(peer) if socket == MAIN else None
-        if member is not None:
-            member.row = None

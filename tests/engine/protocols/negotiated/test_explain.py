@@ -168,6 +168,12 @@ def after(table: Table, act: str, *args: Any) -> tuple[Table, Any]:
     return table, lambda: getattr(table, act)(*args)
 
 
+def deaf(role: Role, other: str) -> Table:
+    """It has been silent, and is linked again on a new connection at once."""
+    table = linked(role).wait(SILENCE).hear(change(other)).hear(CONFIG)
+    return table.hear(READYOK) if role == "worker" else table
+
+
 def both(role: Role) -> Scripts:
     other = f"tcp://127.0.0.1:{2 if role == 'worker' else 102}"
     beat = OPTIONS.heartbeat
@@ -192,6 +198,7 @@ def both(role: Role) -> Scripts:
         ("linked", "DISCONNECTERROR 403"): lambda: after(linked(role), "hear", error(403)),
         ("linked", "DISCONNECTERROR 408"): lambda: after(linked(role), "hear", error(408)),
         ("linked", "silence, another broker is known"): lambda: after(linked(role), "wait", SILENCE),
+        ("linked", "silence again, its id is another's"): lambda: after(deaf(role, other), "wait", SILENCE),
         ("out", "some intervals"): lambda: after(out(role), "wait", SILENCE),
     }
 
@@ -275,6 +282,15 @@ def emptied(table: Table) -> tuple[Table, Any]:
     return after(table, "hear", ready(slots=2))
 
 
+def forgotten() -> tuple[Table, Any]:
+    """The other one it holds, so the first waits until it is empty."""
+    table = ask(broker().hear(ready(slots=2)))
+    table.hear([C, *wire.build(names.WORKREQUEST, {names.IDENTIFIER: b"other", "service": "ping"})], socket="frontend")
+    table.now += 2.5
+    holding = [wire.task_identifier((C, b"other"))]
+    return after(table, "hear", [W, *wire.build(names.PING, {"time": 102.5, "config_version": 1, "holding": holding})])
+
+
 SEEN: Scripts = {
     ("unknown", "CHECKCONFIG"): lambda: after(
         broker(), "hear", [W, *wire.build(names.CHECKCONFIG, {"config_type": "json"})]
@@ -289,6 +305,7 @@ SEEN: Scripts = {
     ("ready", "READY without services"): lambda: after(broker(True), "hear", GOODBYE),
     ("busy", "WORKREPLY"): lambda: after(broker(True, True), "hear", REPLY),
     ("busy", "READY that holds nothing"): lambda: emptied(broker(True, True)),
+    ("busy", "PING that does not hold a task"): forgotten,
     ("busy", "silence"): lambda: after(broker(True, True), "wait", SILENCE),
     ("busy", "told to drain"): lambda: after(broker(True, True), "order", Drain(W)),
     ("draining", "WORKREPLY"): lambda: after(broker(True, True).order(Drain(W)), "hear", REPLY),

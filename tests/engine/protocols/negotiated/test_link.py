@@ -18,6 +18,7 @@ from tests.helpers.negotiated import shown
 HERE, OTHER, THIRD = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.1:3"
 INSIDE = "inproc://x"
 CONFIG = Config(1, 1.0, 30.0, tuple(Address(end, f"{end}0") for end in (HERE, INSIDE, OTHER, THIRD)))
+ALONE = Config(1, 1.0, 30.0, CONFIG.brokers[:1])
 READY = {"services": ["ping"], "slots": 1, "holding": []}
 
 
@@ -249,6 +250,48 @@ def test_what_is_kept_counts_for_the_broker_that_said_it_only() -> None:
 def config_of(config: Config) -> wire.Message:
     header = {"config_type": "json", "config_version": config.version, "config_hash": config.hash}
     return names.CONFIG, header, configs.encode(config, "json")
+
+
+def up(link: Link, now: float) -> None:
+    assert configure(link, now, ALONE)[-1] == "READY"
+    told(link, names.READYOK, now, time=0.0, heartbeat_interval=1.0)
+
+
+def alone() -> Link:
+    """Linked at 0 to a broker that knows no other."""
+    link = worker()
+    link.start(0.0)
+    configure(link, config=ALONE)
+    told(link, names.READYOK, 0.0, time=0.0, heartbeat_interval=1.0)
+    return link
+
+
+def reopened(commands: list[Command]) -> bytes | None:
+    (command,) = (one for one in commands if isinstance(one, Reopen))
+    return command.routing_id
+
+
+def test_f8_a_peer_that_is_deaf_twice_in_a_row_takes_another_id() -> None:
+    """O20. Of two live peers of one id the newest is heard, and the other one is told nothing."""
+    link = alone()
+    assert reopened(link.tick(3.0)) is None
+    up(link, 3.1)
+    out = link.tick(6.1)
+    assert reopened(out) == b"worker-1-2"
+    assert Note("bad", "another peer has our id worker-1: we are worker-1-2 from now on") in out
+    up(link, 6.2)
+    assert reopened(link.tick(9.2)) is None, "it is counted anew for the new id"
+
+
+@pytest.mark.parametrize("why", ["the broker was away", "long ago"])
+def test_silence_that_has_another_reason_leaves_the_id(why: str) -> None:
+    link = alone()
+    assert reopened(link.tick(3.0)) is None
+    at = 5.5 if why == "the broker was away" else 3.1
+    up(link, at)
+    if why == "long ago":
+        at = link.heard = 60.0
+    assert reopened(link.tick(at + 3.0)) is None
 
 
 def test_pong_tells_round_trip_and_skew() -> None:

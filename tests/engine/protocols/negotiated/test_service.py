@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.core import NEVER, Drain, Received, Unsent, Withdraw
+from engine.core import NEVER, Drain, Paused, Received, Unsent, Withdraw
 from engine.parts import limits
 from engine.protocols.negotiated import SYSTEM, Options, names, owners
+from engine.protocols.negotiated import desk as desk_module
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import service as module
 from engine.protocols.negotiated.desk import MAX_ASKED
@@ -145,6 +146,52 @@ def test_a_long_held_task_is_asked_after_and_a_lost_one_given_again() -> None:
     assert it.core.service._doubt_at == NEVER, "nothing is out, nothing to look through"
 
 
+def test_what_is_given_while_a_worker_negotiates_is_on_its_way_and_not_lost() -> None:
+    """O21."""
+    it = busy("w")
+    it.ready("w", slots=3)
+    it.ask(b"1")
+    it.now += 0.1
+    assert it.told(names.CHECKCONFIG, {"config_type": "json", "config_version": 1}, peer="w")
+    it.now += 0.1
+    assert it.ask(b"2") == [given("w", b"2")]
+    it.now += 0.1
+    assert it.ready("w", slots=3) == ["w READYOK"] and books(it) == (2, 0, {}, 1, 1)
+    assert it.reply("w", b"2")[1:] == [given("w", b"1")], "what it was given before is lost"
+    assert it.ready("w", slots=3) == ["w READYOK", given("w", b"1")], "a READY by itself tells of all"
+
+
+def test_a_ping_tells_what_a_worker_holds_and_what_was_lost_goes_to_it_again() -> None:
+    """O1. Nothing else tells where a message was lost and no connection broke."""
+    it = busy("w")
+    it.ready("w", slots=2)
+    it.ask(b"1")
+    it.ask(b"2")
+    ping: dict[str, Any] = {"config_version": 1, "holding": [wire.task_identifier((b"c", b"2"))]}
+    it.now = 102.0
+    assert it.told(names.PING, {**ping, "time": it.now}, peer="w") == ["w PONG config_version=1"], (
+        "it may be on its way"
+    )
+    it.client()
+    it.now = 102.1
+    assert it.told(names.PING, {"config_version": 1, "time": it.now}, peer="w") == ["w PONG config_version=1"]
+    assert books(it) == (2, 0, {}, 2, 0), "one that does not say what it holds is believed"
+    assert it.told(names.PING, {**ping, "time": it.now}, peer="w") == ["w PONG config_version=1"]
+    assert books(it) == (2, 0, {}, 1, 1) and counters(it)["redelivered"] == 1
+    assert it.reply("w", b"2")[1:] == [given("w", b"1")]
+
+
+def test_our_own_pause_does_not_make_a_task_old() -> None:
+    it = busy("w")
+    it.ask(b"1")
+    it.now = 110.0
+    it.do(Paused(10.0))
+    assert it.told(names.PING, {"config_version": 1, "time": it.now, "holding": []}, peer="w") == [
+        "w PONG config_version=1"
+    ]
+    assert books(it) == (1, 0, {}, 1, 0)
+
+
 def test_drain_at_once_where_nothing_is_held_and_unknown_workers() -> None:
     it = busy("w")
     assert it.ordered(Drain(b"w")) == ["w DISCONNECTERROR code=403"]
@@ -232,7 +279,7 @@ def test_goodbye_twice_is_once() -> None:
 
 
 def test_bodies_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_HELD", 10)
+    monkeypatch.setattr(desk_module, "MAX_HELD", 10)
     it = busy("w")
 
     def ask(task_id: bytes, size: int) -> list[str]:
