@@ -308,10 +308,12 @@ def closing_descriptor(descriptor: int) -> Iterator[int]:
 def make_queue(path: str, mode: int = QUEUE_MODE) -> None:
     """Make a queue's folder, and one of ours to hold it, where there is none; one that is there keeps its mode.
 
-    Raises OSError.
+    Nobody else writes in the one that holds it, but who may use the queue can go through. Raises OSError.
     """
+    above = os.path.dirname(path) or "."
     with suppress(FileExistsError):
-        os.makedirs(os.path.dirname(path) or ".", 0o700)
+        os.makedirs(above, 0o700)
+        os.chmod(above, 0o700 | mode & 0o011)
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
         os.chmod(path, mode)
@@ -337,7 +339,8 @@ def check_queues(src: str, dst: str, number: str, mode: int = QUEUE_MODE) -> Non
     except OSError as error:
         if error.errno == errno.EXDEV:
             raise Refused(f"{src} and {dst}: files cannot be renamed between them") from error
-        raise Refused(f"cannot use {error.filename or dst} as a queue: {error.strerror}") from error
+        named = error.filename if os.path.isabs(error.filename or "") else f"{src} or {dst}"
+        raise Refused(f"cannot use {named} as a queue: {error.strerror}") from error
 
 
 def _probe(src: str, here: int, there: int, name: str) -> None:

@@ -78,8 +78,6 @@ def make(root: str, stages: Sequence[Stage], mode: int) -> None:
     """
     if not root.isprintable():  # a line break among others, and bytes that are no UTF-8
         raise Refused(f"no parameter file can name the folder {root!a}: name one of printable characters")
-    with suppress(FileExistsError):
-        os.makedirs(root, 0o700)
     for name in (START, *(stage.name for stage in stages)):
         make_queue(queue_folder(root, name), mode)
 

@@ -115,6 +115,16 @@ def test_folders_that_cannot_be_queues_are_refused(tmp_path: Path) -> None:
         check_queues(str(src), str(tmp_path / "file"), "3")
 
 
+def test_a_folder_that_nothing_can_be_made_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(name: str, **_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+    (tmp_path / "src").mkdir()
+    monkeypatch.setattr("engine.drive.safely.create", denied)
+    with pytest.raises(Refused, match=f"cannot use {tmp_path}/src or {tmp_path}/dst as a queue: Permission denied"):
+        check_queues(str(tmp_path / "src"), str(tmp_path / "dst"), "3")
+
+
 def test_a_file_system_that_replaces_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ruling 6, on a disk that renames as rename() does."""
     src = tmp_path / "src"

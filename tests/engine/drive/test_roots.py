@@ -159,8 +159,13 @@ def test_a_fifo_as_the_memory_is_not_waited_for(tmp_path: Path) -> None:
         roots.recall(str(tmp_path))
 
 
-def test_queues_that_others_use_too_are_made_as_asked_and_the_root_stays_ones_own(tmp_path: Path) -> None:
-    roots.make(str(tmp_path / "q"), [Stage("a")], 0o2770)
+@pytest.mark.parametrize(("mode", "above"), [(0o2770, 0o710), (0o1777, 0o711), (0o700, 0o700)])
+def test_queues_that_others_use_too_are_made_as_asked_and_the_root_stays_ones_own(
+    tmp_path: Path, mode: int, above: int
+) -> None:
+    """Others can go through the root, or they would not reach the queues; nobody else can read it or write there."""
+    roots.make(str(tmp_path / "q"), [Stage("a")], mode)
     modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in os.scandir(tmp_path / "q")}
-    assert modes == {"queue-start": 0o2770, "queue-a": 0o2770}
-    assert stat.S_IMODE((tmp_path / "q").stat().st_mode) == 0o700
+    assert modes == {"queue-start": mode, "queue-a": mode}
+    assert stat.S_IMODE((tmp_path / "q").stat().st_mode) == above
+    roots.check(str(tmp_path / "q"))
