@@ -44,7 +44,8 @@ HOLD = 0.05  # seconds
 HELD = 100_000  # calls that are held at most; more are passed on before their time
 READ = 256 * 1024  # bytes at once
 LINKS = 1100  # drivers that are listened to at once
-VALUES = 2_000_000  # arrays in one message
+ARRAYS = 2_000_000  # in one message
+VALUES = 4_000_000  # in all of them together, each up to a hundred bytes in memory
 
 
 class Ear(Protocol):
@@ -247,7 +248,7 @@ class _Link:
             return None
         content = bytes(self._data[LENGTH.size : end])
         del self._data[:end]
-        return unpack(content, VALUES, unicode_errors="surrogateescape")
+        return unpack(content, ARRAYS, values=VALUES, unicode_errors="surrogateescape")
 
     def _take(self, message: Any) -> None:
         """One message. Raises ``UNREADABLE`` for what is none."""

@@ -45,3 +45,12 @@ def test_what_stands_behind_the_value_is_told_with_it() -> None:
 def test_limits_are_those_of_msgpack() -> None:
     with pytest.raises(ValueError, match="exceeds"):
         unpack(msgpack.packb([1, 2, 3]), 10, max_array_len=2)
+
+
+def test_values_are_bounded_beside_arrays() -> None:
+    rows = [[1, 2, 3]] * 10
+    assert unpack(msgpack.packb(rows), 11, values=40) == rows
+    with pytest.raises(ValueError, match="too many values"):
+        unpack(msgpack.packb(rows), 11, values=39)
+    with pytest.raises(ValueError, match="exceeds"):
+        unpack(b"\xdd\x00\x0f\x42\x40" * 100, 1000, values=1000)
