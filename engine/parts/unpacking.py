@@ -37,7 +37,7 @@ def counter(most: int, values: int | None = None) -> Callable[[Any], Any]:
 
 
 def unpack(data: bytes, most: int, *, values: int | None = None, **limits: Any) -> Any:
-    """The one value in ``data``, of ``most`` arrays and maps at most that hold so many ``values`` at most; ``limits`` as
+    """The one value in ``data``, of ``most`` arrays and maps that hold so many ``values``, at most; ``limits`` as
     msgpack takes them.
 
     Raises ``UNREADABLE``; with something behind the value msgpack.ExtraData, which is one and holds the value.

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received, Send, Started, Unsent, Woken
+from engine.parts.violations import NOTES
 from engine.protocols.conversation import broker as module
 from engine.protocols.conversation import header, messages
 from engine.protocols.conversation.broker import STREAM, Broker
@@ -138,6 +139,17 @@ def test_a_worker_can_leave_no_more_than_an_updates_longest_body_half_sent() -> 
     length = (messages.MAX_UPDATE + 1).to_bytes(4, "little")
     bench.send("t1", [header.pack(header.UPDATE, 0)[:8] + length])
     assert bench.take()[-1] == "t1 < closed" and not bench.broker.links
+
+
+def test_ends_of_many_strangers_are_told_no_oftener_than_what_they_did() -> None:
+    """Each that joins and is cut off gave a line of its own, as long as an attack lasted."""
+    bench = Bench()
+    said: list[str] = []
+    for peer in range(3 * NOTES):
+        for line in (f"open t{peer}", f"say t{peer} OK(1)", f"say t{peer} 47c003000000000001000000c1"):
+            said += bench.do(line)
+    assert sum("is cut off" in line for line in said) <= NOTES + 1
+    assert bench.broker.violations.total == 3 * NOTES and not bench.broker.links
 
 
 def test_one_room_less_than_workers(monkeypatch: pytest.MonkeyPatch) -> None:
