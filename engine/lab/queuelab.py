@@ -341,7 +341,7 @@ class QueueLab:
         raise Refused(f"there is no stage {name}")
 
     def _living(self) -> None:
-        if not self._watchdog.is_alive():
+        if not self._watchdog.is_alive() or self.view().state == "ended":  # its thread ends a little later
             raise Refused("the pipeline has ended")
 
     def _destructive(self, what: str) -> None:
