@@ -69,7 +69,7 @@ def queue_folder(root: str, queue: str) -> str:
 
 
 def worker_folder(root: str, number: str) -> str:
-    """Where a driver's files lie: worker.par, pid, times, quit, out.txt, and ours: documents."""
+    """Where a driver's files lie: worker.par, pid, times, quit, out.txt, and ours: documents, process.json."""
     return f"{root}/worker-{number}"
 
 
