@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import Command, Event, Leave, Ordered, Received, Seat, Send, Slow, Socket, Start
+from engine.core import Command, Event, Leave, Ordered, Received, Seat, Send, Slow, Socket, Start, Woken
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView, ClientView
 from engine.protocols.conversation import SYSTEM, frontend, header
@@ -41,6 +43,7 @@ class Asker:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.beat_at = 0.0
         self.accepted: dict[int, int] = {}  # Ref → tasks
         self.ended: dict[int, list[int]] = {}
         self.closed: set[int] = set()
@@ -56,7 +59,11 @@ class Asker:
                 return [Send([frontend.pack_request(0, request)])]
             case Received(messages):
                 for [body] in messages:
-                    self._hear(frontend.answer(body))
+                    if body:
+                        self._hear(frontend.answer(body))
+            case Woken() if now >= self.beat_at:
+                self.beat_at = now + 1.0
+                return [Send([b""])]
         return []
 
     def _hear(self, answer: object) -> None:
@@ -72,7 +79,7 @@ class Asker:
                 raise AssertionError(answer)
 
     def wake_at(self) -> float:
-        return float("inf")
+        return self.beat_at
 
     def check(self) -> None:
         for ref, ended in self.ended.items():
@@ -259,3 +266,92 @@ def test_single_losses_are_made_good() -> None:
         assert world.core("asker").closed == {1}
         view: BrokerView = world.pictures["broker"]
         assert (view.ledger.sent, view.ledger.succeeded, view.in_flight) == (40, 40, 0)
+
+
+class Stranger:
+    """It takes somebody's routing id and says nothing."""
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        return []
+
+    def wake_at(self) -> float:
+        return float("inf")
+
+    def check(self) -> None: ...
+
+    def snapshot(self, now: float) -> float:
+        return now
+
+
+def run_through(world: World, trouble: Callable[[], None]) -> ClientView:
+    """3,000 pings, and something that happens to their client on the way."""
+    world.run_for(1.0)
+    world.crash("plain")  # it runs one task at a time
+    world.order("client", BulkSpec("ping", 3000, in_flight=10, rate=300.0))
+    world.run_for(1.0)
+    trouble()
+    world.run_for(30.0)
+    view: ClientView = world.pictures["client"]
+    assert view.linked and view.run is not None and view.run.state == "ended" and view.run.ledger.balanced
+    books: BrokerView = world.pictures["broker"]
+    assert (books.backlog, books.in_flight) == (0, 0) and books.ledger.balanced
+    return view
+
+
+def test_a_client_whose_id_is_taken_for_half_a_second_goes_on() -> None:
+    """It never opened its socket anew: runs stopped at 309 to 455 of 3,000."""
+    world, _ = open_world(4)
+
+    def taken() -> None:
+        name = Socket("dealer", connect=(f"{ENDPOINT}-frontend",), routing_id=b"client-1")
+        world.add("stranger", Seat(Stranger(), (name,)))
+        world.after(0.5, world.crash, "stranger")
+
+    view = run_through(world, taken)
+    assert view.run is not None
+    assert view.run.passed, view.run.ledger
+
+
+@pytest.mark.parametrize("seconds", [2.0, 4.0, 8.0])
+def test_a_client_whose_link_is_frozen_goes_on(seconds: float) -> None:
+    """What is out when its patience ends is asked for again, or fails by name; the run goes to its end."""
+    world, _ = open_world(5)
+
+    def frozen() -> None:
+        world.cut("client", "broker")
+        world.after(seconds, world.heal, "client", "broker")
+
+    view = run_through(world, frozen)
+    assert view.run is not None
+    failed = dict(view.run.ledger.failed)
+    assert view.run.ledger.succeeded + failed.pop("timeout", 0) == 3000 and not failed
+    assert view.run.ledger.succeeded >= 2970, view.run.ledger
+
+
+def test_a_job_that_is_followed_is_told_of_though_its_end_was_lost() -> None:
+    world, _ = open_world(6)
+    world.run_for(1.0)
+    world.order("client", Submit(array("echo", 4)))
+    world.run_for(0.1)
+    world.cut("client", "broker")
+    world.run_for(2.8)  # every task has ended meanwhile
+    world.reset("client", "broker")  # and what was said of it was lost
+    world.heal("client", "broker")
+    world.run_for(5.0)
+    view: ClientView = world.pictures["client"]
+    ended = [kept[1] for kept in view.answers if isinstance(kept, tuple) and isinstance(kept[1], JobEnded)]
+    assert [(end.done, end.failed) for end in ended] == [(4, 0)], view.answers
+    assert world.pictures["broker"].ledger.sent == 4
+
+
+def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
+    world, _ = open_world(7)
+    for name in (*WORKERS, "plain"):
+        world.crash(name)
+    world.order("client", BulkSpec("ping", 500, in_flight=500, timeout=60.0))
+    world.run_for(2.0)
+    assert world.pictures["broker"].backlog == 500
+    world.crash("client")
+    world.run_for(7.5)
+    view: BrokerView = world.pictures["broker"]
+    assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced

@@ -46,7 +46,7 @@ class Control:
         self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
         self._context, self._about, self._readonly = context, about, readonly
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
-        self._broker = open_socket(context, Spec("dealer", connect=(orders,), routing_id=b"control"))
+        self._broker = open_socket(context, Spec("dealer", connect=(orders,), routing_id=frontend.CONTROL))
         self._asked: dict[int, tuple[bytes, int, bool]] = {}  # our number → the peer, its own, one answer of many?
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)

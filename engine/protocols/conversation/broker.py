@@ -29,10 +29,11 @@ from engine.core import (
     Send,
     Started,
     Unsent,
+    Withdraw,
     Woken,
 )
 from engine.parts.inflight import InFlight
-from engine.parts.limits import MAX_SLOTS, MAX_WORKERS
+from engine.parts.limits import MAX_ROUTING_ID, MAX_SLOTS, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
@@ -43,7 +44,7 @@ from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, Li
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import BEAT, WRAP, Link, Sv
-from engine.protocols.conversation.messages import CANCELLED, MAX_UPDATE
+from engine.protocols.conversation.messages import MAX_UPDATE
 from engine.protocols.conversation.options import Options
 
 STREAM = "stream"
@@ -60,14 +61,14 @@ class Broker:
         self.inflight = InFlight()
         self.liveness = Liveness(options.expiry)
         self.violations = Violations()
-        self.desk = Desk(options.backlog, self.violations)
+        self.desk = Desk(options, self.violations)
         self.counts = dict.fromkeys(picture.COUNTS, 0)
         self.inspected: bytes | None = None
         self._ready: Ready[Link] = Ready()
         self._opened = 0
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Take one event (``engine.core``). Orders: Inspect, Drain, and every request of ``frontend``."""
+        """Take one event (``engine.core``). Orders: Inspect, Drain, Withdraw, and every request of ``frontend``."""
         out: list[Command] = []
         match event:
             case Received(found, socket):
@@ -81,6 +82,7 @@ class Broker:
                     for frames in found:
                         read(frames, now, out)
             case Woken():
+                self.desk.expire(now, out)
                 for link in [self.links[key] for key in self.liveness.expired(now)]:
                     (self._end if link.state == Sv.LOOP2 else self._break)(link, "is silent", now, out)
             case Unsent(frames, reason, socket):
@@ -89,6 +91,7 @@ class Broker:
                 self._ordered(order, now, out)
             case Paused(seconds):
                 self.liveness.grace(seconds)
+                self.desk.jobs.owners.grace(seconds)
                 out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
             case Started() | Finished():
                 pass
@@ -99,8 +102,8 @@ class Broker:
         return out
 
     def wake_at(self) -> float:
-        """When the silence of the next peer will have lasted too long."""
-        return self.liveness.wake_at()
+        """When the silence of the next peer, worker or client, will have lasted too long."""
+        return min(self.liveness.wake_at(), self.desk.jobs.owners.wake_at())
 
     def check(self) -> None:
         """Every invariant of the broker."""
@@ -128,6 +131,8 @@ class Broker:
         if link is not None and link.socket != MAIN:
             link = None  # a plain peer's key is nobody's routing id
         match frames:
+            case [peer, *_] if len(peer) > MAX_ROUTING_ID:
+                out.extend(self.violations.add(peer[:MAX_ROUTING_ID], "routing id too long", now))
             case [peer, b""] if peer:
                 if link is not None:  # it began anew, so nothing of the old conversation will follow
                     self._end(link, "began anew", now, out)
@@ -213,6 +218,8 @@ class Broker:
             case Drain(worker):
                 if (link := self.links.get(worker)) is not None:
                     self._stop(link, link.max_nproc, out)
+            case Withdraw(client):
+                self.desk.withdraw(client, out)
             case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
                 self._do(b"", 0, order, now, out)
             case _:
@@ -309,7 +316,7 @@ class Broker:
         held = self.inflight.take_all(link.key)
         for task in held:
             if isinstance(task, JobTask):
-                self._returned(task, task.attempt >= self.options.tries, "lost", out)
+                self.desk.returned(task, task.attempt >= self.options.tries, "lost", out)
         if known and told:  # or strangers would fill every log with their ends
             left = f", {len(held)} tasks out" if held else ""
             out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
@@ -358,21 +365,11 @@ class Broker:
         link.yield_(task)
         task.attempt -= 1  # it was not tried
         task.refusals += 1
-        self._returned(task, task.refusals >= self.options.tries, "refused", out)
+        self.desk.returned(task, task.refusals >= self.options.tries, "refused", out)
         link.shut = True
         self._place(link)
         if not link.out:
             out.append(Note("warn", f"{link.name} runs nothing and refuses a job: it is given no more", link.key))
-
-    def _returned(self, task: JobTask, enough: bool, kind: str, out: list[Command]) -> None:
-        """A task that was out is not done."""
-        if task.job.status == CANCELLED:
-            self.desk.gave_up(task, "cancelled", out)
-        elif enough:
-            self.desk.gave_up(task, kind, out)
-        else:
-            self.counts["redelivered"] += 1
-            self.desk.jobs.back(task)
 
     def _break(self, link: Link, why: str, now: float, out: list[Command]) -> None:
         """End a conversation that can not go on, and tell the worker."""

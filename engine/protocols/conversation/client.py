@@ -4,8 +4,9 @@
   is one task of the broker's ledger. Its ``Ref`` is a counter that never starts again: late answers are told apart.
 - One run at a time. Orders (``frontend``'s requests) may be given beside it; their answers are kept for whoever
   gave them, newest last.
-- An empty frame every heartbeat keeps the link; the broker answers it. Nothing is repeated: a submission that got
-  no answer may have been taken.
+- An empty frame every heartbeat keeps the link; the broker answers it. A broker that is silent for ``expiry`` is looked
+  for on a new connection, and again every so often. What is out is asked for again then, with a word that says so: a
+  submission that got no answer may have been taken.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
+    Reopen,
     Send,
     Started,
     StopRun,
@@ -54,6 +56,7 @@ from engine.protocols.conversation.options import Options
 ANSWERS = 1000  # that are kept
 ORDERS = 100  # that may wait for their answer, and jobs that may be followed
 PATIENCE = 5.0  # seconds that an order waits
+SILENCE = "no answer for expiry"
 
 
 class Client:
@@ -71,10 +74,14 @@ class Client:
         self._legs = ClientLegs()
         self._orders: dict[int, float] = {}  # Ref → when to give up
         self._followed: set[int] = set()  # Refs of jobs that an order submitted and that have not ended
+        self._submitted: dict[int, Submit] = {}  # what orders submitted whose acceptance or end is to come
         self._answers: deque[tuple[int, Answer]] = deque(maxlen=ANSWERS)
         self._told = 0
         self._heard = -NEVER
+        self._patient = NEVER  # until then: the broker may be silent, on this connection
+        self._linked = False
         self._beat = NEVER
+        self.reopened = self.again = 0
         self._late = 0
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; tasks of the runs before this one
 
@@ -83,11 +90,11 @@ class Client:
         out: list[Command] = []
         match event:
             case Started():
-                self._beat = now
+                self._beat, self._patient = now, now + self.options.expiry
             case Received(found):
-                if now >= self._heard + self.options.expiry:
+                if not self._linked:
                     self.walked["silent", "anything"] += 1
-                self._heard = now
+                self._heard, self._patient, self._linked = now, now + self.options.expiry, True
                 for frames in found:
                     self._arrived(frames, now, out)
             case Unsent(frames):
@@ -95,6 +102,8 @@ class Client:
             case Ordered(order):
                 self._ordered(order, now, out)
             case Paused(seconds):
+                self._heard += seconds
+                self._patient = max(self._patient, now + self.options.heartbeat)
                 out.append(Note("warn", f"paused for {seconds:.1f} s"))
             case Woken() | Finished():
                 pass
@@ -106,13 +115,14 @@ class Client:
     def wake_at(self) -> float:
         """The next keep-alive, task, timeout, or order to give up."""
         run = self._bulk.wake_at() if self._bulk is not None else NEVER
-        return min(run, self._beat, next(iter(self._orders.values()), NEVER))
+        return min(run, self._beat, self._patient, next(iter(self._orders.values()), NEVER))
 
     def check(self) -> None:
         """Every invariant of the client."""
         if self._bulk is not None:
             self._bulk.check()
         assert len(self._orders) <= ORDERS and len(self._followed) <= ORDERS
+        assert self._submitted.keys() <= {*self._orders, *self._followed}
         assert all(self._base <= ref < self._next for ref in self._marks)
 
     def snapshot(self, now: float) -> ClientView:
@@ -124,6 +134,11 @@ class Client:
             late=self._late + (self._bulk.late if self._bulk is not None else 0),
             legs=self._legs.view(),
             answers=tuple(self._answers),
+            terms=(
+                ("broker", "alive" if self._linked else "silent"),
+                ("reopened", str(self.reopened)),
+                ("asked again", str(self.again)),
+            ),
             walked=tuple(self.walked.items()),
         )
 
@@ -148,11 +163,14 @@ class Client:
         self._bulk = Bulk(spec, now)
 
     def _tick(self, now: float, out: list[Command]) -> None:
-        """Whatever time brings: the next tasks, what is given up, the keep-alive."""
+        """Whatever time brings: a new connection, the next tasks, what is given up, the keep-alive."""
         bulk = self._bulk
-        if bulk is not None and bulk.ended is None and self._text is not None:
+        if bulk is not None:
             for task in bulk.expire(now):
                 self._marks.pop(self._base + task, None)
+        if now >= self._patient:
+            self._reopen(now, out)
+        if bulk is not None and bulk.ended is None and self._text is not None:
             while (due := bulk.due(now)) is not None:
                 ref = self._base + due
                 if not ref % EVERY and bulk.spec.tracked:
@@ -161,19 +179,38 @@ class Client:
         while self._orders and next(iter(self._orders.values())) <= now:
             ref = next(iter(self._orders))
             del self._orders[ref]
-            self._followed.discard(ref)
+            self._forget(ref)
             self._keep(Refused(ref, "no answer"))
             out.append(Note("bad", "the broker did not answer an order"))
         if now >= self._beat:
             self._beat = now + self.options.heartbeat
             out.append(Send([b""]))
 
+    def _reopen(self, now: float, out: list[Command]) -> None:
+        """The broker is silent: look for it on a new connection, and ask again for what is out."""
+        self.walked["linked" if self._linked else "silent", SILENCE] += 1
+        if self._linked:
+            out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s: the socket is opened anew"))
+        self._linked, self._patient, self._beat = False, now + self.options.expiry, now + self.options.heartbeat
+        self.reopened += 1
+        out.append(Reopen())
+        self._ask_again(out)
+
+    def _ask_again(self, out: list[Command]) -> None:
+        out.append(Send([b""]))
+        submitted = dict(self._submitted)
+        if self._bulk is not None and self._text is not None:
+            submitted |= dict.fromkeys((self._base + task for task in self._bulk.pending()), self._text)
+        for ref, submit in submitted.items():
+            self.again += 1
+            out.append(Send([frontend.pack_request(ref, submit._replace(again=True))]))
+
     def _ended(self, ended: TaskEnded, bulk: Bulk, now: float) -> None:
         """One task of the run, or of one before it, is answered."""
         task = ended.ref - self._base
         sent = self._marks.pop(ended.ref, None)
         if not ended.success:
-            bulk.failed(task, "failed", now)
+            bulk.failed(task, "withdrawn" if ended.status == messages.WITHDRAWN else "failed", now)
         elif (ended.data or b"") != self._expected and bulk.out(task):
             bulk.failed(task, "wrong data", now)
         elif bulk.replied(task, now, len(ended.data or b"")) and sent is not None:
@@ -200,8 +237,10 @@ class Client:
         ref = self._next
         self._next += 1
         self._orders[ref] = now + PATIENCE
-        if isinstance(request, Submit) and request.follow and not messages.lone(request.job):
-            self._followed.add(ref)
+        if isinstance(request, Submit):
+            self._submitted[ref] = request
+            if request.follow and not messages.lone(request.job):
+                self._followed.add(ref)
         out.append(Send([frontend.pack_request(ref, request)]))
 
     def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
@@ -221,9 +260,11 @@ class Client:
                 case TaskEnded():
                     self._ended(answer, bulk, now)
                 case Refused(_, why):
-                    bulk.failed(answer.ref - self._base, "full" if why == "full" else "refused", now)
+                    bulk.failed(answer.ref - self._base, "full" if why.startswith(frontend.FULL) else "refused", now)
                 case _:
                     out.extend(self.violations.add(b"", "unexpected answer", now))
+        elif isinstance(answer, Accepted) and answer.ref in self._followed and answer.ref not in self._orders:
+            pass  # it is known, and was asked for again
         elif self._orders.pop(answer.ref, None) is not None or answer.ref in self._followed:
             self._answered(answer, out)
         else:
@@ -233,14 +274,23 @@ class Client:
         """An answer to an order; a followed job gives more of them until it has ended."""
         self._keep(answer)
         match answer:
-            case Accepted(_, job_id) if job_id:
+            case Accepted(ref, job_id) if job_id:
+                if ref not in self._followed:
+                    self._forget(ref)
                 out.append(Note("good", f"job {job_id}: accepted"))
+            case TaskEnded(ref) if ref not in self._followed:
+                self._forget(ref)
             case Refused(ref, why):
-                self._followed.discard(ref)
+                self._forget(ref)
                 out.append(Note("warn", f"refused: {why}"))
             case JobEnded(ref, job_id, _, done, failed):
-                self._followed.discard(ref)
+                self._forget(ref)
                 out.append(Note("bad" if failed else "good", f"job {job_id} ended: {done} done, {failed} failed"))
+
+    def _forget(self, ref: int) -> None:
+        """Nothing more is to come of what an order submitted."""
+        self._followed.discard(ref)
+        self._submitted.pop(ref, None)
 
     def _keep(self, answer: Answer) -> None:
         self._told += 1
@@ -253,7 +303,7 @@ class Client:
             return  # a keep-alive
         ref = asked[0]
         if self._orders.pop(ref, None) is not None:
-            self._followed.discard(ref)
+            self._forget(ref)
             self._keep(Refused(ref, "unsent"))
         elif self._bulk is not None:
             self._bulk.failed(ref - self._base, "unsent", now)

@@ -2,6 +2,8 @@
 
 - Every request gets an answer; that of a lone built-in task is its end.
 - A submission is taken whole or refused whole; what is taken is in the ledger until its end is.
+- One that is asked for again is taken once. A command that is not known then is refused, for it may have run.
+- What waits of a client that is gone is withdrawn; a job that nobody follows goes on, as the operator's.
 - An order from the broker's own operator is a request of the client ``b""``; its answers are notes.
 - Over ``open``, where anybody may connect, only lone built-in tasks are taken: ping and data. Whatever runs a command,
   ends or changes something or tells of it comes over ``frontend``, which is within the process and of this user alone.
@@ -10,9 +12,10 @@
 from __future__ import annotations
 
 from engine.core import Command, Frames, Note, Send
+from engine.parts.explain import show
 from engine.parts.ledger import Ledger
 from engine.parts.legs import EVERY, BrokerLegs
-from engine.parts.limits import MAX_HELD
+from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
 from engine.parts.violations import Violations
 from engine.protocols.conversation import frontend, messages
 from engine.protocols.conversation.frontend import (
@@ -31,7 +34,8 @@ from engine.protocols.conversation.frontend import (
     TaskEnded,
 )
 from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
-from engine.protocols.conversation.messages import CANCELLED, FAULT, Description, Update
+from engine.protocols.conversation.messages import CANCELLED, FAULT, FINISHED, WITHDRAWN, Description, Update
+from engine.protocols.conversation.options import Options
 
 FRONTEND, OPEN = "frontend", "open"
 ELSEWHERE = "this port takes ping and data alone; jobs are handed in on the broker's machine, as its user"
@@ -42,20 +46,24 @@ Errand = Submit | ListJobs | Hold | Release | CancelJob
 
 
 class Desk:
-    """Takes errands, keeps the ledger of tasks, tells the followers. ``backlog``: tasks that may wait."""
+    """Takes errands, keeps the ledger of tasks, tells the followers."""
 
-    def __init__(self, backlog: int, violations: Violations) -> None:
-        self.jobs = Jobs()
+    def __init__(self, options: Options, violations: Violations) -> None:
+        self.jobs = Jobs(options)
         self.ledger = Ledger()
         self.legs = BrokerLegs()
-        self.refused = 0
-        self._backlog = backlog
+        self.refused = self.redelivered = self.again = 0
+        self._backlog = options.backlog
         self._violations = violations
 
     def read(self, frames: Frames, socket: str, now: float, out: list[Command]) -> tuple[bytes, int, Request] | None:
         """One message of a client: its key, its number and what it asks, unless that is answered here."""
         match frames:
+            case [client, *_] if len(client) > MAX_ROUTING_ID:
+                out.extend(self._violations.add(client[:MAX_ROUTING_ID], "routing id too long", now))
+                return None
             case [client, b""] if client:
+                self.jobs.owners.heard(self._key(client, socket), now)
                 out.append(Send([client, b""], socket))
                 return None
             case [client, body] if client:
@@ -65,14 +73,17 @@ class Desk:
         if isinstance(request, str):
             out.extend(self._violations.add(client, request, now))
             return None
-        if socket == FRONTEND:
-            return client, *request
-        ref, asked = request
-        if isinstance(asked, Submit) and messages.lone(asked.job):
-            return _OPEN + client, ref, asked
+        key, (ref, asked) = self._key(client, socket), request
+        self.jobs.owners.heard(key, now)
+        if socket == FRONTEND or (isinstance(asked, Submit) and messages.lone(asked.job)):
+            return key, ref, asked
         out.extend(self._violations.add(client, "an order over an open port", now))
-        self.refuse(_OPEN + client, ref, ELSEWHERE, out)
+        self.refuse(key, ref, ELSEWHERE, out)
         return None
+
+    @staticmethod
+    def _key(client: bytes, socket: str) -> bytes:
+        return client if socket == FRONTEND else _OPEN + client
 
     def take(self, client: bytes, ref: int, errand: Errand, now: float, out: list[Command]) -> None:
         """Do what a client asks, and answer."""
@@ -80,9 +91,9 @@ class Desk:
             case Submit():
                 self._submit(client, ref, errand, now, out)
             case ListJobs():
-                known = [job for job in self.jobs.all() if not job.builtin]
+                known = [job for job in self.jobs.all() if not job.lone]
                 rows = _newest(known)
-                self.say(client, JobsListed(ref, rows, len(known) - len(rows)), out)
+                self.say(client, JobsListed(ref, rows + self._crowds(), len(known) - len(rows)), out)
             case Hold(job_id) | Release(job_id) | CancelJob(job_id):
                 job = self.jobs.get(job_id)
                 why = self._change(job, errand, out) if job is not None else "no such job"
@@ -116,28 +127,70 @@ class Desk:
             self.legs.note(job.client, job.ref.to_bytes(8, "little"), job.accepted, task.given, now)
         self._ended(task, update.success, update.status, update.data, out)
 
-    def gave_up(self, task: JobTask, kind: str, out: list[Command]) -> None:
-        """A task, in flight until now, will not be given again."""
+    def returned(self, task: JobTask, enough: bool, kind: str, out: list[Command]) -> None:
+        """A task, in flight until now, is not done. ``enough``: it is not given again, and has failed as ``kind``."""
+        if task.job.status == CANCELLED:
+            enough, kind = True, "cancelled"
+        if not enough:
+            self.redelivered += 1
+            self.jobs.back(task)
+            return
         self.ledger.fail(kind)
         self._ended(task, False, f"{FAULT}{kind}", None, out)
 
+    def expire(self, now: float, out: list[Command]) -> None:
+        """Withdraw what waits of clients that are gone; what none of them follows is the operator's from now on."""
+        withdrawn = 0
+        for client in self.jobs.owners.silent(now):
+            for job in self.jobs.of(client):
+                if job.follow or job.builtin:
+                    withdrawn += self._withdraw(job, out)
+                else:
+                    self.jobs.adopt(job, now)
+        if withdrawn:
+            out.append(Note("warn", f"{withdrawn} tasks that waited are withdrawn: their clients are silent"))
+
+    def withdraw(self, client: bytes, out: list[Command]) -> None:
+        """An operator says that what waits of a client is not to be done."""
+        jobs = self.jobs.of(client) + self.jobs.of(_OPEN + client) if client else []
+        withdrawn = sum(self._withdraw(job, out) for job in jobs)
+        out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+
     def _submit(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         why = frontend.refusal(submit)
-        if not why and self._is_full(submit.job):
-            why = "full"
+        if not why and submit.again:
+            job = self.jobs.asked(client, ref)
+            if job is not None:
+                self._taken(job, out)
+                return
+            why = "" if messages.built_in(submit.job.command) else "not taken, or not known any more: it may have run"
+        why = why or self._excess(client, submit)
         if why:
             self.refuse(client, ref, why, out)
             return
         job = self.jobs.add(submit.job, submit.slots, client, ref, now)
         job.follow = submit.follow
         self.ledger.sent += job.text.num_tasks
-        if not messages.lone(job.text):
+        if not job.lone:
             self.say(client, Accepted(ref, job.id), out)
 
-    def _is_full(self, text: Description) -> bool:
-        jobs = self.jobs
-        many = jobs.queued + text.num_tasks > self._backlog or jobs.open >= MAX_JOBS
-        return many or jobs.size + size_of(text) > MAX_HELD
+    def _taken(self, job: Job, out: list[Command]) -> None:
+        """A submission that was taken before is asked for again; a lone task is answered when it ends."""
+        self.again += 1
+        if not job.lone:
+            self.say(job.client, Accepted(job.ref, job.id), out)
+            if job.status in (FINISHED, CANCELLED) and not job.out:
+                self._last(job, out)
+
+    def _excess(self, client: bytes, submit: Submit) -> str:
+        """Why there is no room for a submission."""
+        jobs, text = self.jobs, submit.job
+        size = size_of(text)
+        if jobs.queued + text.num_tasks > self._backlog or jobs.open >= MAX_JOBS or jobs.size + size > MAX_HELD:
+            return frontend.FULL
+        owner = b"" if client == frontend.CONTROL else client
+        why = jobs.owners.excess(owner, text.num_tasks, size, submit.slots)
+        return f"{frontend.FULL}: {why}" if why else ""
 
     def _change(self, job: Job, errand: Hold | Release | CancelJob, out: list[Command]) -> str:
         match errand:
@@ -145,6 +198,11 @@ class Desk:
                 return self.jobs.hold(job)
             case Release():
                 return self.jobs.release(job)
+            case CancelJob() if job.lone:
+                for one in self.jobs.of(job.owner):
+                    if one.lone and one.queued:
+                        self._withdraw(one, out)
+                return ""
             case CancelJob():
                 why, dropped = self.jobs.cancel(job)
                 if dropped:
@@ -152,6 +210,28 @@ class Desk:
                 if not why and self.jobs.settle(job):
                     self._last(job, out)
                 return why
+
+    def _withdraw(self, job: Job, out: list[Command]) -> int:
+        """Drop what waits of a job, and tell its client; how many tasks that were."""
+        why, dropped = self.jobs.cancel(job)
+        if why:
+            return 0
+        if dropped:
+            self.ledger.fail("withdrawn", dropped)
+        if self.jobs.settle(job):
+            if job.lone and job.follow:
+                self.say(job.client, TaskEnded(job.ref, job.id, 1, False, WITHDRAWN, None), out)
+            self._last(job, out)
+        return dropped
+
+    def _crowds(self) -> tuple[JobRow, ...]:
+        """The lone tasks that wait, a row for each owner: under the id of the oldest."""
+        found: dict[bytes, list[Job]] = {}
+        for job in self.jobs.all():
+            if job.lone and job.queued:
+                found.setdefault(job.owner, []).append(job)
+        most = sorted(found.items(), key=lambda crowd: -len(crowd[1]))[: frontend.MAX_CROWDS]
+        return tuple(_crowd(client, jobs) for client, jobs in most)
 
     def _ended(self, task: JobTask, success: bool, status: str, data: bytes | None, out: list[Command]) -> None:
         job = task.job
@@ -163,7 +243,7 @@ class Desk:
 
     def _last(self, job: Job, out: list[Command]) -> None:
         """Nothing of this job is left."""
-        if job.follow and not messages.lone(job.text):
+        if job.follow and not job.lone:
             self.say(job.client, JobEnded(job.ref, job.id, job.status, job.done, job.failed), out)
 
 
@@ -177,6 +257,17 @@ def _newest(jobs: list[Job]) -> tuple[JobRow, ...]:
             break
         rows.append(_row(job))
     return tuple(reversed(rows))
+
+
+def name_of(client: bytes) -> str:
+    """A client for people."""
+    return show(client.removeprefix(_OPEN))
+
+
+def _crowd(client: bytes, jobs: list[Job]) -> JobRow:
+    first, n = jobs[0], len(jobs)
+    text = Description(first.id, name_of(client), n, "", "", first.text.command)
+    return JobRow(text, max(job.slots for job in jobs), n, 0, 0, 0)
 
 
 def _row(job: Job) -> JobRow:

@@ -31,6 +31,7 @@ from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, STREAM, Broker
+from engine.protocols.conversation.client import SILENCE
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
 from engine.protocols.conversation.links import BEAT, Sv
@@ -265,7 +266,8 @@ def _link_edges() -> tuple[Edge, ...]:
 _CLIENT = (
     Edge("silent", "anything", "", "linked", "ours: keep-alive"),
     Edge("linked", "TaskEnded", "submit the next task", "linked", _ASKING),
-    Edge("linked", "no answer for expiry", "", "silent", "ours: keep-alive"),
+    Edge("linked", SILENCE, "open the socket anew, ask again for what is out", "silent", "ours: keep-alive"),
+    Edge("silent", SILENCE, "open the socket anew, ask again for what is out", "silent", "ours: keep-alive"),
 )
 
 
@@ -301,7 +303,7 @@ def _links(picture: BrokerView) -> Counter[str]:
 
 
 def _client_stands(picture: ClientView) -> Counter[str]:
-    return Counter(["linked" if picture.linked else "silent"])
+    return Counter(["linked" if dict(picture.terms)["broker"] == "alive" else "silent"])
 
 
 def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
@@ -352,8 +354,7 @@ def _links_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
 def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
     found = walked(picture)
     ended = picture.run.ledger.succeeded if picture.run is not None else 0
-    silences = found["silent", "anything"] - picture.linked
-    found.update({("linked", "TaskEnded"): ended, ("linked", "no answer for expiry"): silences})
+    found.update({("linked", "TaskEnded"): ended})
     return found
 
 
@@ -376,6 +377,7 @@ RULES = {
     "no conversation": _OURS,
     "messages were lost": _OURS,
     "not one frame": _OURS,
+    "routing id too long": _OURS,
     "no room for another worker": _OURS,
     "unreadable request": _ASKING,
     "unreadable answer": _ASKING,
@@ -391,6 +393,7 @@ COUNTED = {
     "late": "ours: an UPDATE of a task that is not held",
     "refused jobs": "001 CL_LOOP0: send ERROR(cannot_run_job)",
     "refused requests": _ASKING,
+    "asked again": _ASKING,
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings, whose)

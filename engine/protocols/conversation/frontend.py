@@ -4,6 +4,7 @@
 - A request names itself by ``Ask`` and numbers itself by ``Ref``, which every answer to it repeats.
 - A job is first ``accepted``; only a lone built-in task (``:ping``, ``:data N``) is answered by its end alone.
 - ``Follow``: the client hears of the end of each task and of the job. Without it, only of acceptance.
+- ``Again``: the client has submitted this before, under the same ``Ref``, and does not know what became of it.
 """
 
 from __future__ import annotations
@@ -19,22 +20,29 @@ from engine.protocols.conversation.messages import Description
 MAX_NAME = 128  # characters: the name becomes part of a file's name
 MAX_PATH = 4096  # characters
 MAX_SIZE = 1024  # processors of one task
+CONTROL = b"control"  # the client that speaks for the broker's own user, through the control socket
+FULL = "full"  # what a refusal begins with where there is no room
 MAX_LISTED = 500  # jobs in one answer, the newest
+MAX_CROWDS = 100  # clients in one answer whose lone tasks wait
 MAX_LIST = 1024 * 1024  # bytes of their texts
 
 # ---- requests: also the orders that a client core takes, ``Ordered(Submit(…))`` -----------------------------------
 
 
 class Submit(NamedTuple):
-    """Queue an array of tasks. Its job id and status are the broker's to give. ``slots``: processors of one task."""
+    """Queue an array of tasks. Its job id and status are the broker's to give. ``slots``: processors of one task.
+
+    ``again``: it may have been taken already; then only its answers are wanted.
+    """
 
     job: Description
     slots: int = 1
     follow: bool = True
+    again: bool = False
 
 
 class ListJobs(NamedTuple):
-    """Ask for the jobs that the broker knows, built-in ones left out."""
+    """Ask for the jobs that the broker knows. The lone built-in tasks of one client that wait are one row."""
 
 
 class Hold(NamedTuple):
@@ -50,7 +58,10 @@ class Release(NamedTuple):
 
 
 class CancelJob(NamedTuple):
-    """Drop what waits of a job; what runs goes on, for the seed has no message that ends one task."""
+    """Drop what waits of a job; what runs goes on, for the seed has no message that ends one task.
+
+    For a lone built-in task: of all those of its client.
+    """
 
     job_id: int
 
@@ -145,8 +156,10 @@ def pack_request(ref: int, request: Request) -> bytes:
     """One request as a message."""
     fields: dict[str, object] = {"Ask": _NAMES[type(request)], "Ref": ref}
     match request:
-        case Submit(job, slots, follow):
+        case Submit(job, slots, follow, again):
             fields |= {"JobDescription": messages.description_map(job), "NumProc": slots, "Follow": follow}
+            if again:
+                fields["Again"] = True
         case Hold(job_id) | Release(job_id) | CancelJob(job_id):
             fields["JobId"] = job_id
         case StopWorkers(nproc):
@@ -172,9 +185,10 @@ def parsed(value: Any) -> tuple[int, Request] | str:
     if kind is ListJobs:
         return ref, ListJobs()
     if kind is Submit:
-        job, follow = messages.description(value.get("JobDescription")), value.get("Follow", False)
-        whole = job is not None and type(follow) is bool and messages.whole(nproc, 1, MAX_SIZE)
-        return (ref, Submit(job, nproc, follow)) if whole and job is not None else "unreadable request"
+        job = messages.description(value.get("JobDescription"))
+        follow, again = value.get("Follow", False), value.get("Again", False)
+        whole = type(follow) is type(again) is bool and messages.whole(nproc, 1, MAX_SIZE)
+        return (ref, Submit(job, nproc, follow, again)) if whole and job is not None else "unreadable request"
     if kind is StopWorkers:
         return (ref, StopWorkers(nproc)) if messages.whole(nproc, 0, STOP_NOW) else "unreadable request"
     return (ref, kind(job_id)) if messages.whole(job_id, 1, _REF) else "unreadable request"

@@ -6,20 +6,26 @@
 - A worker is never given a task beyond its processors. If the next task fits into the worker but not beside what
   runs there, the worker gets nothing until it fits, or large tasks would wait for ever behind small ones.
 - A task that comes back is given again before the fresh ones of its job.
+- A job that has not ended has an owner: its client, or the operator where it came through the control socket, or is to go
+  on though its client is gone.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from heapq import heappop, heappush
 from struct import Struct
 
 from engine.parts.inflight import Task
+from engine.parts.owners import Owners
 from engine.protocols.conversation import messages
+from engine.protocols.conversation.frontend import CONTROL
 from engine.protocols.conversation.messages import CANCELLED, FINISHED, HELD, RUNNING, WAITING, Description
+from engine.protocols.conversation.options import Options
 
 HISTORY = 1000  # ended jobs that are remembered
 MAX_JOBS = 100_000  # that have not ended
+SILENCE = 2  # times ``expiry``, and a client is gone; it opens its socket anew before
 
 ID = Struct(">QQ")  # job, task: big endian, so that ids read and sort as people expect
 
@@ -39,14 +45,16 @@ class Job:
     """One array. ``out``, ``done``, ``failed`` count tasks; ``returned`` are those that came back."""
 
     __slots__ = (
-        "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "packed",
-        "ref", "returned", "size", "slots", "status", "text",
+        "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "owner",
+        "packed", "ref", "returned", "size", "slots", "status", "text",
     )  # fmt: skip
 
     def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
         self.id, self.text, self.slots = job_id, text, slots
         self.size = size_of(text)
-        self.client, self.ref, self.accepted = client, ref, accepted
+        self.client = client
+        self.owner = b"" if client == CONTROL else client
+        self.ref, self.accepted = ref, accepted
         self.follow = False
         self.builtin = messages.built_in(text.command)
         self.kind = text.command[1:5] if self.builtin else "job"
@@ -63,6 +71,11 @@ class Job:
         if not self.packed:
             self.packed = messages.pack_description(self.text._replace(job_id=self.id, status=RUNNING))
         return self.packed
+
+    @property
+    def lone(self) -> bool:
+        """Whether it is one built-in task, which is answered by its end alone."""
+        return self.builtin and self.text.num_tasks == 1
 
     @property
     def queued(self) -> int:
@@ -86,11 +99,13 @@ class Jobs:
     ``size``: bytes of the jobs' texts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, options: Options) -> None:
+        self.owners: Owners[int] = Owners(options.backlog, MAX_JOBS, SILENCE * options.expiry)
         self.queued = 0
         self.ripe = 0
         self.size = 0
         self._jobs: dict[int, Job] = {}
+        self._asked: dict[tuple[bytes, int], int] = {}  # client and its number → the newest job of both
         self._ended: deque[int] = deque()
         self._last = 0
         self._queues: dict[int, list[tuple[int, int]]] = {}  # processors a task → heap of (waits, id), lazily cleaned
@@ -98,6 +113,14 @@ class Jobs:
     def get(self, job_id: int) -> Job | None:
         """A job that is known."""
         return self._jobs.get(job_id)
+
+    def asked(self, client: bytes, ref: int) -> Job | None:
+        """The job that a client asked for under this number, if it is known."""
+        return self._jobs.get(self._asked.get((client, ref), 0))
+
+    def of(self, client: bytes) -> list[Job]:
+        """What a client owns, oldest first."""
+        return [self._jobs[job_id] for job_id in self.owners.of(client)]
 
     def all(self) -> list[Job]:
         """Every job that is known, oldest first."""
@@ -112,6 +135,8 @@ class Jobs:
         """Queue an array."""
         self._last += 1
         job = self._jobs[self._last] = Job(self._last, text, slots, client, ref, now)
+        self._asked[client, ref] = self._last
+        self.owners.add(job.owner, self._last, text.num_tasks, job.size, now, slots)
         self.size += job.size
         self.queued += text.num_tasks
         self.ripe += text.num_tasks
@@ -129,6 +154,7 @@ class Jobs:
             return None
         self.queued -= 1
         self.ripe -= 1
+        self.owners.wait(best.owner, -1)
         best.out += 1
         if best.returned:
             task = best.returned.popleft()
@@ -146,6 +172,7 @@ class Jobs:
         job.out -= 1
         job.returned.append(task)
         self.queued += 1
+        self.owners.wait(job.owner, 1)
         if job.status != HELD:
             self.ripe += 1
             self._stand(job)
@@ -183,6 +210,7 @@ class Jobs:
             return f"job is {messages.STATUS[job.status]}", 0
         dropped = job.queued
         self.queued -= dropped
+        self.owners.wait(job.owner, -dropped)
         if job.status != HELD:
             self.ripe -= dropped
         job.status = CANCELLED
@@ -191,12 +219,20 @@ class Jobs:
         job.returned.clear()
         return "", dropped
 
+    def adopt(self, job: Job, now: float) -> None:
+        """A job goes on without its client: it is the operator's from now on."""
+        self.owners.wait(job.owner, -job.queued)
+        self.owners.end(job.owner, job.id, job.size, job.slots)
+        job.owner = b""
+        self.owners.add(b"", job.id, job.queued, job.size, now, job.slots)
+
     def settle(self, job: Job) -> bool:
         """Whether nothing of a job is out or waits; it is then history. To be asked once, after its last change."""
         if job.out or job.queued:
             return False
         if job.status != CANCELLED:
             job.status = FINISHED
+        self.owners.end(job.owner, job.id, job.size, job.slots)
         if job.builtin:
             self._forget(job.id)
             return True
@@ -206,12 +242,23 @@ class Jobs:
         return True
 
     def _forget(self, job_id: int) -> None:
-        self.size -= self._jobs.pop(job_id).size
+        job = self._jobs.pop(job_id)
+        self.size -= job.size
+        if self._asked[job.client, job.ref] == job_id:
+            del self._asked[job.client, job.ref]
 
     def check(self) -> None:
         """The counts agree with the jobs, and whatever may be given stands in its queue."""
         assert self.size == sum(job.size for job in self._jobs.values())
         assert self.queued == sum(job.queued for job in self._jobs.values())
+        known = set(self._asked.values())
+        assert known <= self._jobs.keys() and len(known) == len(self._asked)
+        open_ = [job for job in self._jobs.values() if job.out + job.queued]
+        waiting, sizes = Counter[bytes](), Counter[bytes]()
+        for job in open_:
+            waiting[job.owner] += job.queued
+            sizes[job.owner] += job.size
+        self.owners.check(waiting, sizes, Counter(job.owner for job in open_))
         ripe = [job for job in self._jobs.values() if job.status in (WAITING, RUNNING) and job.queued]
         assert self.ripe == sum(job.queued for job in ripe)
         for job in ripe:

@@ -21,6 +21,7 @@ STATUS = ("waiting", "running", "finished", "held", "cancelled")
 
 DONE = "done"
 FAULT = "error encountered: "
+WITHDRAWN = f"{FAULT}withdrawn"
 MAX_STATUS = 1024  # characters that we send
 
 MAX_DATA = 1024 * 1024  # bytes that one :data task may ask for, and be answered with

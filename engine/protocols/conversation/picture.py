@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from engine.core import MAIN, NEVER
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
+from engine.protocols.conversation.desk import name_of
 from engine.protocols.conversation.links import Link, Sv
 
 if TYPE_CHECKING:
     from engine.protocols.conversation.broker import Broker
 
-COUNTS = ("joins", "redelivered", "late", "refused jobs", "unsent answers", "stops", "kills")
+SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
+COUNTS = ("joins", "late", "refused jobs", "unsent answers", "stops", "kills")
 """What a broker counts; a kill is a STOP(immed)."""
 
 
@@ -24,7 +28,13 @@ def broker(core: Broker, now: float) -> BrokerView:
         backlog=jobs.queued,
         in_flight=core.inflight.count,
         ledger=core.desk.ledger.view(core.inflight.count, jobs.queued),
-        counters=(*core.counts.items(), ("refused requests", core.desk.refused), ("violations", core.violations.total)),
+        counters=(
+            *core.counts.items(),
+            ("redelivered", core.desk.redelivered),
+            ("refused requests", core.desk.refused),
+            ("asked again", core.desk.again),
+            ("violations", core.violations.total),
+        ),
         incidents=core.violations.newest(),
         detail=_detail(core, core.inspected) if core.inspected is not None else None,
         legs=core.desk.legs.view(),
@@ -32,8 +42,17 @@ def broker(core: Broker, now: float) -> BrokerView:
             *((name, str(times)) for name, times in zip(Sv.NAMES, core.entered, strict=True)),
             ("jobs", str(jobs.open)),
             ("greeting", str(sum(link.state == Sv.INIT1 for link in core.links.values()))),
+            *_clients(core),
         ),
     )
+
+
+def _clients(core: Broker) -> list[tuple[str, str]]:
+    waiting = (has for has in core.desk.jobs.owners.all() if has.waiting)
+    return [
+        (f"client {name_of(has.client)}", f"{has.waiting} tasks wait, of {has.items} jobs, {has.size} bytes")
+        for has in nlargest(SHOWN_CLIENTS, waiting, key=attrgetter("waiting"))
+    ]
 
 
 def _row(core: Broker, link: Link, now: float) -> WorkerRow:

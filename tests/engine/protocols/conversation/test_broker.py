@@ -257,3 +257,12 @@ def test_random_messages_hurt_nobody_else(storm: list[tuple[str, bytes, list[byt
     assert bench.broker.violations.total == before + 1
     link = bench.broker.links[b"p1"]
     assert link.state == Sv.LOOP2 and link.used == 2 and bench.broker.violations.count(b"p1") == 0
+
+
+def test_a_worker_whose_routing_id_no_socket_can_have_is_refused_at_the_first_message() -> None:
+    bench = Bench()
+    for frames in ([b"x" * 256, b""], [b"x" * 256, header.pack(header.OK, 1)], [b"x" * 256, b"", bytes(4)]):
+        out = bench.broker.handle(Received([frames], "main"), bench.now)
+        assert all(isinstance(command, Note) for command in out)
+    (incident,) = bench.broker.violations.newest()
+    assert (incident.reason, incident.times, bench.broker.links) == ("routing id too long", 3, {})

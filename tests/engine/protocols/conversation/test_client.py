@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import Command, Finished, Note, Ordered, Paused, Received, Send, Started, StopRun, Unsent, Woken
+from engine.core import (
+    Command,
+    Finished,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import ClientView
 from engine.protocols.conversation import client as module
@@ -102,16 +115,17 @@ def test_a_window_is_kept_and_refilled() -> None:
 
 def test_wrong_data_failures_and_refusals() -> None:
     told = Told()
-    told.order(BulkSpec("data", 5, size=3))
+    told.order(BulkSpec("data", 6, size=3))
     right = messages.answer(":data 3")
     told.hear(
         done(1, right),
         done(2, b"xyz"),
         TaskEnded(3, 3, 1, False, "error encountered: lost", None),
-        Refused(4, "full"),
+        TaskEnded(6, 3, 1, False, messages.WITHDRAWN, None),
+        Refused(4, "full: more than 3 tasks of one client may not wait"),
         Refused(5, "whatever a broker says"),
     )
-    assert dict(told.run.ledger.failed) == {"wrong data": 1, "failed": 1, "full": 1, "refused": 1}
+    assert dict(told.run.ledger.failed) == {"wrong data": 1, "failed": 1, "withdrawn": 1, "full": 1, "refused": 1}
     assert told.run.ledger.succeeded == 1 and told.run.bytes == 3 and told.run.state == "ended"
     told.hear(done(2, right))
     assert told.view.late == 1
@@ -150,6 +164,44 @@ def test_a_message_that_can_not_be_sent() -> None:
     told.give(Unsent([frontend.pack_request(2, ListJobs())], "full"))
     told.give(Unsent([b""], "full"))
     assert dict(told.run.ledger.failed) == {"unsent": 1} and told.answers == [Refused(2, "unsent")]
+
+
+def test_what_is_out_when_the_broker_is_silent_is_asked_for_again_on_a_new_connection() -> None:
+    told = Told()
+    told.give(Received([[b""]]))
+    told.order(BulkSpec("ping", 3, in_flight=2, timeout=9.0))
+    ping = Submit(messages.Description(0, "", 1, "", "", ":ping"), 1, True, again=True)
+    job = Submit(array("echo", 2))
+    told.order(job)
+    told.hear(done(1), Accepted(4, 7))
+    told.now += 3.0
+    assert told.give(Woken()) == [(4, job._replace(again=True)), (2, ping), (3, ping)]
+    told.hear(done(2), done(3), Accepted(4, 7), done(2))
+    assert told.run.passed and told.view.late == 1
+    told.hear(JobEnded(4, 7, messages.FINISHED, 2, 0))
+    assert told.notes.count("job 7: accepted") == 1 and told.notes[-1] == "job 7 ended: 2 done, 0 failed"
+    told.now += 3.0
+    assert told.give(Woken()) == []
+    assert dict(told.view.terms)["asked again"] == "3"
+
+
+def test_our_own_pause_is_not_the_brokers_silence() -> None:
+    told = Told()
+    told.give(Received([[b""]]))
+    told.now += 10.0
+    assert told.core.handle(Paused(10.0), told.now) == [Note("warn", "paused for 10.0 s"), Send([b""])]
+    assert told.view.linked
+
+
+def test_what_a_broker_does_not_know_any_more_is_not_waited_for() -> None:
+    told = Told()
+    told.order(Submit(array("echo")))
+    told.hear(Accepted(1, 7))
+    told.now += 3.0
+    assert len(told.give(Woken())) == 1
+    told.hear(Refused(1, "not taken, or not known any more: it may have run"))
+    told.now += 3.0
+    assert told.give(Woken()) == [] and "refused: not taken, or not known any more: it may have run" in told.notes
 
 
 def test_orders_and_their_answers() -> None:
@@ -207,8 +259,11 @@ def test_the_link() -> None:
         told.now += later
         seen.append(told.view.linked)
     assert seen == [False, True, True, False]
-    assert told.core.handle(Woken(), told.now) == [Send([b""])]
+    silent = Note("warn", "the broker is silent for 3 s: the socket is opened anew")
+    assert told.core.handle(Woken(), told.now) == [silent, Reopen(), Send([b""])]
     assert told.core.wake_at() == told.now + 1.0
+    told.now += 3.0
+    assert told.core.handle(Woken(), told.now) == [Reopen(), Send([b""])]
     assert told.give(Finished(1, True, b"")) == [] and told.give(Paused(3.0)) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import Command, Note, Received, Send
+from engine.core import Command, Note, Ordered, Received, Send, Withdraw
 from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs
@@ -16,7 +16,7 @@ from tests.helpers.conversation import Bench, answer_in_words, array
 
 
 def make(backlog: int = 100) -> Desk:
-    return Desk(backlog, Violations())
+    return Desk(Options(backlog=backlog), Violations())
 
 
 def told(out: list[Command]) -> list[str]:
@@ -66,15 +66,19 @@ def test_a_list_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(out) == ["[2] 2 b waiting 1+0+0+0, 3 c waiting 1+0+0+0 and 1 more"]
 
 
-def test_a_list_is_bounded_and_names_no_built_in_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_is_bounded_and_lone_built_in_tasks_that_wait_are_one_row_a_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(frontend, "MAX_LISTED", 2)
     desk = make()
     out: list[Command] = []
-    for command in ("a", ":ping", "b", "c"):
+    for command in ("a", ":ping", "b", "c", ":data 7"):
         desk.take(b"c", 1, Submit(array(command, name=f"n{command}"), follow=False), 1.0, out)
+    desk.take(b"d", 1, Submit(array(":ping"), follow=False), 1.0, out)
     out.clear()
     desk.take(b"c", 2, ListJobs(), 1.0, out)
-    assert told(out) == ["[2] 3 nb waiting 1+0+0+0, 4 nc waiting 1+0+0+0 and 1 more"]
+    rows = "3 nb waiting 1+0+0+0, 4 nc waiting 1+0+0+0, 2 c waiting 2+0+0+0, 6 d waiting 1+0+0+0"
+    assert told(out) == [f"[2] {rows} and 1 more"]
 
 
 def test_an_array_of_built_in_tasks_is_accepted_and_ends_like_any_other() -> None:
@@ -135,7 +139,7 @@ def test_the_operators_own_notes() -> None:
 
 
 def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -> None:
-    desk, out = Desk(10, Violations()), list[Command]()
+    desk, out = Desk(Options(backlog=10), Violations()), list[Command]()
     body = frontend.pack_request(3, Submit(array(":ping")))
     asked = desk.read([b"c", body], OPEN, 0.0, out)
     assert asked is not None and not out
@@ -153,7 +157,7 @@ def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -
 )
 def test_over_the_open_port_everything_else_is_refused_and_counted(request_: frontend.Request) -> None:
     violations = Violations()
-    desk, out = Desk(10, violations), list[Command]()
+    desk, out = Desk(Options(backlog=10), violations), list[Command]()
     assert desk.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
     (send,) = [command for command in out if isinstance(command, Send)]
     assert send == Send([b"c", frontend.pack_answer(Refused(3, ELSEWHERE))], OPEN)
@@ -163,5 +167,177 @@ def test_over_the_open_port_everything_else_is_refused_and_counted(request_: fro
 def test_a_keep_alive_is_answered_where_it_came() -> None:
     for socket in (FRONTEND, OPEN):
         out: list[Command] = []
-        assert Desk(10, Violations()).read([b"c", b""], socket, 0.0, out) is None
+        assert Desk(Options(backlog=10), Violations()).read([b"c", b""], socket, 0.0, out) is None
         assert out == [Send([b"c", b""], socket)]
+
+
+# ---- owners -----------------------------------------------------------------------------------------------------
+
+
+def books(bench: Bench) -> tuple[int, int, dict[str, int]]:
+    view = bench.broker.snapshot(bench.now)
+    assert view.ledger.balanced
+    return view.backlog, view.in_flight, dict(view.ledger.failed)
+
+
+def test_one_message_for_all_tasks_of_the_backlog_leaves_room_and_is_seen_and_removed() -> None:
+    """One asked for 999,999 tasks of 1,024 processors: nobody saw it, and 167 of 200 honest ones were refused."""
+    bench = Bench()
+    refused = "full: more than 100000 tasks of one client may not wait"
+    assert bench.do("ask greedy 1 submit :ping 999999 slots 1024") == [f"greedy < [1] refused: {refused}"]
+    assert bench.do("ask greedy 2 submit :ping 100000 slots 1024") == ["greedy < [2] accepted 1"]
+    assert bench.do("ask greedy 3 submit :ping slots 1024") == [f"greedy < [3] refused: {refused}"]
+    for client in range(200):
+        assert bench.do(f"ask h{client} 1 submit echo") == [f"h{client} < [1] accepted {client + 2}"]
+    assert books(bench) == (100_200, 0, {})
+    assert dict(bench.broker.snapshot(bench.now).terms)["client greedy"] == "100000 tasks wait, of 1 jobs, 21 bytes"
+    (listed,) = bench.do("ask operator 1 jobs")
+    assert listed.startswith("operator < [1] 1 job waiting 100000+0+0+0, 2 job waiting 1+0+0+0")
+    assert bench.do("ask operator 2 cancel 1") == [
+        "greedy < [2] job 1 cancelled: 0 done, 100000 failed",
+        "operator < [2] accepted 1",
+    ]
+    assert books(bench) == (200, 0, {"cancelled": 100_000})
+
+
+def test_what_waits_of_a_client_that_is_gone_is_withdrawn_and_it_is_told() -> None:
+    bench = Bench()
+    bench.do("ask gone 1 submit echo 5")
+    bench.do("ask gone 2 submit :ping")
+    bench.do("ask here 1 submit echo 2")
+    for _ in range(6):
+        assert bench.do("wait 0.99") == []
+        bench.event("broker", Received([[b"here", b""]], FRONTEND))
+        bench.take()
+    assert bench.do("wait 0.1") == [
+        "gone < [1] job 1 cancelled: 0 done, 5 failed",
+        "gone < [2] task 2/1 error encountered: withdrawn",
+        "broker: 6 tasks that waited are withdrawn: their clients are silent",
+    ]
+    assert books(bench) == (2, 0, {"withdrawn": 6})
+
+
+def test_a_job_that_nobody_follows_goes_on_without_its_client_as_the_operators() -> None:
+    bench = Bench()
+    bench.do("ask gone 1 submit echo 3 quiet")
+    bench.do("ask gone 2 submit :ping 3 quiet")  # whose end nobody else can want to know
+    assert bench.do("wait 7") == ["broker: 3 tasks that waited are withdrawn: their clients are silent"]
+    assert books(bench) == (3, 0, {"withdrawn": 3})
+    assert bench.do("ask operator 1 jobs") == ["operator < [1] 1 job waiting 3+0+0+0"]
+    assert bench.do("start w1 3")[-3:] == [f"w1 starts {n}: echo {n} /srv /srv/logs/job_{n}" for n in (1, 2, 3)]
+
+
+def test_what_came_through_the_control_socket_is_the_operators() -> None:
+    """It sends no keep-alives, and a ``submit --wait`` that is interrupted says that its job goes on."""
+    bench = Bench()
+    assert bench.do("ask control 1 submit echo 200000") == ["control < [1] accepted 1"]
+    assert bench.do("wait 60") == []
+    assert books(bench) == (200_000, 0, {})
+
+
+def test_over_the_open_port_what_waits_of_a_client_that_is_gone_is_withdrawn_too() -> None:
+    bench = Bench()
+    body = frontend.pack_request(1, Submit(array(":ping"), 1024))
+    for client in (b"gone", b"here"):
+        bench.event("broker", Received([[client, body]], OPEN))
+    assert dict(bench.broker.snapshot(bench.now).terms)["client gone"] == "1 tasks wait, of 1 jobs, 21 bytes"
+    assert bench.do("ask operator 1 jobs") == ["operator < [1] 1 gone waiting 1+0+0+0, 2 here waiting 1+0+0+0"]
+    bench.do("wait 5")
+    bench.event("broker", Received([[b"here", b""]], OPEN))
+    bench.do("wait 1")
+    assert books(bench) == (1, 0, {"withdrawn": 1})
+    bench.event("broker", Ordered(Withdraw(b"here")))
+    assert books(bench) == (0, 0, {"withdrawn": 2})
+
+
+def test_what_runs_of_a_client_that_is_gone_ends_but_is_not_given_again() -> None:
+    bench = Bench()
+    bench.do("start w1 1")
+    bench.do("start w2 1")
+    bench.do("ask gone 1 submit echo 2")
+    bench.do("wait 7")
+    assert books(bench) == (0, 2, {})
+    bench.do("end w1 done")
+    said = bench.do("gone w2")
+    assert said == [
+        "gone < [1] task 1/2 error encountered: cancelled",
+        "gone < [1] job 1 cancelled: 1 done, 1 failed",
+        "broker: w2 is unreachable, 1 tasks out",
+    ]
+    assert books(bench) == (0, 0, {"cancelled": 1})
+
+
+def test_an_operator_withdraws_what_waits_of_a_client() -> None:
+    bench = Bench()
+    for client in ("c1", "c2"):
+        bench.do(f"ask {client} 1 submit echo 2 quiet")
+        bench.do(f"ask {client} 2 submit :ping")
+    bench.event("broker", Ordered(Withdraw(b"c1")))
+    assert bench.take() == ["c1 < [2] task 2/1 error encountered: withdrawn"]
+    bench.event("broker", Ordered(Withdraw(b"")))  # not the operator's own
+    assert books(bench) == (3, 0, {"withdrawn": 3})
+
+
+def test_to_cancel_a_row_of_lone_tasks_drops_all_of_that_client() -> None:
+    bench = Bench()
+    for client in ("c1", "c2"):
+        for ref in (1, 2):
+            bench.do(f"ask {client} {ref} submit :ping")
+    assert bench.do("ask operator 1 jobs") == ["operator < [1] 1 c1 waiting 2+0+0+0, 3 c2 waiting 2+0+0+0"]
+    assert bench.do("ask operator 2 cancel 1") == [
+        "c1 < [1] task 1/1 error encountered: withdrawn",
+        "c1 < [2] task 2/1 error encountered: withdrawn",
+        "operator < [2] accepted 1",
+    ]
+    assert books(bench) == (2, 0, {"withdrawn": 2})
+
+
+def again(bench: Bench, ref: int, submit: Submit) -> list[str]:
+    body = frontend.pack_request(ref, submit._replace(again=True))
+    bench.event("broker", Received([[b"c1", body]], FRONTEND))
+    return bench.take()
+
+
+def test_what_is_asked_for_again_is_taken_once_and_answered_with_what_became_of_it() -> None:
+    bench = Bench()
+    bench.do("ask c1 1 submit echo 2")
+    bench.do("ask c1 2 submit :ping")
+    assert again(bench, 1, Submit(array("echo", 2))) == ["c1 < [1] accepted 1"]
+    assert again(bench, 2, Submit(array(":ping"))) == []
+    assert books(bench) == (3, 0, {})
+    bench.do("start w1 3")
+    for _ in range(2):
+        bench.do("end w1 done")
+    assert again(bench, 1, Submit(array("echo", 2))) == [
+        "c1 < [1] accepted 1",
+        "c1 < [1] job 1 finished: 2 done, 0 failed",
+    ]
+    assert dict(bench.broker.snapshot(bench.now).counters)["asked again"] == 3
+    assert bench.broker.snapshot(bench.now).ledger.sent == 3
+
+
+def test_a_command_that_is_not_known_is_not_run_because_it_is_asked_for_again() -> None:
+    bench = Bench()
+    refused = "c1 < [1] refused: not taken, or not known any more: it may have run"
+    assert again(bench, 1, Submit(array("echo"))) == [refused]
+    assert again(bench, 2, Submit(array(":ping"))) == []
+    assert books(bench) == (1, 0, {})
+
+
+def test_kinds_of_worker_that_one_client_asks_for_are_bounded() -> None:
+    bench = Bench()
+    for slots in range(1, 65):
+        bench.do(f"ask c1 {slots} submit :ping slots {slots}")
+    refused = "full: one client may not ask for more than 64 kinds of worker"
+    assert bench.do("ask c1 65 submit :ping slots 65") == [f"c1 < [65] refused: {refused}"]
+    assert bench.do("ask c2 1 submit :ping slots 65") == []
+
+
+def test_a_routing_id_that_no_socket_can_have_is_refused() -> None:
+    bench = Bench()
+    for frames in ([b"x" * 256, b""], [b"x" * 256, frontend.pack_request(1, Submit(array(":ping")))]):
+        out = bench.broker.handle(Received([frames], FRONTEND), bench.now)
+        assert all(type(command) is Note for command in out)
+    (incident,) = bench.broker.violations.newest()
+    assert (incident.reason, incident.times, len(incident.peer)) == ("routing id too long", 2, 255)
+    assert books(bench) == (0, 0, {})

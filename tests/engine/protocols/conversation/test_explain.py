@@ -307,6 +307,7 @@ def test_the_clients_link() -> None:
         ("silent", "anything"): lambda: table.hear([b""]),
         ("linked", "TaskEnded"): lambda: table.hear([frontend.pack_answer(done)]),
         ("linked", "no answer for expiry"): lambda: table.wait(Options().expiry),
+        ("silent", "no answer for expiry"): lambda: table.wait(Options().expiry),
     }
     assert [(edge.state, edge.event) for edge in states.edges] == list(happens)
     for edge in states.edges:

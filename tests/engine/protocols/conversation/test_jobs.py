@@ -10,6 +10,7 @@ from engine.protocols.conversation import jobs as module
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.jobs import ID, Job, Jobs, JobTask
 from engine.protocols.conversation.messages import Description
+from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 
 
@@ -24,7 +25,7 @@ def given_(jobs: Jobs, slots: int = 9, free: int = 9) -> str:
 
 
 def test_running_first_by_id_then_the_oldest_that_waits() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     one, two = add(jobs, 2), add(jobs, 2)
     add(jobs, 1)
     jobs.hold(one)
@@ -35,7 +36,7 @@ def test_running_first_by_id_then_the_oldest_that_waits() -> None:
 
 
 def test_what_comes_back_goes_out_first() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     add(jobs, 3)
     first = jobs.next(1, 1)
     assert first is not None and given_(jobs) == "1/2"
@@ -44,7 +45,7 @@ def test_what_comes_back_goes_out_first() -> None:
 
 
 def test_sizes() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     add(jobs, slots=3)
     add(jobs, slots=1)
     assert given_(jobs, slots=4, free=2) == "-"  # it fits, but not now: nothing may overtake it here
@@ -53,7 +54,7 @@ def test_sizes() -> None:
 
 
 def test_life_of_a_job() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     job = add(jobs, 2)
     assert job.description.job_id == 1 and job.description.status == messages.WAITING and jobs.open == 1
     first, second = jobs.next(1, 1), jobs.next(1, 1)
@@ -66,7 +67,7 @@ def test_life_of_a_job() -> None:
 
 
 def test_hold_while_tasks_are_out() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     job = add(jobs, 2)
     task = jobs.next(1, 1)
     assert task is not None
@@ -78,7 +79,7 @@ def test_hold_while_tasks_are_out() -> None:
 
 
 def test_cancel_a_held_job() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     job = add(jobs, 5)
     jobs.hold(job)
     assert jobs.cancel(job) == ("", 5) and jobs.settle(job)
@@ -88,7 +89,7 @@ def test_cancel_a_held_job() -> None:
 
 def test_built_in_jobs_leave_no_trace_and_others_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "HISTORY", 2)
-    jobs = Jobs()
+    jobs = Jobs(Options())
     for command in (":ping", "a", "b", "c"):
         add(jobs, command=command)
         task = jobs.next(1, 1)
@@ -98,7 +99,7 @@ def test_built_in_jobs_leave_no_trace_and_others_are_forgotten_in_time(monkeypat
 
 
 def test_a_task_knows_where_it_belongs() -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     job = add(jobs, command=":data 3")
     task = jobs.next(1, 1)
     assert isinstance(task, JobTask)
@@ -111,7 +112,7 @@ def test_a_task_knows_where_it_belongs() -> None:
     st.lists(st.tuples(st.sampled_from(["add", "next", "end", "back", "hold", "release", "cancel"]), st.integers(0, 9)))
 )
 def test_whatever_happens_the_counts_agree(acts: list[tuple[str, int]]) -> None:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     out: list[JobTask] = []
     for act, n in acts:
         known = jobs.all()

@@ -7,6 +7,7 @@ import pytest
 from engine.protocols.conversation import links
 from engine.protocols.conversation.jobs import Jobs, JobTask
 from engine.protocols.conversation.links import Link, Sv
+from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 
 
@@ -15,7 +16,7 @@ def link() -> Link:
 
 
 def task(slots: int = 1) -> JobTask:
-    jobs = Jobs()
+    jobs = Jobs(Options())
     jobs.add(array("echo"), slots, b"c", 1, 1.0)
     found = jobs.next(slots, slots)
     assert found is not None
