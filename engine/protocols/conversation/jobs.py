@@ -244,7 +244,7 @@ class Jobs:
     def _forget(self, job_id: int) -> None:
         job = self._jobs.pop(job_id)
         self.size -= job.size
-        if self._asked[job.client, job.ref] == job_id:
+        if self._asked.get((job.client, job.ref)) == job_id:  # the newest of this number
             del self._asked[job.client, job.ref]
 
     def check(self) -> None:

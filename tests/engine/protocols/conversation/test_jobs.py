@@ -133,3 +133,26 @@ def test_whatever_happens_the_counts_agree(acts: list[tuple[str, int]]) -> None:
         elif act == "cancel" and job is not None and not jobs.cancel(job)[0]:
             jobs.settle(job)
         jobs.check()
+
+
+def test_of_two_jobs_of_one_number_the_newest_is_known_by_it() -> None:
+    """A submission may come twice, and a client that has started anew counts from 1."""
+    jobs = Jobs(Options())
+    add(jobs, command=":ping")
+    newest = add(jobs, command=":ping")
+    assert jobs.asked(b"client", 7) is newest and jobs.asked(b"client", 8) is None
+    first, second = jobs.next(1, 1), jobs.next(1, 1)
+    assert first is not None and second is not None
+    assert jobs.ended(second, True) and jobs.asked(b"client", 7) is None
+    jobs.check()
+    assert jobs.ended(first, True)
+    jobs.check()
+
+
+def test_a_job_goes_on_as_the_operators() -> None:
+    jobs = Jobs(Options())
+    job = add(jobs, 3)
+    jobs.next(1, 1)
+    jobs.adopt(job, 2.0)
+    jobs.check()
+    assert jobs.of(b"client") == [] and jobs.of(b"") == [job] and job.client == b"client"
