@@ -65,13 +65,36 @@ class Ordered(NamedTuple):
     order: object
 
 
+class Connected(NamedTuple):
+    """A connection of this socket has completed its handshake. Only on tcp and ipc: inproc tells nothing, nor a STREAM.
+
+    On a DEALER ``peer`` is empty, and it comes as soon as the connection stands. On a ROUTER it is the routing id, and
+    comes with the connection's first message, no sooner. Twice without a ``Disconnected`` between, it tells that a
+    second live connection took the id over: the older is deaf from now on, and nothing tells it so.
+    """
+
+    socket: str = MAIN
+    peer: bytes = b""
+
+
+class Disconnected(NamedTuple):
+    """A connection that ``Connected`` told of has ended, and not by a command of this core.
+
+    What was under way on it is lost, either way; what a ROUTER had received of it came before. A peer that comes back
+    is a new link. Not told where the line is cut and nothing is closed: only silence tells that.
+    """
+
+    socket: str = MAIN
+    peer: bytes = b""
+
+
 class Paused(NamedTuple):
     """The process did not run for so long (SIGSTOP, a suspended machine): silence meanwhile was our own."""
 
     seconds: float
 
 
-Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused
+Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused | Connected | Disconnected
 
 # ---- commands ---------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-import errno
 import selectors
 import threading
 import time
@@ -34,7 +33,6 @@ from engine.core import (
     Event,
     Exit,
     Finished,
-    Frames,
     Note,
     Ordered,
     Paused,
@@ -45,7 +43,6 @@ from engine.core import (
     Send,
     Start,
     Started,
-    Unsent,
     Woken,
 )
 from engine.core import Socket as Spec
@@ -54,7 +51,7 @@ from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
-from engine.drive.sockets import Context, close_socket, open_socket, receiver, send
+from engine.drive.sockets import Context, send
 from engine.feed import Feed
 from engine.protocols.conversation.messages import Process
 from engine.recording.tape import kept
@@ -63,7 +60,6 @@ DRAIN = 64  # messages taken from a socket at a time, fewer where that many take
 QUICK = 0.02  # seconds that a batch may take
 ROUNDS = 32  # batches handled, TICK long at most, before timers and the inbox get their turn
 TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
-OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
 PUBLISH = 0.1  # seconds between pictures at least; none is drawn before somebody has looked at the last one
 GOODBYE = 100  # ms that a leaving core's last words may take to be sent
 PAUSE = 2.0  # seconds of not being run that are told to the cores
@@ -201,6 +197,7 @@ class Node:
                 if key.data is None:
                     self._inbox.hush()
                 else:
+                    key.data.stirred |= key.fd != key.data.fd
                     self._touched[key.data] = None
             self._inbox.answer()  # after the loop: an order may close a socket that has just become readable
             now = time.monotonic()
@@ -220,9 +217,12 @@ class Node:
                 return
             port = next(iter(touched))
             del touched[port]
-            messages = port.receive(port.socket, port.batch, port.spec.kind)
-            if messages:
+            told, messages = port.receive()
+            if told or messages:
                 touched[port] = None
+            for event in told:
+                self._handle(port.chair, event)
+            if messages:
                 self._handle(port.chair, Received(messages, port.spec.name))
                 began, before = time.monotonic(), began
                 port.batch = min(DRAIN, 2 * port.batch) if began - before < QUICK else max(1, port.batch // 2)
@@ -230,7 +230,7 @@ class Node:
                 # The receive has eaten the signal that the broker is there, so only asking tells.
                 events = int(port.socket.get(zmq.EVENTS))
                 if events & zmq.POLLOUT:
-                    self._flush(port)
+                    port.flush()
                 if events:
                     touched[port] = None
 
@@ -273,16 +273,10 @@ class Node:
                 continue
             error = send(port.socket, command.frames)
             if error:
-                self._refused(port, command.frames, error, refused)
+                event = port.refuse(command.frames, error)
+                if event is not None:
+                    refused.append(event)
         return refused
-
-    def _refused(self, port: Port, frames: Frames, error: int, refused: list[Event]) -> None:
-        if error == errno.EHOSTUNREACH:
-            refused.append(Unsent(frames, "unreachable", port.spec.name))
-        elif port.spec.kind == "dealer" and len(port.outbox) < OUTBOX:
-            port.outbox.append(frames)
-        else:
-            refused.append(Unsent(frames, "full", port.spec.name))
 
     def _rarely(self, chair: Chair, command: Command) -> None:
         match command:
@@ -320,12 +314,6 @@ class Node:
                 self._save(name, content)
             case _:
                 raise TypeError(f"{chair.name} wants what no driver here does: {command!r}")
-
-    def _flush(self, port: Port) -> None:
-        while port.outbox:
-            if send(port.socket, port.outbox[0]):
-                return
-            port.outbox.popleft()
 
     def _wake(self, now: float) -> None:
         due = []
@@ -377,15 +365,27 @@ class Node:
         self._handle(chair, Started())
 
     def _plug(self, chair: Chair, spec: Spec) -> None:
-        port = Port(chair, spec, open_socket(self._context, spec), receiver(self._context, spec))
+        port = Port(chair, spec, self._context, self._stir)
         chair.ports[spec.name] = port
-        self._selector.register(port.fd, selectors.EVENT_READ, port)
+        for fd in port.fds:
+            self._selector.register(fd, selectors.EVENT_READ, port)
         self._touched[port] = None
 
+    def _stir(self, port: Port) -> None:
+        """Connections of a port that is bound came or went. Called by the door's thread."""
+
+        def act() -> None:
+            if port.chair.ports.get(port.spec.name) is port:
+                port.stirred = True
+                self._touched[port] = None
+
+        self._inbox.post(act)
+
     def _shut(self, port: Port, linger: int = 0) -> None:
-        self._selector.unregister(port.fd)
+        for fd in port.fds:
+            self._selector.unregister(fd)
         self._touched.pop(port, None)
-        close_socket(self._context, port.socket, linger)
+        port.close(linger)
 
     def _leave(self, name: str, linger: int = 0) -> None:
         chair = self._chairs.pop(name, None)

@@ -20,12 +20,14 @@ from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
 from engine.core import Socket as Spec
+from engine.drive.links import Links
 from engine.drive.security.door import Door, Say
 from engine.drive.security.greetings import HANDSHAKE
 from engine.drive.security.ipc import SCHEME, Name, listen
 from engine.drive.security.strangers import Strangers
 from engine.drive.security.streams import Streams
 from engine.drive.security.users import Trust
+from engine.drive.security.watched import Tell
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
 
 ZSocket = zmq.Socket[bytes]
@@ -87,8 +89,14 @@ def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Co
     return context
 
 
-def open_socket(context: Context, spec: Spec) -> ZSocket:
-    """Open, set, bind and connect one socket. Raises zmq.ZMQError with the endpoint in ``strerror`` if it can not."""
+def open_socket(
+    context: Context, spec: Spec, tell: Tell = lambda event, fd: None, monitor: Callable[[ZSocket], object] = id
+) -> ZSocket:
+    """Open, set, bind and connect one socket. Raises zmq.ZMQError with the endpoint in ``strerror`` if it can not.
+
+    ``tell`` hears, on another thread, what the monitor of a socket tells at which the door stands; ``monitor`` is given
+    any other before it connects.
+    """
     socket = context.socket(_KINDS[spec.kind])
     try:
         socket.set(zmq.LINGER, 0)
@@ -112,7 +120,9 @@ def open_socket(context: Context, spec: Spec) -> ZSocket:
         if spec.routing_id:
             socket.set(zmq.ROUTING_ID, spec.routing_id)
         if spec.kind != "stream" and (outer := _watched(spec)):
-            context.door.watch(socket, outer[0], private=spec.private)
+            context.door.watch(socket, outer[0], private=spec.private, tell=tell)
+        else:
+            monitor(socket)
         for endpoint in spec.bind:
             _with_endpoint(
                 partial(_bind_ipc, context, socket) if endpoint.startswith(SCHEME) else socket.bind, endpoint
@@ -125,10 +135,10 @@ def open_socket(context: Context, spec: Spec) -> ZSocket:
     return socket
 
 
-def receiver(context: Context, spec: Spec) -> Receive:
+def receiver(context: Context, spec: Spec, links: Links | None = None) -> Receive:
     """What takes the messages of a socket: ``receive``, or what leaves out those of strangers."""
     if spec.kind != "stream" or not spec.private:
-        return receive
+        return partial(receive, links=links)
     return Streams(Strangers(spec.bind[0], context.door.trust), context.door.say).receive
 
 
@@ -166,8 +176,10 @@ def _with_endpoint(act: Callable[[str], object], endpoint: str) -> None:
         raise zmq.ZMQError(error.errno, f"{endpoint}: {error.strerror or error}") from None
 
 
-def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:
+def receive(socket: ZSocket, limit: int, kind: str, links: Links | None = None) -> list[Frames]:
     """Up to ``limit`` whole messages that are there now; never waits. ``kind``: of the socket, as in its ``Spec``.
+
+    ``links``: those of a ROUTER, to be shown who is new.
 
     ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a tenth
     of the cost of a message of seven frames, a third of one of two. A message of more than MAX_FRAMES frames is read to
@@ -182,6 +194,8 @@ def receive(socket: ZSocket, limit: int, kind: str) -> list[Frames]:
             if routed:
                 frames = [_recv(socket, _NOBLOCK, True)]
                 frame = _recv(socket, 0, False)
+                if links is not None and (links.fresh or frames[0] not in links.known):
+                    links.look(frames[0], frame)
             else:
                 frames = []
                 frame = _recv(socket, _NOBLOCK, False)

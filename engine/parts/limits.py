@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MAX_FRAMES = 32  # in one message; no protocol here uses more than a dozen
 MAX_FRAME = 4 * 1024 * 1024  # bytes in one frame, as MAXMSGSIZE on the sockets; inproc ignores that option
-MAX_ROUTING_ID = 255  # bytes, ZeroMQ's own limit
+MAX_ROUTING_ID = 255  # bytes, the most that a socket takes; a raw peer may say more in its READY, and is refused
 MAX_ID = 64  # bytes of a task's id; the original aborts at 512
 MAX_SLOTS = 100_000  # that one worker may offer
 MAX_WORKERS = 100_000  # joined at one broker

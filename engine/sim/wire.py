@@ -7,6 +7,8 @@ The rules of this file:
   loses what was on the wire, and only a link's ``loss`` loses single messages.
 - A ROUTER knows a peer by the routing id that the peer chose, or by one made up anew for every connection. Of two
   peers of one id the newer is heard (HANDOVER); the older stays connected and deaf, and is not told.
+- A DEALER is told that it is connected at once, a ROUTER with the connection's first message. Both are told of an end
+  that was not their own command; over inproc nobody is told anything.
 - A DEALER spreads over its connections in turn. Without one that has room, messages wait in a bounded outbox
   (IMMEDIATE, and the driver's outbox).
 - A peer that is gone is noticed when its end of the connection is heard to close, and not before.
@@ -17,15 +19,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
+from itertools import count, groupby
 from random import Random
-from typing import Literal
+from typing import Literal, cast
 
-from engine.core import Frames, Socket
+from engine.core import Connected, Disconnected, Frames, Socket
 from engine.sim.agenda import Agenda
+from engine.sim.spoil import flipped, garbled
 
 GRID = 1000  # moments a second at which messages arrive, so that some arrive together
 DRAIN = 64  # messages in one batch at most, as the driver takes them
@@ -33,6 +36,7 @@ HANDSHAKE = (0.001, 0.02)  # seconds from connect to connected
 RECONNECT = (0.05, 0.2)  # seconds before a lost connection is tried again
 
 Refusal = Literal["unreachable", "full"]
+Change = Connected | Disconnected
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Port:
 class End:
     """One side of a connection. ``queue``: what is under way to it, oldest first; None is the peer's close."""
 
-    __slots__ = ("clear_at", "endpoint", "key", "open", "peer", "port", "queue", "stalled")
+    __slots__ = ("clear_at", "endpoint", "key", "known", "open", "peer", "port", "queue", "stalled")
 
     def __init__(self, port: Port, key: bytes, endpoint: str | None) -> None:
         self.port, self.key = port, key
@@ -80,22 +84,27 @@ class End:
         self.queue: deque[Frames | None] = deque()
         self.clear_at = 0.0  # the latest arrival so far: nothing sent later comes sooner
         self.stalled = 0  # arrivals that a cut holds back
+        self.known = False  # whether its port was told that it is there, and is to be told when it ends
 
 
 class Wires:
-    """All sockets and connections of a world. ``deliver(port, messages)`` is called with what arrives."""
+    """All sockets and connections of a world.
+
+    ``deliver(port, messages)`` is called with what arrives, ``tell(port, change)`` when a connection came or ended.
+    """
 
     def __init__(
         self,
         agenda: Agenda,
         random: Random,
         deliver: Callable[[Port, list[Frames]], None],
+        tell: Callable[[Port, Change], None],
         queue: int,
         outbox: int,
     ) -> None:
         self.link = Link()
         self.links: dict[frozenset[str], Link] = {}
-        self._agenda, self._random, self._deliver = agenda, random, deliver
+        self._agenda, self._random, self._deliver, self._change = agenda, random, deliver, tell
         self._queue, self._outbox = queue, outbox
         self._cuts: set[frozenset[str]] = set()
         self._ports: dict[Port, None] = {}
@@ -204,6 +213,9 @@ class Wires:
         for end in (theirs, ours):  # only now: whoever is told first may answer, and that may break the connection
             if end.port.spec.kind == "stream":
                 self._tell(end.port, [[end.key, b""]])
+            elif end.port.spec.kind == "dealer" and self._is_told(end):
+                end.known = True
+                self._tell(end.port, [Connected(end.port.spec.name)])
         self._flush(near)
         self._flush(far)
 
@@ -212,6 +224,9 @@ class Wires:
             return peer.spec.routing_id
         key = b"\0" + next(self._ids).to_bytes(4, "big")
         return of.called.setdefault(endpoint, key) if endpoint and of.spec.kind == "stream" else key
+
+    def _is_told(self, end: End) -> bool:
+        return not (end.endpoint or end.peer.endpoint or "").startswith("inproc://")
 
     def _is_cut(self, a: Port, b: Port) -> bool:
         return bool(self._cuts) and frozenset((a.host.name, b.host.name)) in self._cuts
@@ -227,13 +242,13 @@ class Wires:
     def _break(self, end: End) -> None:
         """Both sides end on their own; this is the part of one side."""
         end.queue.clear()
-        messages: list[Frames] = []
+        messages: list[Frames | Change] = []
         self._lose(end, messages)
         if messages:
             self._agenda.after(0.0, self._tell, end.port, messages)
 
-    def _lose(self, end: End, messages: list[Frames]) -> None:
-        """A connection is over: forget it, say so on a stream, and try again if it was this side that connected."""
+    def _lose(self, end: End, messages: list[Frames | Change]) -> None:
+        """A connection is over: forget it, say so, and try again if it was this side that connected."""
         port = end.port
         if end in port.deaf:
             port.deaf.remove(end)
@@ -243,6 +258,8 @@ class Wires:
         del port.ends[end.key]
         if port.spec.kind == "stream":
             messages.append([end.key, b""])
+        elif end.known:
+            messages.append(Disconnected(port.spec.name, end.key if port.spec.kind == "router" else b""))
         if end.endpoint is not None:
             self._agenda.after(self._random.uniform(*RECONNECT), self._connect, port, end.endpoint)
 
@@ -275,7 +292,7 @@ class Wires:
         if link.loss and random.random() < link.loss:
             return
         if link.corrupt and random.random() < link.corrupt:
-            frames = self._garbled(frames)
+            frames = garbled(random, frames)
         self._push(end.peer, frames)
         if link.duplicate and random.random() < link.duplicate:
             self._push(end.peer, list(frames))
@@ -292,27 +309,11 @@ class Wires:
                 self._break(side)
             return
         if link.corrupt and self._random.random() < link.corrupt:
-            data = self._flipped(data)
+            data = flipped(self._random, data)
         while data:
             size = self._random.choice((len(data), self._random.randint(1, len(data))))
             self._push(end.peer, [data[:size]])
             data = data[size:]
-
-    def _garbled(self, frames: Frames) -> Frames:
-        """A copy in which one frame is not what was sent; a message of empty frames stays as it is."""
-        full = [place for place, frame in enumerate(frames) if frame]
-        if not full:
-            return frames
-        place = self._random.choice(full)
-        frame = frames[place]
-        cut = self._random.random() < 0.5
-        wrong = frame[: self._random.randrange(len(frame))] if cut else self._flipped(frame)
-        return [*frames[:place], wrong, *frames[place + 1 :]]
-
-    def _flipped(self, data: bytes) -> bytes:
-        wrong = bytearray(data)
-        wrong[self._random.randrange(len(wrong))] ^= 1 << self._random.randrange(8)
-        return bytes(wrong)
 
     def _link(self, end: End) -> Link:
         if not self.links:
@@ -343,13 +344,13 @@ class Wires:
         if port.host.frozen:
             port.host.later.append(partial(self._arrive, port))
             return
-        messages: list[Frames] = []
+        messages: list[Frames | Change] = []
         for moment in sorted(moment for moment in port.moments if moment <= self._agenda.now):
             for end in port.moments.pop(moment):
                 self._land(end, messages)
         self._tell(port, messages)
 
-    def _land(self, end: End, messages: list[Frames]) -> None:
+    def _land(self, end: End, messages: list[Frames | Change]) -> None:
         """One item comes out of the wire; there is none if a reset or a crash lost it."""
         port, sender = end.port, end.peer.port
         if self._is_cut(port, sender):
@@ -363,18 +364,32 @@ class Wires:
         elif port.spec.kind == "dealer":
             messages.append(frames)
         elif port.spec.kind == "router":
+            if not end.known and self._is_told(end):
+                end.known = True
+                messages.append(Connected(port.spec.name, end.key))
             messages.append([end.key, *frames])
-        elif messages and messages[-1][0] == end.key and messages[-1][1] and self._random.random() < 0.5:
-            messages[-1][1] += frames[0]
+        elif messages and self._joins(last := cast(Frames, messages[-1]), end):
+            last[1] += frames[0]
         else:
             messages.append([end.key, *frames])
         if sender.outbox:
             self._flush(sender)
 
-    def _tell(self, port: Port, messages: list[Frames]) -> None:
+    def _joins(self, last: Frames, end: End) -> bool:
+        """Whether bytes on a stream come together with those before them."""
+        return last[0] == end.key and bool(last[1]) and self._random.random() < 0.5
+
+    def _tell(self, port: Port, messages: Sequence[Frames | Change]) -> None:
         if port.host.frozen:
             port.host.later.append(partial(self._tell, port, messages))
             return
-        for start in range(0, len(messages), DRAIN):
-            if port.open:
-                self._deliver(port, messages[start : start + DRAIN])
+        for plain, group in groupby(messages, lambda item: isinstance(item, list)):
+            if plain:
+                found = cast(list[Frames], list(group))
+                for start in range(0, len(found), DRAIN):
+                    if port.open:
+                        self._deliver(port, found[start : start + DRAIN])
+                continue
+            for change in cast(Iterable[Change], group):
+                if port.open:
+                    self._change(port, change)

@@ -42,7 +42,7 @@ from engine.core import (
 )
 from engine.recording.tape import kept
 from engine.sim.agenda import Agenda
-from engine.sim.wire import Host, Link, Port, Wires
+from engine.sim.wire import Change, Host, Link, Port, Wires
 
 NOTES = 10_000  # newest notes that are kept
 PAUSE = 2.0  # seconds of not being run that a core is told of, as in the driver
@@ -113,7 +113,7 @@ class World:
         self.acting = ""  # the seat that an event is given to, or was last
         self._bodies = bodies
         self._agenda = Agenda()
-        self._wires = Wires(self._agenda, Random(seed), self._deliver, queue, outbox)
+        self._wires = Wires(self._agenda, Random(seed), self._deliver, self._change, queue, outbox)
         self._nodes: dict[str, _Node] = {}
         self._tickets = count()
 
@@ -248,6 +248,11 @@ class World:
         node = port.host
         assert isinstance(node, _Node)
         self._handle(node, Received(messages, port.spec.name))
+
+    def _change(self, port: Port, change: Change) -> None:
+        node = port.host
+        assert isinstance(node, _Node)
+        self._handle(node, change)
 
     def _give(self, node: _Node, event: Event) -> None:
         if node.frozen:

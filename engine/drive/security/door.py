@@ -32,7 +32,7 @@ from engine.drive.inbox import Inbox
 from engine.drive.security.descriptors import Descriptors, hang_up
 from engine.drive.security.strangers import AGAIN
 from engine.drive.security.users import Trust
-from engine.drive.security.watched import MASK, Watched
+from engine.drive.security.watched import MASK, Tell, Watched
 
 ZSocket = zmq.Socket[bytes]
 Say = Callable[[Note], None]
@@ -80,15 +80,18 @@ class Door:
         """Connections of other users that were refused so far at private sockets that are open."""
         return sum(it.strangers.count for it in list(self._watched.values()) if it.strangers is not None)
 
-    def watch(self, socket: ZSocket, name: str, *, private: bool = False) -> None:
-        """Ask about newcomers at a socket that is about to bind or to connect at ``name``. On its owner's thread."""
+    def watch(self, socket: ZSocket, name: str, *, private: bool = False, tell: Tell = lambda event, fd: None) -> None:
+        """Ask about newcomers at a socket that is about to bind or to connect at ``name``. On its owner's thread.
+
+        ``tell`` is called on the door's thread with everything that the socket's monitor tells.
+        """
         self._count += 1
         domain = b"roundhouse-%d" % self._count
         address = f"inproc://door-{self._count}-{id(socket)}"
         socket.set(zmq.ZAP_DOMAIN, domain)
         socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
         socket.monitor(address, int(MASK))
-        self._inbox.post(lambda: self._attach(address, domain, name, private))
+        self._inbox.post(lambda: self._attach(address, domain, name, private, tell))
 
     # ---- the thread ---------------------------------------------------------------------------------------------
 
@@ -156,12 +159,13 @@ class Door:
             self.say(Note("bad", words))
         return True
 
-    def _attach(self, address: str, domain: bytes, name: str, private: bool) -> None:
+    def _attach(self, address: str, domain: bytes, name: str, private: bool, tell: Tell) -> None:
         if self._ended:
             return  # a socket that is closed by now
         monitor = self._own.socket(zmq.PAIR)
         monitor.connect(address)
-        self._watched[monitor] = self._domains[domain] = Watched(monitor, domain, name, self.trust if private else None)
+        trust = self.trust if private else None
+        self._watched[monitor] = self._domains[domain] = Watched(monitor, domain, name, trust, tell)
         self._poller.register(monitor, zmq.POLLIN)
 
     def _hear(self, watched: Watched, now: float) -> None:

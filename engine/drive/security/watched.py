@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import zmq
 
@@ -10,6 +10,9 @@ from engine.core import Note
 from engine.drive.security.greetings import Greetings
 from engine.drive.security.strangers import AGAIN, BROKER, PEER, Strangers
 from engine.drive.security.users import Trust
+
+Tell = Callable[[int, int], None]
+"""(event of the monitor, descriptor of the connection)"""
 
 MASK = (
     zmq.EVENT_ACCEPTED
@@ -25,11 +28,11 @@ MASK = (
 
 class Watched:
     """``monitor``: where its events come from; ``name``: its endpoint; ``trust``: who may be at the other end of a
-    private one, None where anybody may.
+    private one, None where anybody may; ``tell`` is told every event.
     """
 
-    def __init__(self, monitor: zmq.Socket[bytes], domain: bytes, name: str, trust: Trust | None) -> None:
-        self.monitor, self.domain = monitor, domain
+    def __init__(self, monitor: zmq.Socket[bytes], domain: bytes, name: str, trust: Trust | None, tell: Tell) -> None:
+        self.monitor, self.domain, self._tell = monitor, domain, tell
         self.greetings = Greetings()
         self.strangers = Strangers(name, trust) if trust is not None else None
         self._name = name
@@ -39,6 +42,7 @@ class Watched:
 
     def hear(self, event: int, fd: int, now: float) -> None:
         """One event of the monitor."""
+        self._tell(event, fd)
         match event:
             case zmq.EVENT_ACCEPTED:
                 self.greetings.accepted(fd, now)

@@ -3,10 +3,8 @@
 - One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
 - Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
 - A lone empty frame opens a conversation; over plain TCP the next one ends it. Over ZeroMQ an empty frame with a
-  count behind it is a keep-alive: so many messages were sent so far. If they did not all arrive, the conversation
-  is broken, for a byte stream with a hole can not be trusted.
-- What can not be read ends the link that it came from (SV_EXIT) and no other; what is readable but out of turn is
-  counted and changes nothing.
+  count behind it is a keep-alive: so many messages were sent. If not all arrived, the conversation is broken.
+- What can not be read ends its link (SV_EXIT) and no other; what is out of turn is counted and changes nothing.
 - A task that was out when its link ends goes back to the queue, ``tries`` times at most.
 """
 
@@ -17,6 +15,8 @@ from typing import assert_never
 from engine.core import (
     MAIN,
     Command,
+    Connected,
+    Disconnected,
     Drain,
     Event,
     Finished,
@@ -93,7 +93,7 @@ class Broker:
                 self.liveness.grace(seconds)
                 self.desk.jobs.owners.grace(seconds)
                 out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
-            case Started() | Finished():
+            case Started() | Finished() | Connected() | Disconnected():
                 pass
             case _:
                 assert_never(event)

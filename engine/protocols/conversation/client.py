@@ -17,6 +17,8 @@ from typing import assert_never
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Finished,
     Frames,
@@ -105,7 +107,7 @@ class Client:
                 self._heard += seconds
                 self._patient = max(self._patient, now + self.options.heartbeat)
                 out.append(Note("warn", f"paused for {seconds:.1f} s"))
-            case Woken() | Finished():
+            case Woken() | Finished() | Connected() | Disconnected():
                 pass
             case _:
                 assert_never(event)

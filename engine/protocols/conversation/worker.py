@@ -21,6 +21,8 @@ from engine.core import (
     NEVER,
     Cancel,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Exit,
     Finished,
@@ -116,6 +118,8 @@ class Worker:
             case Paused(seconds):
                 self._heard += seconds
                 out.append(Note("warn", f"paused for {seconds:.1f} s"))
+            case Connected() | Disconnected():
+                pass
             case _:
                 assert_never(event)
         self._leave_if_idle(out)

@@ -18,6 +18,8 @@ from __future__ import annotations
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Drain,
     Event,
     Frames,
@@ -82,7 +84,7 @@ class Broker:
                 self.pool.grace(seconds)
                 self._resumed = now
                 out.append(Note("warn", f"the broker did not run for {seconds:.1f} s, nobody is blamed for it"))
-            case Started():
+            case Started() | Connected() | Disconnected():
                 pass
             case _:
                 raise TypeError(f"a round robin broker takes no {event!r}")

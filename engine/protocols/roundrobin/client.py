@@ -16,6 +16,8 @@ from collections import Counter
 
 from engine.core import (
     Command,
+    Connected,
+    Disconnected,
     Event,
     Frames,
     Note,
@@ -84,7 +86,7 @@ class Client:
                     self.bulk.stop(now)
             case Unsent(frames):
                 self._unsent(frames, now)
-            case Paused():
+            case Paused() | Connected() | Disconnected():
                 pass
             case _:
                 raise TypeError(f"a round robin client takes no {event!r}")

@@ -21,6 +21,8 @@ from enum import Enum
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Exit,
     Frames,
@@ -104,6 +106,8 @@ class Worker:
                     self._relink([Reopen(), *self.link.open(now)], out)
             case Unsent():
                 self.unsent += 1
+            case Connected() | Disconnected():
+                pass
             case _:
                 raise TypeError(f"a round robin worker takes no {event!r}")
         self._flush(out)

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.core import NEVER, Seat, Socket
 from engine.drive.chair import Chair, Port
-from engine.drive.sockets import make_context, open_socket
+from engine.drive.sockets import make_context
 
 
 def test_a_port_has_the_descriptor_that_signals() -> None:
@@ -14,11 +14,11 @@ def test_a_port_has_the_descriptor_that_signals() -> None:
     spec = Socket("router", bind=("inproc://chair",), routing_id=b"chair")
     core: Any = object()
     chair = Chair("broker", core, lambda key, ok, result: None)
-    port = Port(chair, spec, open_socket(context, spec))
-    assert port.fd >= 0
+    port = Port(chair, spec, context, lambda port: None)
+    assert port.fd >= 0 and port.fds == [port.fd]
     assert not port.outbox
     chair.ports[spec.name] = port
     assert chair.scheduled == NEVER
     assert chair.seat() == Seat(core, (spec,))
-    port.socket.close(0)
+    port.close()
     context.term()

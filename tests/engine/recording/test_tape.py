@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from engine.core import (
+    Connected,
+    Disconnected,
     Drain,
     Event,
     Finished,
@@ -38,6 +40,8 @@ EVENTS: list[Event] = [
     Ordered(Withdraw(b"c1")),
     Ordered(StopRun()),
     Paused(2.5),
+    Connected("frontend", b"w1"),
+    Disconnected(),
 ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import MAIN, Cancel, Exit, Received, Reopen, Seat, Socket, Unsent
+from engine.core import MAIN, Cancel, Connected, Disconnected, Event, Exit, Received, Reopen, Seat, Socket, Unsent
 from engine.sim.wire import Link
 from engine.sim.world import World
 from tests.helpers.toys import Probe, dealer, router
@@ -371,3 +371,65 @@ def test_cancelling_what_does_not_run_is_of_no_effect() -> None:
     world.order("a", Cancel("nothing"))
     world.run_for(1.0)
     assert len(peer.events) == before + 1
+
+
+def changes(core: Probe) -> list[Event]:
+    return [event for _, event in core.events if isinstance(event, Connected | Disconnected)]
+
+
+def test_both_ends_are_told_of_a_reset_and_of_the_connection_behind_it() -> None:
+    world, broker, peer = pair()
+    assert changes(peer) == [Connected()] and changes(broker) == []  # who says nothing is nobody
+    say(world, "a", [b"1"])
+    world.run_for(1.0)
+    world.reset("a", "b")
+    world.run_for(1.0)
+    assert changes(peer) == [Connected(), Disconnected(), Connected()]
+    assert changes(broker) == [Connected(peer=b"A"), Disconnected(peer=b"A")]
+    say(world, "a", [b"2"])
+    world.run_for(1.0)
+    assert [event for _, event in broker.events][-2:] == [Connected(peer=b"A"), Received([[b"A", b"2"]])]
+
+
+def test_a_takeover_is_told_to_the_router_and_to_nobody_else() -> None:
+    world, broker, older = pair()
+    say(world, "a", [b"1"])
+    world.run_for(1.0)
+    newer = Probe()
+    world.add("n", dealer(newer, HERE, b"A"))
+    say(world, "n", [b"2"])
+    world.run_for(1.0)
+    assert changes(broker) == [Connected(peer=b"A")] * 2
+    world.crash("a")
+    world.run_for(1.0)
+    assert changes(broker) == [Connected(peer=b"A")] * 2 and changes(older) == changes(newer) == [Connected()]
+    world.crash("n")
+    world.run_for(1.0)
+    assert changes(broker)[2:] == [Disconnected(peer=b"A")]
+
+
+def test_a_cut_line_and_inproc_tell_nothing() -> None:
+    world, broker, peer = pair()
+    say(world, "a", [b"1"])
+    world.run_for(1.0)
+    world.cut("a", "b")
+    world.run_for(60.0)
+    assert changes(peer) == [Connected()] and changes(broker) == [Connected(peer=b"A")]
+    within, inner = Probe(), Probe()
+    world.add("r", router(within, "inproc://within"))
+    world.add("d", dealer(inner, "inproc://within", b"D"))
+    say(world, "d", [b"1"])
+    world.run_for(1.0)
+    world.reset("d", "r")
+    world.run_for(1.0)
+    assert within.got == [[b"D", b"1"]] and changes(within) == changes(inner) == []
+
+
+def test_a_close_of_its_own_is_not_told() -> None:
+    world, broker, peer = pair()
+    say(world, "a", [b"1"])
+    world.run_for(1.0)
+    world.order("a", Reopen())
+    world.run_for(1.0)
+    assert changes(peer) == [Connected(), Connected()]
+    assert changes(broker) == [Connected(peer=b"A"), Disconnected(peer=b"A")]

@@ -11,6 +11,7 @@ from engine.core import (
     NEVER,
     Cancel,
     Command,
+    Connected,
     Event,
     Exit,
     Finished,
@@ -165,7 +166,7 @@ def test_a_watcher_sees_an_event_as_it_was_given_though_its_core_took_it_apart()
     world.add("a", dealer(Probe(), HERE, b"A"))
     world.order("a", [b"", b"hello"])
     world.run(1.0)
-    assert seen == [Started(), Received([[b"A", b"", b"hello"]])]
+    assert seen == [Started(), Connected(peer=b"A"), Received([[b"A", b"", b"hello"]])]
 
 
 # ---- processes ------------------------------------------------------------------------------------------------------

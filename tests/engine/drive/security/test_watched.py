@@ -12,7 +12,7 @@ from engine.drive.security.watched import Watched
 
 
 def watched(trust: Trust | None = None) -> Watched:
-    return Watched(None, b"", "tcp://h:1", trust)  # type: ignore[arg-type]
+    return Watched(None, b"", "tcp://h:1", trust, lambda event, fd: None)  # type: ignore[arg-type]
 
 
 def test_every_kind_of_end() -> None:

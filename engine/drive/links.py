@@ -1,0 +1,160 @@
+"""Connections come and go behind a socket's back: its monitor tells, as ``Connected`` and ``Disconnected``.
+
+The rules of this file:
+
+- A DEALER that connects over tcp or ipc has a monitor of its own, of two events, that its node's selector watches: 18
+  KiB and two descriptors each. A socket has one monitor, so where the door stands at a private one, the door tells.
+- inproc has no monitor events, and its connections do not break.
+- A ROUTER's monitor is the door's. It names descriptors, not peers; each message tells the descriptor that it came by.
+  So a peer is looked at when it is new, and everybody is while a connection was accepted that said nothing yet.
+- Descriptors are used again. One that the monitor has told to be ended says nothing of a peer any more, and the end of
+  one is told when what came by it has been read, or after ``PATIENCE`` batches of others.
+- Of two live connections of one id libzmq serves the newer. The older stays open and deaf: neither monitor tells, but
+  the next message of that id comes by another descriptor. That is ``Connected`` without a ``Disconnected`` before.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import count
+
+import zmq
+from zmq.backend import Frame
+
+from engine.core import Connected, Disconnected, Event
+from engine.core import Socket as Spec
+from engine.parts.limits import MAX_WORKERS
+
+ZSocket = zmq.Socket[bytes]
+
+KEPT = 2 * MAX_WORKERS  # peers whose descriptor is known, the oldest forgotten first
+LOOKS = 50_000  # messages that are looked at for connections that say nothing
+PATIENCE = 32  # batches that may come before the end of a connection is told
+
+_MASK = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+_EVENT = struct.Struct("=hi")
+_SRCFD = int(zmq.SRCFD)
+_NONE = -1  # the descriptor of who comes over inproc
+_numbers = count(1)
+
+
+class Calls:
+    """The connections that a DEALER makes, from what its monitor tells."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._up = name, 0
+
+    def hear(self, event: int) -> list[Event]:
+        """What one event of the monitor is to the core."""
+        if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            self._up += 1
+            return [Connected(self._name)]
+        if event == zmq.EVENT_DISCONNECTED and self._up:  # else it ended before its handshake did
+            self._up -= 1
+            return [Disconnected(self._name)]
+        return []
+
+
+class Monitor:
+    """A DEALER's monitor. Made before the socket connects; ``fd`` is for a selector."""
+
+    def __init__(self, context: zmq.Context[ZSocket], socket: ZSocket) -> None:
+        self._watched = socket
+        address = f"inproc://link-{next(_numbers)}-{id(socket)}"
+        socket.monitor(address, int(_MASK))
+        self._socket = context.socket(zmq.PAIR)
+        self._socket.set(zmq.RCVHWM, 0)  # a full monitor blocks libzmq's own thread
+        self._socket.connect(address)
+        self.fd = int(self._socket.get(zmq.FD))
+
+    def read(self) -> list[int]:
+        """Every event that has come since."""
+        told: list[int] = []
+        try:
+            while True:
+                event, _ = _EVENT.unpack(self._socket.recv_multipart(zmq.DONTWAIT)[0])
+                told.append(event)
+        except zmq.Again:
+            return told
+
+    def close(self) -> None:
+        """Before the socket that it watches: libzmq would wait for somebody to take what it tells."""
+        if not self._watched.closed:
+            self._watched.disable_monitor()
+        self._socket.close(0)
+
+
+class Links:
+    """The connections of a ROUTER that binds: which peer came by which. ``told`` is what its core is to hear next."""
+
+    def __init__(self, name: str) -> None:
+        self.known: dict[bytes, int] = {}  # peer → descriptor
+        self.fresh: set[int] = set()  # accepted, and nothing came by them so far
+        self.told: list[Event] = []
+        self._name = name
+        self._standing: dict[int, bytes] = {}  # descriptor → peer, empty while that is not known
+        self._ended: list[int] = []
+        self._looks = self._patience = 0
+
+    def hear(self, event: int, fd: int) -> None:
+        """One event of the monitor."""
+        if event == zmq.EVENT_ACCEPTED:
+            if fd in self._ended:
+                self.settle()
+            self._standing[fd] = b""
+            self.fresh.add(fd)
+            self._looks = LOOKS
+        elif event == zmq.EVENT_DISCONNECTED:
+            self.fresh.discard(fd)
+            self._ended.append(fd)
+            self._patience = PATIENCE
+
+    def look(self, peer: bytes, frame: Frame) -> None:
+        """A message of a peer that is not known, or of anybody while a connection is fresh."""
+        try:
+            fd = int(frame.get(_SRCFD))
+        except zmq.ZMQError:
+            fd = _NONE
+        if self.fresh:
+            self._looks -= 1
+            self.fresh.discard(fd)
+            if not self._looks:
+                self.fresh.clear()
+        before = self.known.get(peer)
+        if before == fd or (fd != _NONE and fd not in self._standing):
+            return
+        self.known[peer] = fd
+        if len(self.known) > KEPT:
+            self._forget(self.known.pop(next(iter(self.known))))
+        if fd == _NONE:
+            return
+        if before is not None:
+            self._forget(before)
+        self._standing[fd] = peer
+        self.told.append(Connected(self._name, peer))
+
+    def _forget(self, fd: int) -> None:
+        """Whose end is of no interest any more."""
+        if fd in self._standing:
+            self._standing[fd] = b""
+
+    def drained(self, empty: bool) -> None:
+        """A batch was read; ``empty``: there is no more."""
+        if self._ended:
+            self._patience -= 1
+            if empty or not self._patience:
+                self.settle()
+
+    def settle(self) -> None:
+        """Tell whose connections have ended."""
+        for fd in self._ended:
+            peer = self._standing.pop(fd, b"")
+            if peer:
+                del self.known[peer]
+                self.told.append(Disconnected(self._name, peer))
+        self._ended.clear()
+
+
+def outer(spec: Spec) -> bool:
+    """Whether a socket is a DEALER that connects where connections can break."""
+    return spec.kind == "dealer" and any(not at.startswith("inproc://") for at in spec.connect)
