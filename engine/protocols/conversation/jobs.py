@@ -6,8 +6,8 @@
 - A worker is never given a task beyond its processors. If the next task fits into the worker but not beside what
   runs there, the worker gets nothing until it fits, or large tasks would wait for ever behind small ones.
 - A task that comes back is given again before the fresh ones of its job.
-- A job that has not ended has an owner: its client, or the operator, where it came through the control socket or goes on
-  though its client is gone.
+- A job that has not ended has an owner: its client, or the operator, where it came through the control socket or goes
+  on though its client is gone.
 """
 
 from __future__ import annotations
