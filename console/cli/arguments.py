@@ -107,6 +107,8 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             )
         case command if options.journal and command in UNRECORDED:
             parser.error(f"{command}: there is nothing to record in a --journal")
+        case str(command) if any(flag.place == ("readonly",) for flag in flags):
+            parser.error(f"{command}: --readonly is the console's")
         case command if systems and command in MUTE:
             parser.error(f"{command}: it speaks with no broker, so --system can not be {', '.join(sorted(systems))}")
 
@@ -126,7 +128,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     )
     queues = " or ".join(name for name in CATALOGUE if name not in SYSTEMS)
     parser.add_argument("--system", metavar="S", action=keep("system"), help=f"what to open: {names} or {queues}")
-    stops = "refuse orders that stop workers or cancel jobs; with --root only look, and start nothing"
+    stops = "refuse whatever changes something; with --root only look, and start nothing"
     parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
     parser.add_argument("--journal", metavar="FILE", type=target, help=recording)
     root = "the folder of a pipeline that was run before, for --system diskqueue (a demonstration)"

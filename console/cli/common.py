@@ -48,6 +48,7 @@ def lab_of(
     pair: bool = False,
     journal: Path | None = None,
     trust: Sequence[User] = (),
+    readonly: bool = False,
 ) -> Lab:
     """A lab of the system that was asked for, not opened yet."""
     system = system_of(settings)
@@ -64,7 +65,7 @@ def lab_of(
         history=History(settings.paths.runs) if client else None,
         state=settings.paths.kept,
         journal=journal,
-        readonly=settings.readonly,
+        readonly=readonly,
         control=settings.paths.control,
         trust=Trust(os.geteuid(), frozenset(trust)),
     )

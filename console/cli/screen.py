@@ -49,7 +49,14 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
                 journal=journal,
                 trust=trusted(options),
             )
-        return lab_of(settings, bind=settings.bind, workers=settings.pool.workers, journal=journal, pair=True)
+        return lab_of(
+            settings,
+            bind=settings.bind,
+            workers=settings.pool.workers,
+            journal=journal,
+            pair=True,
+            readonly=settings.readonly,
+        )
 
     return make
 

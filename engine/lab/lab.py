@@ -27,7 +27,7 @@ from engine.lab.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.lab.health import Health as Health
 from engine.lab.health import Workers as Workers
 from engine.lab.health import health_of
-from engine.lab.orders import WorkerOrders
+from engine.lab.orders import PATIENCE, WorkerOrders
 from engine.lab.pool import BULK, Pool, wait_seated, wait_until
 from engine.lab.record import begin
 from engine.parts.bulk import BulkSpec, BulkView
@@ -108,7 +108,7 @@ class Lab(WorkerOrders):
                 self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
             self._pool = Pool(self._node("pool"), self._worker)
             if self._wanted:
-                self.add_workers(self._wanted)
+                self._pool.add(self._wanted, PATIENCE)
             if self._with_client:
                 seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
                 self._client_id = seat.sockets[0].routing_id
@@ -149,10 +149,10 @@ class Lab(WorkerOrders):
 
     # ---- orders of a system's own -----------------------------------------------------------------------------------
 
-    def order_client(self, order: object, destructive: str = "") -> None:
-        """Hand the client an order of its own protocol; ``destructive`` says what it does, for a read-only lab."""
-        if destructive:
-            self._destructive(destructive)
+    def order_client(self, order: object, changes: str = "") -> None:
+        """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
+        if changes:
+            self._change(changes)
         self._nodes["client"].order("client", order)
 
     def client_view(self) -> ClientView:
@@ -164,6 +164,7 @@ class Lab(WorkerOrders):
 
     def run(self, spec: BulkSpec) -> None:
         """Start a bulk run; its course is in the client's picture. Refused while one goes, and as ``admit`` does."""
+        self._change("starting a run")
         if not self._with_client:
             raise Refused("there is no client here to run anything")
         view = self.run_view()
@@ -180,6 +181,7 @@ class Lab(WorkerOrders):
 
     def stop_run(self) -> None:
         """Send nothing more of the run that is going."""
+        self._change("stopping a run")
         view = self.run_view()
         if view is None or view.state == "ended":
             raise Refused("no run is going on")
@@ -219,7 +221,7 @@ class Lab(WorkerOrders):
 
     def stop_worker(self, key: bytes) -> None:
         """Stop one worker by its routing id: ours drains and leaves, somebody else's is given nothing more."""
-        self._destructive("stopping a worker")
+        self._change("stopping a worker")
         if self._pool.stop(key):
             return
         if not self._with_broker:
@@ -259,11 +261,12 @@ class Lab(WorkerOrders):
 
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died, to see its fallback take over."""
-        self._destructive("pulling the plug of the primary")
+        self._change("pulling the plug of the primary")
         self._brokers.pull_plug()
 
     def hand_back(self) -> None:
         """Start the primary again where it is gone; where it waits, let the fallback give the service back to it."""
+        self._change("handing the service back")
         self._brokers.hand_back()
 
     # ---- inside -----------------------------------------------------------------------------------------------------

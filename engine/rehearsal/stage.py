@@ -138,7 +138,7 @@ class Stage(Cast, WorkerOrders):
 
     def stop_worker(self, key: bytes) -> None:
         """Stop one worker by its routing id: ours drains and leaves, a stranger is given nothing more."""
-        self._destructive("stopping a worker")
+        self._change("stopping a worker")
         if not self._pool.stop(key):
             self.order(self.server(), Drain(key))
 
@@ -146,15 +146,15 @@ class Stage(Cast, WorkerOrders):
         """The seat of the worker with this routing id."""
         return next((seat for seat, own in self.workers().items() if own == key), None)
 
-    def order_client(self, order: object, destructive: str = "") -> None:
-        """Hand the client an order of its own protocol; ``destructive`` says what it does, for a read-only stage."""
-        if destructive:
-            self._destructive(destructive)
+    def order_client(self, order: object, changes: str = "") -> None:
+        """Hand the client an order of its own protocol; ``changes`` says what it does, for a read-only stage."""
+        if changes:
+            self._change(changes)
         self.order("client", order)
 
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
-        self._destructive("pulling the plug of the primary")
+        self._change("pulling the plug of the primary")
         if self._brokers() != ["broker", "fallback"]:
             raise Refused("there is no primary beside a fallback here")
         self.kill("broker")

@@ -203,6 +203,34 @@ def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_do
         assert lab.client_view().answers == ((1, JobsListed(1, (), 0)),)
 
 
+CHANGES: dict[str, Any] = {
+    "run": lambda lab: lab.run(BulkSpec("ping", 1)),
+    "ping": lambda lab: lab.ping(),
+    "stop a run": lambda lab: lab.stop_run(),
+    "stop a worker": lambda lab: lab.stop_worker(b"w"),
+    "pull the plug": lambda lab: lab.pull_plug(),
+    "hand back": lambda lab: lab.hand_back(),
+    "register": lambda lab: lab.register(),
+    "deregister": lambda lab: lab.deregister(),
+    "bulk": lambda lab: lab.bulk(),
+    "endbulk": lambda lab: lab.endbulk(),
+    "add": lambda lab: lab.add_workers(1),
+    "remove": lambda lab: lab.remove_workers(1),
+    "order": lambda lab: lab.order_client(object(), "changing something"),
+}
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_a_read_only_lab_of_every_system_refuses_every_change(port: int, name: str) -> None:
+    with Lab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2, readonly=True) as lab:
+        assert lab.wait_registered(2, WAIT)
+        for change in CHANGES.values():
+            with pytest.raises(Refused, match="is refused: readonly is set"):
+                change(lab)
+        assert lab.run_view() is None and lab.workers().here == 2
+        lab.inspect(b"w")
+
+
 def test_workers_that_have_left_are_not_here(port: int) -> None:
     with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3) as lab:
         until(lambda: lab.workers() == (3, 3))

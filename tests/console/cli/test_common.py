@@ -26,8 +26,8 @@ def test_file_environment_and_flags_of_the_user(home: Path, monkeypatch: pytest.
 
 
 def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:
-    settings = settings_of([Flag(("readonly",), "--readonly", "true")])
-    lab = lab_of(settings, bind=("tcp://127.0.0.1:7000",), workers=2)
+    settings = settings_of([])
+    lab = lab_of(settings, bind=("tcp://127.0.0.1:7000",), workers=2, readonly=True)
     assert lab.system is SYSTEMS["roundrobin"]
     assert lab.options == KNOWN.systems["roundrobin"]()
     assert lab.endpoints == ("tcp://127.0.0.1:7000",)

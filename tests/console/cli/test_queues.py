@@ -54,16 +54,13 @@ def test_stages_come_from_a_file_and_last_from_the_root_itself(fed: Path, home: 
     assert "3 documents: 3 published" in capsys.readouterr().out
 
 
-def test_read_only_settings_refuse_to_stop_and_kill(
-    fed: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_console_is_read_only(fed: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["pipeline", "run", "--root", str(fed), "--stage", "a"]) == 0
     capsys.readouterr()
-    monkeypatch.setenv("ROUNDHOUSE_READONLY", "true")
     for order in ("stop", "kill"):
-        assert main(["pipeline", order, "--root", str(fed)]) == 2
-        assert "is refused: readonly is set" in capsys.readouterr().err
-    monkeypatch.delenv("ROUNDHOUSE_READONLY")
+        assert main(["--readonly", "pipeline", order, "--root", str(fed)]) == 2
+        assert "pipeline: --readonly is the console's" in capsys.readouterr().err
+    monkeypatch.setenv("ROUNDHOUSE_READONLY", "true")
     for order in ("stop", "kill"):
         assert main(["pipeline", order, "--root", str(fed)]) == 0
     assert capsys.readouterr() == ("", "")

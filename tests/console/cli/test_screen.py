@@ -84,7 +84,7 @@ def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], ca
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings, house = terminal.made
     assert house.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
-    assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True}
+    assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True, "readonly": False}
     assert lab.settings == settings
     assert lab.state == "closed"
     assert capsys.readouterr() == ("", "")
@@ -103,7 +103,13 @@ def test_another_system_is_opened_with_settings_of_its_own(
     assert console(Namespace(journal=tmp_path / "j", root=None), []) == 0
     (other,) = seen
     assert other.settings.system == "pingpong"
-    assert other.how == {"bind": ("tcp://127.0.0.1:7001",), "workers": 10, "journal": None, "pair": True}
+    assert other.how == {
+        "bind": ("tcp://127.0.0.1:7001",),
+        "workers": 10,
+        "journal": None,
+        "pair": True,
+        "readonly": False,
+    }
     assert (terminal.made[0].how["journal"], terminal.made[0].state, other.state) == (
         tmp_path / "j",
         "closed",

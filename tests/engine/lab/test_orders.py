@@ -43,11 +43,10 @@ def test_every_order_reaches_the_pool() -> None:
     ]
 
 
-def test_read_only_stops_nobody() -> None:
+def test_read_only_starts_and_stops_nobody() -> None:
     lab, told = orders(readonly=True)
-    for order in (lab.deregister, lab.endbulk, lambda: lab.remove_workers(1)):
+    starts = (lab.register, lab.bulk, lambda: lab.add_workers(1))
+    for order in (*starts, lab.deregister, lab.endbulk, lambda: lab.remove_workers(1)):
         with pytest.raises(Refused, match="readonly is set"):
             order()
     assert told == []
-    lab.register()
-    assert told == [("register", PATIENCE)]
