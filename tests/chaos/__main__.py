@@ -10,40 +10,66 @@ import argparse
 import os
 import platform
 import sys
+import time
 from datetime import datetime
 
 import zmq
 
+from tests.chaos import diskqueue
 from tests.chaos.course import SLACK, Outcome, play
 from tests.chaos.faults import faults_of
 from tests.chaos.house import NAMES
 from tests.chaos.table import line, table
 
+QUEUES = "diskqueue"
+DOCUMENTS, FAULTS = 100, 10  # of one round of disk queues
+
 
 def main() -> int:
     """Play, and print the figures."""
+    every = (*NAMES, QUEUES)
+    faults = sorted({fault for name in NAMES for fault in faults_of(name)})
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Faults on real processes and lines.")
     parser.add_argument("--seconds", type=float, default=60.0, help="of all systems together (60)")
     parser.add_argument("--seed", type=int, default=1, help="of faults and their lengths (1)")
-    parser.add_argument("--system", action="append", choices=NAMES, help="only this one; may be given again")
+    parser.add_argument("--system", action="append", choices=every, help="only this one; may be given again")
     parser.add_argument("--fault", action="append", default=[], help="only this one; may be given again")
     parser.add_argument("--heartbeat", type=float, default=0.5, help="seconds between two heartbeats (0.5)")
     options = parser.parse_args()
-    systems = options.system or list(NAMES)
     for fault in options.fault:
-        if fault not in faults_of(NAMES[0]):
-            parser.error(f"no such fault: {fault}; there are {', '.join(sorted(faults_of(NAMES[0])))}")
+        if fault not in faults:
+            parser.error(f"no such fault: {fault}; there are {', '.join(faults)}")
+    systems = options.system or (NAMES if options.fault else every)
     print(heading(options), flush=True)
     outcomes: list[Outcome] = []
+    right = True
 
     def say(outcome: Outcome) -> None:
         outcomes.append(outcome)
         print(line(outcome), flush=True)
 
     for system in systems:
-        play(system, options.seed, options.seconds / len(systems), options.fault, options.heartbeat, say)
-    print(f"\n{table(outcomes)}")
-    return 0 if outcomes and all(outcome.right and outcome.quick for outcome in outcomes) else 1
+        seconds = options.seconds / len(systems)
+        if system == QUEUES:
+            right = queues(options.seed, seconds) and right
+        else:
+            play(system, options.seed, seconds, options.fault, options.heartbeat, say)
+    if outcomes:
+        print(f"\n{table(outcomes)}")
+    return 0 if right and all(outcome.right and outcome.quick for outcome in outcomes) else 1
+
+
+def queues(seed: int, seconds: float) -> bool:
+    """Rounds of disk queues for so many seconds; whether each document came to one end."""
+    if reason := diskqueue.why_not():
+        print(f"{QUEUES} is left out: {reason}", flush=True)
+        return True
+    right, ends = True, time.monotonic() + seconds
+    while time.monotonic() < ends:
+        figures = diskqueue.play(DOCUMENTS, seed, FAULTS)
+        print(f"{QUEUES}, seed {seed}: {'; '.join(str(figures).splitlines())}", flush=True)
+        right, seed = right and not figures.wrong, seed + 1
+    return right
 
 
 def heading(options: argparse.Namespace) -> str:

@@ -26,6 +26,7 @@ LOOK = 0.02  # seconds between two looks
 LOAD = 0.4  # seconds of load before a fault
 SLACK = 1.0  # seconds that healing may take beyond three heartbeats
 LASTS = (0.5, 5.0)  # heartbeats that a fault lasts
+OWED = 3  # heartbeats more for a busy worker of ping-pong, whose job's deadline passes twice (its rulings 1 and 9)
 
 
 @dataclass
@@ -112,7 +113,7 @@ def endure(house: House, fault: str, lasts: float) -> Outcome:
     healing = heal(house, load)
     deaf = not within(LEAST, lambda: load.answered() or house.troubles())
     books, shown = load.ended(), house.broker.ask()
-    outcome = Outcome(house.name, fault, lasts, 3 * house.heartbeat + SLACK, healing)
+    outcome = Outcome(house.name, fault, lasts, aim(house, fault), healing)
     if books is not None:
         outcome.sent, outcome.succeeded = books.sent, books.succeeded
         outcome.failed.update(dict(books.failed))
@@ -158,6 +159,12 @@ def within(seconds: float, condition: Callable[[], object]) -> bool:
 def first(known: float | None, holds: bool, now: float) -> float | None:
     """When it held first."""
     return known if known is not None or not holds else now
+
+
+def aim(house: House, fault: str) -> float:
+    """Seconds in which everything should be well after this fault."""
+    owed = OWED if house.name == "pingpong" and fault.startswith(("worker", "all")) else 0
+    return (3 + owed) * house.heartbeat + SLACK
 
 
 def order(name: str, random: Random) -> Iterator[str]:

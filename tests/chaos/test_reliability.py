@@ -1,0 +1,31 @@
+"""docs/reliability.md tells of every fault that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.course import LASTS, SLACK
+from tests.chaos.faults import faults_of
+from tests.chaos.house import NAMES, PATIENCE, RATE, WINDOW
+
+TEXT = (Path(__file__).parents[2] / "docs/reliability.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_fault_is_described(name: str) -> None:
+    for fault in faults_of(name):
+        whose, _, what = fault.rpartition(" ")
+        assert fault in TEXT or (f"… {what} |" in TEXT and "line" in whose), fault
+    assert f"| {name} |" in TEXT
+
+
+def test_its_numbers_are_those_of_the_harness() -> None:
+    low, high = (0.5 * beats for beats in LASTS)
+    assert f"for {low:.2f} to {high:.1f} s each" in TEXT
+    assert (
+        f"a load of {RATE:.0f} tasks a second with {WINDOW} out at most, each with a patience of {PATIENCE:.0f} s"
+        in (TEXT.replace("\n", " "))
+    )
+    assert f"{3 * 0.5 + SLACK} s here" in TEXT
