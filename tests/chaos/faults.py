@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import zmq
 
+from engine.catalogue import SYSTEMS
 from tests.chaos.house import House, Worker, interrupt
 from tests.chaos.proxy import Link
 from tests.helpers.processes import beside
+from tests.hostile.session import said_by
 
 Fault = Callable[[House], AbstractContextManager[None]]
 Who = Callable[[House], list[Link]]
@@ -87,15 +90,19 @@ def guest_stopped(house: House) -> Iterator[None]:
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def stolen(side: int, whose: Callable[[House], bytes]) -> Fault:
-    """Somebody connects with the routing id of a peer that lives, and says nothing."""
+def stolen(whose: Callable[[House], bytes], side: int = 0, joins: bool = False) -> Fault:
+    """Somebody connects with the routing id of a peer that lives; who ``joins`` says what a worker says at first."""
 
     @contextmanager
     def fault(house: House) -> Iterator[None]:
+        system = SYSTEMS[house.name]
+        opening = said_by(system, "worker-0", 0.5, time.time())[1] if joins else []
         with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
             thief.linger = 0
             thief.routing_id = whose(house)
             thief.connect(beside(house.endpoint, side))
+            for frames in opening:
+                thief.send_multipart(frames)
             yield
 
     return fault
@@ -245,10 +252,13 @@ FAULTS: dict[str, Fault] = {
 
 
 def faults_of(name: str) -> dict[str, Fault]:
-    """Those of one system: where its clients' routing ids are, differs."""
-    side = 0 if name == "roundrobin" else 100
+    """Those of one system. Only in round robin clients and workers come in by the same socket."""
+    alike = name == "roundrobin"
+    more = {"client's id taken by a worker": stolen(the_client, joins=True)} if alike else {}
     return {
         **FAULTS,
-        "worker's id taken": stolen(0, a_worker),
-        "client's id taken": stolen(side, the_client),
+        "worker's id taken": stolen(a_worker),
+        "worker's id taken by a worker": stolen(a_worker, joins=True),
+        "client's id taken": stolen(the_client, 0 if alike else 100),
+        **more,
     }

@@ -153,9 +153,9 @@ def mutators(system: System, corpus: Corpus, random: Random) -> Callable[[str, s
     return of
 
 
-def said_by(system: System, name: str, seconds: float) -> tuple[str, list[Frames]]:
+def said_by(system: System, name: str, seconds: float, began: float = 0.0) -> tuple[str, list[Frames]]:
     """The broker's socket to which a peer speaks, and what it says there in its first seconds."""
-    session = Session(system, 1)
+    session = Session(system, 1, began=began)
     key = session.seat(name).sockets[0].routing_id
     heard: list[tuple[str, Frames]] = []
 
