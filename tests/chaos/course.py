@@ -80,21 +80,25 @@ class Load:
         self._ended: LedgerView | None = None
         self._after: Pinger | None = None
 
-    def stop(self) -> None:
-        """Send nothing more, and note what has succeeded."""
+    def mark(self) -> None:
+        """From now on a task that is answered may be a fresh one."""
         self._began = time.monotonic()
+        ledger = running(self._client).ledger
+        self._enough = ledger.succeeded + ledger.in_flight
+
+    def fresh(self) -> bool:
+        """Whether a task that was sent since then has been answered: more succeeded than were out."""
+        return running(self._client).ledger.succeeded > self._enough
+
+    def stop(self) -> None:
+        """Send nothing more."""
         self._client.stop_run()
-        self._before = running(self._client).ledger.succeeded
 
     def ended(self) -> LedgerView | None:
         """The books, once every task has ended."""
         if self._ended is None and (view := running(self._client)).state == "ended":
             self._ended = view.ledger
         return self._ended
-
-    def fresh(self) -> bool:
-        """Whether the client has been answered since: a task of its load, or another that it has sent now."""
-        return self.answered() if self.ended() else running(self._client).ledger.succeeded > self._before
 
     def answered(self) -> bool:
         """Whether a task that was sent after the load has been answered."""
@@ -127,8 +131,8 @@ def endure(house: House, fault: str, lasts: float) -> Outcome:
 
 
 def heal(house: House, load: Load) -> Healing:
-    """From now on nothing new is sent but single tasks; look until everything is well."""
-    load.stop()
+    """The load goes on until its client has been answered anew, then it ends; look until everything is well."""
+    load.mark()
     began = time.monotonic()
     found = Healing()
     probe = Pinger(house.probe, began)
@@ -136,13 +140,19 @@ def heal(house: House, load: Load) -> Healing:
         well = house.well()
         found.said = well.said
         found.workers = first(found.workers, well.workers, gone)
-        found.slots = first(found.slots, well.slots, gone)
         found.probe = first(found.probe, found.probe is not None or probe.answered(), gone)
-        found.client = first(found.client, found.client is not None or load.fresh(), gone)
-        if well.slots and found.probe is not None and found.client is not None:
+        if found.client is None:
+            if load.fresh():
+                found.client = gone
+                load.stop()
+        else:
+            found.slots = first(found.slots, well.slots, gone)
+        if well.slots and found.probe is not None and found.slots is not None:
             found.well = gone
             break
         time.sleep(LOOK)
+    if found.client is None:
+        load.stop()
     return found
 
 
