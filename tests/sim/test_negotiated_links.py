@@ -67,6 +67,30 @@ def check_ends(world: World, n: int) -> None:
     assert all(row.free == row.slots for row in broker.workers), "a slot is lost"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_f12_six_resets_on_four_workers_lose_nothing(seed: int) -> None:
+    it = world(seed)
+    load(it, 1000)
+    for name in ("w1", "w2", "w3", "w4", "w1", "w2"):
+        it.reset(name, "broker")
+        it.run_for(0.4)
+    it.run_for(HEALED - 0.4)
+    check_healed(it)
+    check_ends(it, 1000)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_f12_resets_of_a_client_lose_nothing(seed: int) -> None:
+    it = world(seed)
+    load(it, 1000)
+    for _ in range(3):
+        it.reset("c1", "broker")
+        it.run_for(0.7)
+    it.run_for(HEALED - 0.7)
+    check_healed(it)
+    check_ends(it, 1000)
+
+
 @pytest.mark.parametrize(
     ("who", "seconds"), [("w1", 0.5), ("w1", 2.0), ("w1", 3.5), ("w1", 8.0), ("c1", 3.5), ("c1", 8.0)]
 )
@@ -95,6 +119,8 @@ def test_somebody_takes_an_id_for_half_a_second(who: str, seed: int) -> None:
     it.crash("thief")
     it.run_for(HEALED)
     check_healed(it)
+    assert dict(it.pictures["broker"].counters)["ids taken over"] >= 1
+    assert any("has taken over the id of" in said.note.text for said in it.notes)
     check_ends(it, 1000)
 
 

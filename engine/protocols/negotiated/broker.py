@@ -6,6 +6,8 @@ The rules of this file:
   always does.
 - A broker of a pair that does not serve changes nothing for a worker or client. It says where the other one is (301),
   keeps CHECKCONFIG and NEEDBROKER waiting while it finds out its own rank, and answers anything else FORCENEGOTIATE.
+- A connection of a worker or client that is known is a new link: unless its first message negotiates, it is told to,
+  for what was under way on the one before is lost. Where that one has not ended, a second peer has taken its id over.
 - Its desk is then the copy of the other one's. When it begins to serve, it adopts what is on it.
 """
 
@@ -17,6 +19,8 @@ from engine.core import (
     MAIN,
     ClockSet,
     Command,
+    Connected,
+    Disconnected,
     Drain,
     Event,
     Frames,
@@ -29,6 +33,7 @@ from engine.core import (
     Unsent,
     Withdraw,
 )
+from engine.parts.explain import show
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
@@ -39,6 +44,8 @@ from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.service import FRONTEND, Service
 
 MAX_WAITING = 1024  # peers that are kept waiting
+MAX_BROKEN = 100_000  # peers whose connections ended and that were not heard of since
+NEGOTIATES = (names.CHECKCONFIG, names.READY, names.NEEDBROKER)
 
 
 class Publish(NamedTuple):
@@ -61,6 +68,8 @@ class Broker:
         self.pair = pair
         self.serving = pair is None
         self.inspected: bytes | None = None
+        self._broken: dict[tuple[str, bytes], None] = {}  # known peers whose connection has ended, oldest first
+        self._fresh: set[tuple[str, bytes]] = set()  # known peers on a new connection that said nothing so far
         self._waiting: dict[tuple[str, bytes], Frames] = {}  # who is kept waiting, and its last message
         self._rank: str | None = None  # that was noted last
 
@@ -91,6 +100,10 @@ class Broker:
                     self.pair.unsent(service.desk)
                 else:
                     service.unsent(frames, socket, now)
+            case Connected(socket, peer) if socket != PEER:
+                self._connected(socket, peer)
+            case Disconnected(socket, peer) if socket != PEER:
+                self._disconnected(socket, peer)
             case Ordered(order):
                 self._ordered(order, now)
             case Started() if self.pair is not None:
@@ -128,11 +141,41 @@ class Broker:
         message = wire.parse(frames, 1, known)
         if isinstance(message, str):
             self.service.refuse(socket, peer, message, now)
-        elif self.serving or self._admit(socket, frames, message[0], now):
+            return
+        if self._fresh and (socket, peer) in self._fresh:
+            self._fresh.discard((socket, peer))
+            if self.serving and message[0] not in NEGOTIATES:
+                self.service.negotiate(socket, peer)
+        if self.serving or self._admit(socket, frames, message[0], now):
             if socket == MAIN:
                 self.service.from_worker(peer, message, now)
             else:
                 self.service.from_client(peer, message, now)
+
+    def _is_known(self, socket: str, peer: bytes) -> bool:
+        if socket == FRONTEND:
+            return peer in self.service.clients
+        member = self.service.desk.members.get(peer)
+        return self.serving and member is not None and not member.away
+
+    def _connected(self, socket: str, peer: bytes) -> None:
+        ended = (socket, peer) in self._broken
+        self._broken.pop((socket, peer), None)
+        if not self._is_known(socket, peer):
+            return
+        self._fresh.add((socket, peer))
+        if not ended:
+            self.service.count("ids taken over")
+            who = f"client {show(peer)}" if socket == FRONTEND else self.service.desk.members[peer].name
+            words = f"a second connection has taken over the id of {who}, and is served"
+            self.service.out.append(Note("warn", f"{words} from now on", peer))
+
+    def _disconnected(self, socket: str, peer: bytes) -> None:
+        self._fresh.discard((socket, peer))
+        if self._is_known(socket, peer):
+            self._broken[socket, peer] = None
+            if len(self._broken) > MAX_BROKEN:
+                del self._broken[next(iter(self._broken))]
 
     def _ordered(self, order: object, now: float) -> None:
         service = self.service

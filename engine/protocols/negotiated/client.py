@@ -14,6 +14,8 @@ from __future__ import annotations
 from engine.core import (
     ClockSet,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Frames,
     Note,
@@ -64,6 +66,10 @@ class Client:
                 self.link.heard = now
                 for frames in messages:
                     self._receive(frames, out, now)
+            case Connected():
+                out += self.link.connected(now)
+            case Disconnected():
+                self.link.disconnected()
             case Started():
                 out += self.link.start(now)
             case Woken():

@@ -136,6 +136,7 @@ _NEED = "004 NEEDBROKER"
 _FORCE = "004 FORCENEGOTIATE"
 _ERROR = "004 DISCONNECTERROR"
 _STRANGER = "ours: only to members of the configured group, or on this machine"
+_AGAIN = "ours: a new connection is a new link"
 _TAKEN = "ours: of two peers of one id the newest is heard"
 _GOODBYE = "ours: a READY without services"
 
@@ -162,6 +163,7 @@ _BOTH = (
     Edge("linked", "DISCONNECTERROR 408", "wait", "out", _ERROR),
     Edge("linked", "DISCONNECTERROR 403", "exit", "ended", _ERROR),
     Edge("linked", "silence, another broker is known", "reopen, send NEEDBROKER", "asking", _NEED),
+    Edge("linked", "connected again", "send CHECKCONFIG", "checking", _AGAIN),
     Edge("linked", "silence again, its id is another's", "reopen under another id, send NEEDBROKER", "asking", _TAKEN),
     Edge("out", "some intervals", "send CHECKCONFIG", "checking", _ERROR),
 )

@@ -8,7 +8,8 @@
 - The configuration is kept (``Save``) whenever it is another one, for the broker that said it, and tells an unanswered
   peer of the group next time.
 - A peer stays on one transport: endpoints of another one are for others.
-- A link that falls silent, and comes up at once on a new connection, and does so again, is
+- A connection that stands again is another link: what was under way on the one before is lost, so it begins anew.
+- A link that falls silent while its connection stands, and comes up at once on a new connection, and does so again, is
   one whose routing id another peer has: the newest of two is heard, and nobody is told. It takes another id.
 - A broker may send a peer only to a member of the group that the operator has configured, or to this machine's own
   loopback address: whoever else is named is a stranger, and what is told so is a violation.
@@ -76,6 +77,7 @@ class Link:
         self._identity, self._ready = identity, ready
         self._named = identity  # at first
         self._ids = 1  # how many it has had
+        self._broken = False  # the connection has ended, and does not stand again so far
         self._deaf = 0  # how often in a row it fell silent while the connection stood
         self._reopened = -NEVER  # when it did so last
         self._configured = {endpoint, *ends.configured(options, ready is None)}
@@ -114,8 +116,21 @@ class Link:
 
     # ---- connections --------------------------------------------------------------------------------------------
 
+    def connected(self, now: float) -> list[Command]:
+        """A connection stands."""
+        again, self._broken = self._broken, False
+        if not again or self.state != "linked":
+            return []
+        self.walk("connected again")
+        return self._check(now)
+
+    def disconnected(self) -> None:
+        """It has ended; another one may follow without our doing."""
+        self._broken = True
+
     def _reopen(self, now: float) -> list[Command]:
         """A new connection to ``endpoint``, under another id if ours is another peer's by now."""
+        self._broken = False
         if self._deaf < TAKEN:
             return [Reopen(endpoint=self.endpoint)]
         before, self._deaf, self._ids = self._identity, 0, self._ids + 1
@@ -221,7 +236,7 @@ class Link:
         """Nothing from this broker: the next one."""
         if self.state == "linked":
             recent = now < self._reopened + SOON * self.options.silence * self.interval
-            self._deaf = self._deaf + 1 if recent else 1
+            self._deaf = 0 if self._broken else self._deaf + 1 if recent else 1
             self._reopened = now
         self._tried.add(self.endpoint)
         group = self._group()

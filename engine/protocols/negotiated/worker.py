@@ -21,6 +21,8 @@ from engine.core import (
     NEVER,
     ClockSet,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Exit,
     Finished,
@@ -91,6 +93,10 @@ class Worker:
             case Finished(key, _, result) if isinstance(key, bytes) and key in self.holding:
                 self._answer(key, result, out)
                 self._farewell(out, now)
+            case Connected():
+                out += self.link.connected(now)
+            case Disconnected():
+                self.link.disconnected()
             case Started():
                 out += self.link.start(now)
             case Woken():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import ClockSet, Leave, Paused, Received, Send, Started
+from engine.core import ClockSet, Connected, Disconnected, Leave, Paused, Received, Send, Started
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
 from engine.protocols.negotiated import broker as module
 from engine.protocols.negotiated import messages as wire
@@ -185,6 +185,47 @@ def test_after_a_takeover_each_request_has_its_owner_again_or_is_withdrawn(back:
     view = core.snapshot(one.now)
     assert core.serving and view.ledger.queued == (1 if back else 0)
     assert dict(view.ledger.failed) == ({} if back else {"withdrawn": 1})
+
+
+def counted(it: One, name: str) -> int:
+    return dict(it.core.snapshot(it.now).counters).get(name, 0)
+
+
+@pytest.mark.parametrize(("socket", "peer", "who"), [("main", b"w", "w1"), ("frontend", b"c", "client c")])
+def test_a_second_live_peer_that_takes_over_an_id_gives_an_event(socket: str, peer: bytes, who: str) -> None:
+    it = single()
+    assert it.do(Connected(socket, peer)) == [] and it.notes == [], "nobody is known so far"
+    it.ready("w")
+    it.client()
+    it.notes.clear()
+    assert it.do(Connected(socket, peer)) == []
+    words = f"a second connection has taken over the id of {who}, and is served from now on"
+    assert it.notes == [("warn", words)] and counted(it, "ids taken over") == 1
+    it.do(Disconnected(socket, peer))
+    assert it.do(Connected(socket, peer)) == [] and len(it.notes) == 1, "it came back"
+
+
+def test_a_known_peer_on_a_new_connection_negotiates() -> None:
+    it = single()
+    it.ready("w")
+    it.do(Disconnected("main", b"w"))
+    it.do(Connected("main", b"w"))
+    ping = {"time": it.now, "config_version": 1}
+    assert it.told(names.PING, ping, peer="w") == ["w FORCENEGOTIATE", "w PONG config_version=1"]
+    assert it.told(names.PING, ping, peer="w") == ["w PONG config_version=1"], "once"
+    it.do(Disconnected("main", b"w"))
+    it.do(Connected("main", b"w"))
+    assert it.ready("w") == ["w READYOK"], "it does so by itself"
+
+
+def test_what_is_kept_of_ended_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BROKEN", 2)
+    it = single()
+    for name in ("a", "b", "d"):
+        it.ready(name)
+        it.do(Disconnected("main", name.encode()))
+        it.do(Disconnected("main", b"nobody"))
+    assert list(it.core._broken) == [("main", b"b"), ("main", b"d")]
 
 
 COMMANDS = sorted({*wire.FROM_WORKERS, *wire.FROM_CLIENTS, *wire.BETWEEN_BROKERS})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Drain, Frames, Leave
+from engine.core import Connected, Disconnected, Drain, Frames, Leave
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
 from engine.protocols.negotiated import SYSTEM, names, standby
@@ -168,6 +168,12 @@ def after(table: Table, act: str, *args: Any) -> tuple[Table, Any]:
     return table, lambda: getattr(table, act)(*args)
 
 
+def broken(role: Role) -> Table:
+    table = linked(role)
+    table.do(Disconnected())
+    return table
+
+
 def deaf(role: Role, other: str) -> Table:
     """It has been silent, and is linked again on a new connection at once."""
     table = linked(role).wait(SILENCE).hear(change(other)).hear(CONFIG)
@@ -198,6 +204,7 @@ def both(role: Role) -> Scripts:
         ("linked", "DISCONNECTERROR 403"): lambda: after(linked(role), "hear", error(403)),
         ("linked", "DISCONNECTERROR 408"): lambda: after(linked(role), "hear", error(408)),
         ("linked", "silence, another broker is known"): lambda: after(linked(role), "wait", SILENCE),
+        ("linked", "connected again"): lambda: after(broken(role), "do", Connected()),
         ("linked", "silence again, its id is another's"): lambda: after(deaf(role, other), "wait", SILENCE),
         ("out", "some intervals"): lambda: after(out(role), "wait", SILENCE),
     }

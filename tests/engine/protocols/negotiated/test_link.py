@@ -252,6 +252,17 @@ def config_of(config: Config) -> wire.Message:
     return names.CONFIG, header, configs.encode(config, "json")
 
 
+def test_a_connection_that_stands_again_is_a_new_link() -> None:
+    """O22. What was under way on the one before may be lost, and only a new negotiation tells."""
+    link = linked()
+    assert link.connected(0.1) == [], "the first one"
+    link.disconnected()
+    assert link.state == "linked" and lines(link.connected(0.2)) == ["CHECKCONFIG"]
+    assert link.connected(0.3) == []
+    link.disconnected()
+    assert link.connected(0.4) == [], "it is negotiating"
+
+
 def up(link: Link, now: float) -> None:
     assert configure(link, now, ALONE)[-1] == "READY"
     told(link, names.READYOK, now, time=0.0, heartbeat_interval=1.0)
@@ -283,9 +294,11 @@ def test_f8_a_peer_that_is_deaf_twice_in_a_row_takes_another_id() -> None:
     assert reopened(link.tick(9.2)) is None, "it is counted anew for the new id"
 
 
-@pytest.mark.parametrize("why", ["the broker was away", "long ago"])
+@pytest.mark.parametrize("why", ["the connection ended", "the broker was away", "long ago"])
 def test_silence_that_has_another_reason_leaves_the_id(why: str) -> None:
     link = alone()
+    if why == "the connection ended":
+        link.disconnected()
     assert reopened(link.tick(3.0)) is None
     at = 5.5 if why == "the broker was away" else 3.1
     up(link, at)
