@@ -188,7 +188,7 @@ def test_after_a_takeover_each_request_has_its_owner_again_or_is_withdrawn(back:
 
 
 def counted(it: One, name: str) -> int:
-    return dict(it.core.snapshot(it.now).counters).get(name, 0)
+    return int(dict(it.core.snapshot(it.now).counters).get(name, 0))
 
 
 @pytest.mark.parametrize(("socket", "peer", "who"), [("main", b"w", "w1"), ("frontend", b"c", "client c")])
