@@ -338,3 +338,132 @@ def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
     world.run_for(7.5)
     view: BrokerView = world.pictures["broker"]
     assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced
+
+
+# ---- over tcp, where connections break and cores hear of it ----------------------------------------------------------
+
+TCP = "tcp://127.0.0.1:6715"
+HEALED = 3 * OPTIONS.ping_every + 1.0  # seconds within which all is well again
+
+
+def over_tcp(seed: int, options: Options = OPTIONS, workers: int = 4) -> World:
+    world = World(seed)
+    world.add("broker", SYSTEM.broker(options, (TCP,)))
+    for number in range(1, workers + 1):
+        world.add(f"w{number}", SYSTEM.worker(options, TCP, number, 1))
+    world.add("client", SYSTEM.client(options, TCP, 1))
+    world.run_for(1.5)
+    return world
+
+
+def slots_are_back(world: World) -> bool:
+    view: BrokerView = world.pictures["broker"]
+    return (view.backlog, view.in_flight) == (0, 0) and all(row.state == "ready" for row in view.workers)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
+    """Jobs and results that were under way are asked of workers again at once, not at their deadline."""
+    world = over_tcp(seed, Options(probe_deadline=30.0, task_deadline=60.0))
+    world.link(Link(delay=(0.005, 0.05)))
+    world.order("client", BulkSpec("ping", 800, in_flight=40, rate=60.0, timeout=HEALED))
+    for _ in range(3):
+        for name in ("w1", "w2", "w3", "w4", "client"):
+            world.run_for(0.4)
+            world.reset(name, "broker")
+    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 30.0)
+    view: ClientView = world.pictures["client"]
+    assert view.run is not None
+    assert view.run.passed, view.run.ledger
+    assert world.run_until(slots_are_back, HEALED)
+
+
+def test_a_reset_while_a_worker_works_gives_its_job_to_nobody_else() -> None:
+    world = over_tcp(1, workers=2)
+    world.order("w1", Slow(2.5))
+    world.order("w2", Slow(2.5))
+    world.order("client", BulkSpec("ping", 2, in_flight=2, timeout=9.0))
+    world.run_for(1.5)
+    world.reset("w1", "broker")
+    world.run_for(5.0)
+    view: BrokerView = world.pictures["broker"]
+    counted = dict(view.counters)
+    assert (view.ledger.succeeded, counted["re-deliveries"], counted["restarts"], counted["late results"]) == (
+        2,
+        0,
+        0,
+        0,
+    )
+
+
+def test_a_reset_takes_the_job_of_an_original_worker_and_the_broker_acts_alone() -> None:
+    """It does not know that its connection broke, and does not say READY: its next PING tells that it has no job."""
+    world = over_tcp(2, Options(task_deadline=60.0), workers=0)
+    world.add("original", dealer(Original(takes=0.2), TCP, b"original"))
+    asker = dealer(Asker(), OPTIONS.frontend_of(TCP), b"asker")
+    world.add("asker", asker)
+    world.run_for(1.0)
+    world.link(Link(delay=(0.3, 0.3)), "original", "broker")
+    world.order("asker", 1)
+    world.run_for(0.2)  # the job is under way
+    world.reset("original", "broker")
+    world.link(Link(), "original", "broker")
+    assert world.run_until(
+        lambda world: bool(world.core("asker").answers), HEALED + 3.0
+    )  # its own silence is its remedy
+    assert world.core("asker").answers == {0: [(DONE, b"job 0")]}
+
+
+@pytest.mark.parametrize("seconds", [4.0, 9.0])
+def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: float) -> None:
+    world = over_tcp(3)
+    world.order("client", BulkSpec("ping", 3000, in_flight=20, rate=150.0, timeout=20.0))
+    world.run_for(2.0)
+    for name in ("w1", "w2", "client"):
+        world.cut(name, "broker")
+    world.run_for(seconds)
+    for name in ("w1", "w2", "client"):
+        world.heal(name, "broker")
+    world.run_for(HEALED)
+    pictures = world.pictures
+    assert pictures["client"].linked and len(pictures["broker"].workers) == 4
+    assert {row.state for row in pictures["broker"].workers} <= {"ready", "busy"}
+    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
+    assert world.pictures["client"].run.passed, world.pictures["client"].run.ledger
+    assert slots_are_back(world)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> None:
+    """They swapped for ever, each heard for three seconds and deaf for three."""
+    world = over_tcp(seed, workers=1)
+    world.add("twin", SYSTEM.worker(OPTIONS, TCP, 1, 1))
+    world.run_for(20.0)
+    said = [said.note.text for said in world.notes if "our name" in said.note.text]
+    assert said == ["another program has our name worker-1: we are worker-1-2 from now on"]
+    ready = {row.name for row in world.pictures["broker"].workers if row.state == "ready"}
+    assert ready == {"worker-1", "worker-1-2"}
+    told = [said.note for said in world.notes if "taken over" in said.note.text]
+    assert told and {note.subject for note in told} == {b"worker-1"}
+    before = len(world.notes)
+    world.run_for(60.0)
+    assert len(world.notes) == before, "they go on"
+
+
+def test_of_two_live_clients_of_one_name_both_are_served() -> None:
+    world = over_tcp(5, workers=2)
+    world.add("twin", SYSTEM.client(OPTIONS, TCP, 1))
+    world.run_for(20.0)
+    for name in ("client", "twin"):
+        world.order(name, BulkSpec("ping", 100, in_flight=10))
+    world.run_for(5.0)
+    assert all(world.pictures[name].run.passed for name in ("client", "twin"))
+
+
+def test_a_worker_that_is_slower_than_its_deadline_has_no_twin() -> None:
+    """The broker is silent to one that owes a result: that is no takeover."""
+    world = over_tcp(6, workers=1)
+    world.order("w1", Slow(15.0))
+    world.order("client", BulkSpec("ping", 5, in_flight=1, timeout=60.0))
+    world.run_for(60.0)
+    assert not [said for said in world.notes if "our name" in said.note.text or "taken over" in said.note.text]

@@ -26,13 +26,15 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
     """A worker; the seed's workers have one slot, whatever ``slots`` says."""
-    return Seat(Worker(options), (Socket("dealer", connect=(endpoint,), routing_id=b"worker-%d" % nonce),))
+    name = f"worker-{nonce}"
+    return Seat(Worker(options, name), (Socket("dealer", connect=(endpoint,), routing_id=name.encode()),))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
     """A client of the broker whose workers connect to ``endpoint``."""
     frontend = options.frontend_of(endpoint)
-    return Seat(Client(options), (Socket("dealer", connect=(frontend,), routing_id=b"client-%d" % nonce),))
+    name = f"client-{nonce}"
+    return Seat(Client(options, name), (Socket("dealer", connect=(frontend,), routing_id=name.encode()),))
 
 
 SYSTEM = System(

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from engine.core import (
     Command,
+    Connected,
+    Disconnected,
     Drain,
     Event,
     Finished,
@@ -57,7 +59,7 @@ class Broker:
         self.desk = Desk(options, self.tasks, self.violations)
         self.inspected: bytes | None = None
         self._resumed = float("-inf")  # when a pause of our own ended
-        self.late = self.restarts = self.losses = self.unsent = 0
+        self.late = self.restarts = self.losses = self.taken = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
 
@@ -76,6 +78,13 @@ class Broker:
                 self._wake(now, out)
             case Unsent():
                 self._unsent(event, now, out)
+            case Connected(socket="backend", peer=key):
+                self._connected(key, now, out)
+            case Disconnected(socket="backend", peer=key):
+                if (gone := self.table.get(key)) is not None:
+                    gone.connected, gone.broken = False, gone.task is not None
+            case Connected() | Disconnected():
+                pass  # of clients: they ask again for what they miss
             case Ordered(order=Inspect(worker=key)):
                 self.inspected = key
             case Ordered(order=Drain(worker=key)):
@@ -158,7 +167,10 @@ class Broker:
             worker = self._join(worker, "PING", key, now, out)
             if worker is None:
                 return
+        elif worker.task is not None and worker.broken and not worker.pings:
+            self._forsaken(worker, now, out)
         else:
+            worker.pings = worker.pings or (worker.task is not None and not worker.broken)
             self.table.walk(worker, "PING after EXIT" if worker.told else "PING", now)
         self._hear(worker, now, out)
         if worker.told:
@@ -167,6 +179,24 @@ class Broker:
             out.append(Send([key, b"", PONG], BACKEND))
             if worker.task is None and key not in self.table.ready:  # ruling 2
                 self._free(worker, now, out)
+
+    def _forsaken(self, worker: Worker, now: float, out: list[Command]) -> None:
+        """Ruling 16: who does not PING at work, but does on a connection made anew, has not got its job any more."""
+        self.table.walk(worker, "PING on a connection made anew", now)
+        out.append(Note("warn", "its connection broke, and its job with it", worker.key))
+        self._take_back(worker, out)
+        worker.owes = True
+
+    def _connected(self, key: bytes, now: float, out: list[Command]) -> None:
+        """A second connection of one id while the first is alive: the newest is served (ruling 17)."""
+        worker = self.table.get(key)
+        if worker is None:
+            return
+        lively = worker.lost is None and not worker.owes and now < worker.heard + MISSED * self.options.ping_every
+        if worker.connected and lively:
+            self.taken += 1
+            out.append(Note("warn", "its name was taken over by another connection while it was alive", key))
+        worker.connected = True
 
     def _result(self, worker: Worker, task: Task, result: bytes, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: the result goes to the client on record and frees the worker (ruling 4)
@@ -217,7 +247,7 @@ class Broker:
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job
             ready.drop(key)
             worker, task = self.table.workers[key], self.tasks.give(key, now)
-            worker.task, worker.row = task, None
+            worker.task, worker.row, worker.broken = task, None, False
             out.append(Send([key, b"", task.message[0]], BACKEND))
 
     def _take_back(self, worker: Worker, out: list[Command]) -> None:

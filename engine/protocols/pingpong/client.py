@@ -16,6 +16,8 @@ from collections import Counter
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Finished,
     Frames,
@@ -23,7 +25,6 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Started,
     StopRun,
@@ -33,6 +34,8 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.limits import MAX_FRAME
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
@@ -45,12 +48,15 @@ KINDS = {FULL: "full", REFUSED: "refused", FAILED: "undeliverable", WITHDRAWN: "
 
 
 class Client:
-    """The core of a ping-pong client. Orders: ``BulkSpec``, ``StopRun``."""
+    """The core of a ping-pong client. Orders: ``BulkSpec``, ``StopRun``. ``name``: its routing id at first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: str = "client") -> None:
         self.options = options
+        self._name = Name(name)
         self._silence = options.n_timeouts * options.broker_timeout
         self._linked = False
+        self._taken = Taken(self._silence, options.ping_every)
+        self._broken = False  # its connection is, and it has no other yet
         self._heard = NEVER  # the broker, or the last PING into silence
         self._ping_at = NEVER
         self._bulk: Bulk | None = None
@@ -73,6 +79,14 @@ class Client:
                     self._take(frames, now, out)
             case Woken():
                 self._wake(now, out)
+            case Connected():
+                if self._broken:
+                    self._broken = False
+                    self.walked["linked" if self._linked else "silent", "connected anew"] += 1
+                    self._ask_again(out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
             case Unsent():
                 self._unsent(event.frames, now)
             case Ordered(order=BulkSpec() as spec):
@@ -128,6 +142,7 @@ class Client:
             out.extend(self._violations.add(BROKER, reply, now))
             return
         self._heard = now
+        self._taken.heard(now)
         if not self._linked:
             self.walked["silent", "PONG or reply"] += 1
             self._linked, self._ping_at = True, now + self.options.ping_every
@@ -142,12 +157,13 @@ class Client:
             for task in bulk.expire(now):
                 self._sampled.pop(self._id(task), None)
         if now >= self._heard + self._silence:
+            taken, self._broken = self._taken.silent(now), False
             self.walked["linked" if self._linked else "silent", "silence"] += 1
             if self._linked:
                 out.append(Note("warn", f"the broker is silent for {self._silence:g} s"))
             self._linked, self._ping_at, self._heard = False, NEVER, now
             self.reopened += 1
-            out.append(Reopen())
+            out += self._name.reopen(taken)
             self._ask_again(out)
         elif now >= self._ping_at:
             self.walked["linked", "a second"] += 1

@@ -32,6 +32,8 @@ _PINGS = "002 Worker sends PING"
 _ASSIGN = "002 Broker assign job to worker"
 _EXIT = "002 Worker exit; ruling 5"
 _CLIENTS = "ours: clients"
+_ANEW = "ruling 16"
+_TAKEN = "ruling 17"
 
 # ---- messages ----------------------------------------------------------------------------------------------------
 
@@ -125,6 +127,7 @@ _WORKER = (
     Edge("joining", "PONG", "none", "ready", f"{_IS_READY}, 3"),
     Edge("joining", "job", "drop it", "joining", "ruling 10"),
     Edge("joining", "silence", "open the socket anew, send READY", "joining", "002 Broker timeout"),
+    Edge("joining", "connected anew", "send READY", "joining", _ANEW),
     Edge("joining", "EXIT", "exit", "left", _EXIT),
     Edge("joining", "told to leave", "exit", "left", "ruling 5"),
     Edge("ready", "a second", "send PING", "ready", f"{_PINGS}, 1"),
@@ -132,6 +135,7 @@ _WORKER = (
     Edge("ready", "job, slow", "work", "working", f"{_ASSIGN}, 2"),
     Edge("ready", "job whose result is a command", "send READY", "joining", "ruling 3"),
     Edge("ready", "silence", "open the socket anew, send READY", "joining", "002 Broker timeout"),
+    Edge("ready", "connected anew", "send READY", "joining", _ANEW),
     Edge("ready", "EXIT", "exit", "left", _EXIT),
     Edge("ready", "told to leave", "exit", "left", "ruling 5"),
     Edge("working", "a second", "send PING", "working", "ruling 1"),
@@ -139,6 +143,7 @@ _WORKER = (
     Edge("working", "another job", "abandon the first", "working", "ruling 10"),
     Edge("working", "EXIT", "go when the job is done", "working", _EXIT),
     Edge("working", "the job is done after EXIT", "send result, exit", "left", _EXIT),
+    Edge("working", "connected anew", "none", "working", _ANEW),
     Edge("working", "silence", "abandon the job, send READY on a new socket", "joining", "002 Broker timeout"),
 )
 
@@ -152,6 +157,7 @@ _SEEN = (
     Edge("busy", "PING", "send PONG", "busy", f"{_PINGS}, 2; ruling 2"),
     Edge("busy", "result", "send DONE", "idle", f"{_ASSIGN}, 3; ruling 4"),
     Edge("busy", "READY", "take its job back, send PONG and the next", "busy", "ruling 6"),
+    Edge("busy", "PING on a connection made anew", "take its job back", "owing", _ANEW),
     Edge("busy", "silence", "send PONG, which finds a connection that is gone", "busy", "rulings 1 and 11"),
     Edge("busy", "deadline", "take its job back", "owing", "rulings 1 and 9"),
     Edge("busy", "deadline in silence", "take its job back", "lost", "rulings 1 and 9"),
@@ -169,9 +175,11 @@ _SEEN = (
 )
 
 _CLIENT = (
+    Edge("silent", "connected anew", "send PING, ask again for what is out", "silent", _ANEW),
     Edge("silent", "PONG or reply", "send PING every second", "linked", _CLIENTS),
     Edge("silent", "silence", "open the socket anew, send PING, ask again for what is out", "silent", _CLIENTS),
     Edge("linked", "a second", "send PING", "linked", _CLIENTS),
+    Edge("linked", "connected anew", "send PING, ask again for what is out", "linked", _ANEW),
     Edge("linked", "silence", "open the socket anew, send PING, ask again for what is out", "silent", _CLIENTS),
 )
 
@@ -266,6 +274,7 @@ COUNTED = {
     "restarts": "ruling 6",
     "refused": "ruling 3",
     "asked again": "ruling 13",
+    "taken over": _TAKEN,
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings, whose)

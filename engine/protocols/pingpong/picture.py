@@ -31,6 +31,7 @@ def broker(core: Broker, now: float) -> BrokerView:
             ("late results", core.late),
             ("restarts", core.restarts),
             ("lost workers", core.losses),
+            ("taken over", core.taken),
             ("full", desk.full),
             ("refused", desk.refused),
             ("asked again", desk.again),

@@ -29,6 +29,8 @@ class Worker:
     """One worker at the broker. Times are monotonic seconds."""
 
     __slots__ = (
+        "broken",
+        "connected",
         "done",
         "failed",
         "heard",
@@ -39,6 +41,7 @@ class Worker:
         "lost",
         "name",
         "owes",
+        "pings",
         "row",
         "silent",
         "task",
@@ -51,6 +54,9 @@ class Worker:
         self.lost: float | None = None  # since when
         self.task: Task | None = None
         self.owes = False
+        self.connected = True
+        self.broken = False  # its connection was, since it got its task
+        self.pings = False  # it PINGs while it works
         self.late = False  # PINGs are overdue
         self.silent = False  # quiet past the expiry, but known to work
         self.leaving = False  # an operator wants it to go
@@ -115,6 +121,7 @@ class Table:
             worker = self.workers[key] = Worker(key, _name(key, self._joins), now)
         self._lost.pop(key, None)
         worker.lost, worker.joined, worker.row = None, now, None
+        worker.connected = True
         return worker
 
     def walk(self, worker: Worker | None, event: str, now: float) -> None:

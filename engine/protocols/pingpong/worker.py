@@ -9,6 +9,8 @@ The rules of this file:
 - Starting over (another READY) abandons the job in hand, because a result does not say which job it belongs to. So does
   another job: whoever sends it has forgotten the first.
 - A job is answered at once or ``Slow`` later. A result that is a command can not be sent: READY gives the job back.
+- A connection that broke may have taken a job or a result with it: on the next one READY says that nothing is held,
+  unless a job is in hand. Where another worker of this name is heard in its place, it takes another name.
 - EXIT and the operator's ``Leave`` let it finish what it holds. The seed has no goodbye, so it sends none (ruling 5).
 """
 
@@ -20,6 +22,8 @@ from typing import Literal
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Exit,
     Finished,
@@ -29,13 +33,14 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Slow,
     Started,
     Unsent,
     Woken,
 )
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
@@ -46,13 +51,16 @@ BROKER = b"broker"  # whom its broker's violations are counted to
 
 
 class Worker:
-    """The core of a ping-pong worker. Orders: ``Leave``, ``Slow``."""
+    """The core of a ping-pong worker. Orders: ``Leave``, ``Slow``. ``name``: its routing id at first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: str = "worker") -> None:
         self.options = options
+        self._name = Name(name)
         self.state: Literal["joining", "ready", "working", "left"] = "joining"
         self._silence = options.n_timeouts * options.broker_timeout
         self._heard = 0.0  # the broker, or the last start
+        self._taken = Taken(self._silence, options.ping_every)
+        self._broken = False  # its connection is, and it has no other yet
         self._ping_at = NEVER
         self._pinged: float | None = None  # when the PING that is unanswered was sent
         self._rtt: float | None = None
@@ -79,6 +87,11 @@ class Worker:
                     self._take(frames, now, out)
             case Woken():
                 self._wake(now, out)
+            case Connected():
+                self._connected(now, out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
             case Unsent():
                 self.unsent += 1
             case Ordered(order=Leave()):
@@ -140,6 +153,7 @@ class Worker:
         if self.state == "left":
             return  # what came in one batch with EXIT
         self._heard = now
+        self._taken.heard(now)
         if body == PONG:
             self._pong(now, out)
         elif body == EXIT:
@@ -202,6 +216,15 @@ class Worker:
         self.state, self._ping_at, self._pinged = "joining", NEVER, now
         out.append(Send([b"", READY]))
 
+    def _connected(self, now: float, out: list[Command]) -> None:
+        """Ruling 16: what was under way on a connection that broke is lost."""
+        if not self._broken:
+            return
+        self._broken = False
+        self.walked[self.state, "connected anew"] += 1
+        if self.state != "working":
+            self._ready(now, out)
+
     def _wake(self, now: float, out: list[Command]) -> None:
         self._finish(now, out, "the job is done")
         if self.state == "left":
@@ -220,15 +243,18 @@ class Worker:
         # 002 "Broker timeout": close, initialise the socket anew, READY
         self.reopened += 1
         before = self.state
+        if before == "working":
+            self._taken.disconnected()  # its broker may have given it up: that is no takeover
         if self.state == "working":
             self._abandon(out)
         if self._leaving:
             self._leave(self._leaving, out)
             return
+        taken, self._broken = self._taken.silent(now), False
         self.walked[before, "silence"] += 1
         if self.state != "joining":
             out.append(Note("warn", f"the broker is silent for {self._silence:g} s: the socket is opened anew"))
-        out.append(Reopen())
+        out += self._name.reopen(taken)
         self._start(now, out)
 
     def _abandon(self, out: list[Command]) -> None:

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from engine.core import (
     Command,
+    Connected,
+    Disconnected,
     Drain,
     Finished,
     Frames,
@@ -313,3 +315,36 @@ def test_nonsense_is_counted_and_changes_nothing(messages: list[Frames], backend
     )
     assert counter(broker, "violations") == len(wrong)
     broker.check()
+
+
+def test_a_second_live_connection_of_a_workers_id_is_told() -> None:
+    broker = with_workers(b"w")
+    told = Note("warn", "its name was taken over by another connection while it was alive", b"w")
+    assert broker.handle(Connected("backend", b"w"), T + 1) == [told]
+    assert broker.handle(Connected("backend", b"stranger"), T + 1) == []
+    assert broker.handle(Disconnected("backend", b"w"), T + 1) == []
+    assert broker.handle(Connected("backend", b"w"), T + 1) == []  # it is back
+    assert broker.handle(Connected("backend", b"w"), T + 9) == []  # it was silent: its line was cut
+    assert broker.handle(Connected("frontend", b"w"), T + 1) == []
+    assert counter(broker, "taken over") == 1
+
+
+def test_who_pings_at_work_is_believed_to_work_after_its_connection_broke() -> None:
+    """Ruling 16."""
+    broker = with_workers(b"w")
+    assert ask(broker, 1) == [give(b"w")]
+    assert from_worker(broker, b"w", PING) == [give(b"w", PONG)]
+    broker.handle(Disconnected("backend", b"w"), T)
+    assert from_worker(broker, b"w", PING) == [give(b"w", PONG)]
+    assert from_worker(broker, b"w", b"done") == [tell(1, b"DONE", b"done")]
+
+
+def test_who_pings_with_a_job_that_went_by_a_broken_connection_owes_until_it_starts_over() -> None:
+    """Ruling 16."""
+    broker = with_workers(b"w")
+    assert ask(broker, 1) == [give(b"w")]
+    broker.handle(Disconnected("backend", b"w"), T)
+    assert from_worker(broker, b"w", PING) == []
+    assert from_worker(broker, b"w", PING) == []
+    assert from_worker(broker, b"w", READY) == [give(b"w", PONG), give(b"w")]
+    assert counter(broker, "re-deliveries") == 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Drain, Frames, Leave, Send, Slow
+from engine.core import Connected, Disconnected, Drain, Frames, Leave, Send, Slow
 from engine.parts.explain import Decoded, Direction, Role
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
@@ -130,6 +130,7 @@ WORKER: Scripts = {
     ("joining", "PONG"): lambda: after(worker(), "hear", [b"", PONG]),
     ("joining", "job"): lambda: after(worker(), "hear", [b"", b"one"]),
     ("joining", "silence"): lambda: after(worker(), "wait", SILENCE),
+    ("joining", "connected anew"): lambda: after(worker().do(Disconnected()), "do", Connected()),
     ("joining", "EXIT"): lambda: after(worker(), "hear", [b"", EXIT]),
     ("joining", "told to leave"): lambda: after(worker(), "order", Leave()),
     ("ready", "a second"): lambda: after(brisk(PONG), "wait", 0.5),
@@ -137,6 +138,7 @@ WORKER: Scripts = {
     ("ready", "job, slow"): lambda: after(worker(PONG, slow=True), "hear", [b"", b"one"]),
     ("ready", "job whose result is a command"): lambda: after(worker(PONG), "hear", [b"", READY]),
     ("ready", "silence"): lambda: after(worker(PONG), "wait", SILENCE),
+    ("ready", "connected anew"): lambda: after(worker(PONG).do(Disconnected()), "do", Connected()),
     ("ready", "EXIT"): lambda: after(worker(PONG), "hear", [b"", EXIT]),
     ("ready", "told to leave"): lambda: after(worker(PONG), "order", Leave()),
     ("working", "a second"): lambda: after(brisk(PONG, b"one", slow=True), "wait", 0.5),
@@ -144,6 +146,7 @@ WORKER: Scripts = {
     ("working", "another job"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", b"two"]),
     ("working", "EXIT"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", EXIT]),
     ("working", "the job is done after EXIT"): lambda: after(worker(*EXITING, slow=True), "wait", 1.0),
+    ("working", "connected anew"): lambda: after(working_long().do(Disconnected()), "do", Connected()),
     ("working", "silence"): lambda: after(working_long(), "wait", SILENCE),
 }
 
@@ -201,6 +204,7 @@ SEEN: Scripts = {
     ("busy", "PING"): lambda: says(busy(), PING),
     ("busy", "result"): lambda: says(busy(), b"ping"),
     ("busy", "READY"): lambda: says(busy(), READY),
+    ("busy", "PING on a connection made anew"): lambda: says(busy().do(Disconnected(BACKEND, W)), PING),
     ("busy", "silence"): lambda: after(silent_busy(), "wait", 3.0),
     ("busy", "deadline"): lambda: after(busy(), "wait", 10.0),
     ("busy", "deadline in silence"): lambda: after(silent_busy().wait(3.0), "wait", 17.0),
@@ -226,6 +230,8 @@ def client(linked: bool = False) -> Table:
 CLIENT: Scripts = {
     ("silent", "PONG or reply"): lambda: (table := client(), lambda: table.hear([b"", PONG]).wait(0.5)),
     ("silent", "silence"): lambda: after(client(), "wait", SILENCE),
+    ("silent", "connected anew"): lambda: after(client().do(Disconnected()), "do", Connected()),
+    ("linked", "connected anew"): lambda: after(client(True).do(Disconnected()), "do", Connected()),
     ("linked", "a second"): lambda: after(client(True), "wait", 0.5),
     ("linked", "silence"): lambda: after(client(True), "wait", SILENCE),
 }
