@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
+from engine.parts.taken import Taken
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import endpoints as ends
@@ -38,9 +39,6 @@ SAVED = "negotiated"
 
 BROKER = b"broker"
 """Under which the broker's violations are counted."""
-
-TAKEN = 2  # times in a row that a link falls silent before its id is taken to be another's
-SOON = 3.0  # patiences within which it does so again: with two of one id, each is heard for one and deaf for one
 
 MAX_REDIRECTS = 4  # to other brokers in a row, before a pause
 
@@ -78,8 +76,7 @@ class Link:
         self._named = identity  # at first
         self._ids = 1  # how many it has had
         self._broken = False  # the connection has ended, and does not stand again so far
-        self._deaf = 0  # how often in a row it fell silent while the connection stood
-        self._reopened = -NEVER  # when it did so last
+        self._taken = Taken(options.silence * options.heartbeat, options.heartbeat)
         self._configured = {endpoint, *ends.configured(options, ready is None)}
         self._next = NEVER  # when something is due
         self._since = 0.0  # when the present state began
@@ -127,13 +124,11 @@ class Link:
     def disconnected(self) -> None:
         """It has ended; another one may follow without our doing."""
         self._broken = True
+        self._taken.disconnected()
 
-    def _reopen(self, now: float) -> list[Command]:
-        """A new connection to ``endpoint``, under another id if ours is another peer's by now."""
-        self._broken = False
-        if self._deaf < TAKEN:
-            return [Reopen(endpoint=self.endpoint)]
-        before, self._deaf, self._ids = self._identity, 0, self._ids + 1
+    def _renamed(self) -> list[Command]:
+        """A new connection to ``endpoint`` under another id."""
+        before, self._ids = self._identity, self._ids + 1
         self._identity = f"{self._named}-{self._ids}"
         words = f"another peer has our id {before}: we are {self._identity} from now on"
         return [Note("bad", words), Reopen(routing_id=self._identity.encode(), endpoint=self.endpoint)]
@@ -148,7 +143,9 @@ class Link:
                 return self._taught(header, body, now)
             case names.READYOK, "joining":
                 self.walk("READYOK")
-                self.interval = max(self.options.heartbeat, header["heartbeat_interval"])
+                interval = max(self.options.heartbeat, header["heartbeat_interval"])
+                if interval != self.interval:
+                    self.interval, self._taken = interval, Taken(self.options.silence * interval, interval)
                 return self._up(now)
             case names.PONG, "linked":
                 self.rtt = now + self.wall_offset - header["echo"]
@@ -234,10 +231,7 @@ class Link:
 
     def _lost(self, now: float) -> list[Command]:
         """Nothing from this broker: the next one."""
-        if self.state == "linked":
-            recent = now < self._reopened + SOON * self.options.silence * self.interval
-            self._deaf = 0 if self._broken else self._deaf + 1 if recent else 1
-            self._reopened = now
+        taken = self.state == "linked" and self._taken.silent(now)
         self._tried.add(self.endpoint)
         group = self._group()
         others = [endpoint for endpoint in group if endpoint not in self._tried]
@@ -245,14 +239,14 @@ class Link:
         end = not others and not self.links
         why = "silence" if self.state == "linked" else "no answer"
         known = "no broker is left" if end else "another broker is known"
-        self.walk("silence again, its id is another's" if self._deaf >= TAKEN else f"{why}, {known}")
+        self.walk("silence again, its id is another's" if taken else f"{why}, {known}")
         if end:
             return self._end(self._failure(), failed=True)
         if not others:
             self._tried.clear()
             others = [group[(group.index(self.endpoint) + 1) % len(group)]]
         self.endpoint = others[0]
-        out += self._reopen(now)
+        out += self._renamed() if taken else [Reopen(endpoint=self.endpoint)]
         return out + (self._check(now) if self.endpoint == self.preferred else self._step("asking", now))
 
     def _failure(self) -> str:
@@ -297,7 +291,7 @@ class Link:
             self.preferred = self.endpoint
             return self._check(now)
         self.endpoint = self.preferred = endpoint
-        return [Note("info", f"moving to {endpoint}"), *self._reopen(now), *self._check(now)]
+        return [Note("info", f"moving to {endpoint}"), Reopen(endpoint=endpoint), *self._check(now)]
 
     # ---- steps --------------------------------------------------------------------------------------------------
 
@@ -313,8 +307,7 @@ class Link:
 
     def _up(self, now: float) -> list[Command]:
         self._enter("linked", now)
-        if now > self._reopened + 2 * self.interval:
-            self._deaf = 0  # the broker was away, not we
+        self._taken.heard(now)
         self.heard = now
         self.links += 1
         self.told = None

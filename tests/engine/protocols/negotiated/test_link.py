@@ -294,6 +294,16 @@ def test_f8_a_peer_that_is_deaf_twice_in_a_row_takes_another_id() -> None:
     assert reopened(link.tick(9.2)) is None, "it is counted anew for the new id"
 
 
+def test_f8_is_inferred_in_the_brokers_longer_interval_too() -> None:
+    link = worker()
+    link.start(0.0)
+    for at, wanted in ((0.0, None), (15.1, b"worker-1-2")):
+        assert configure(link, at, ALONE)[-1] == "READY"
+        told(link, names.READYOK, at, time=0.0, heartbeat_interval=5.0)
+        link.heard = at
+        assert reopened(link.tick(at + 15.0)) == wanted
+
+
 @pytest.mark.parametrize("why", ["the connection ended", "the broker was away", "long ago"])
 def test_silence_that_has_another_reason_leaves_the_id(why: str) -> None:
     link = alone()
