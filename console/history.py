@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from engine.drive import personal
+from engine.files import personal
 
 LINES = 500
 MAX_FILE = 1024 * 1024  # bytes that are read

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from console import keys
 from console.commands import Command
 from console.history import History
-from console.pictures.bridge import House, Settings
+from console.pictures.bridge import LabManager, Settings
 from console.screens.confirm import Confirm
 from console.sessions.session import Give, Session
 from console.shell import Shell
@@ -33,7 +33,7 @@ class Host(Shell):
 
     def __init__(
         self,
-        labs: House | None,
+        labs: LabManager | None,
         first: Session,
         settings: Settings,
         history: History,

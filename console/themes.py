@@ -21,7 +21,7 @@ from textual.css.constants import VALID_STYLE_FLAGS
 from textual.theme import Theme
 
 from console.text import clean
-from engine.drive import personal
+from engine.files import personal
 from engine.schema import shown
 from engine.settings import Place, Wrong, parse_toml
 

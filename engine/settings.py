@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import platformdirs
 
-from engine.drive import personal
+from engine.files import personal
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.parts.plain import clean
 from engine.schema import Misfit, OneOf, Range, fit, nearest, parse

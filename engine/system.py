@@ -68,7 +68,7 @@ class System:
 class QueueSystem:
     """A system without broker and sockets: documents in folders, moved on by drivers.
 
-    ``options`` as in ``System``. It has a lab of its own (``engine.lab.queuelab``), and a screen that is its own. Its
+    ``options`` as in ``System``. It has a lab of its own (``engine.labs.queues``), and a screen that is its own. Its
     cores are made by whoever drives them; ``driver(options, config, epoch)`` and ``watchdog(options, stages, first,
     fail_fast)`` make them again from what stands in a journal, on no sockets.
     """

@@ -26,15 +26,16 @@ IMPURE = {
     "console/sessions/cost.py": "measures what a trace costs, and says it",
     "console/shell.py": "reads the clock for the screen's timer, as the others do",
     "engine/drive/": "sockets, threads and disks live here",
-    "engine/lab/brokers.py": "tells a taken endpoint from another error of the socket",
+    "engine/labs/brokers.py": "tells a taken endpoint from another error of the socket",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
-    "engine/recording/journal.py": "stamps what is recorded, and whose clock it was",
-    "engine/lab/lab.py": "waits, for whoever calls it, until threads have done what they were told",
+    "engine/journal/journal.py": "stamps what is recorded, and whose clock it was",
+    "engine/labs/live.py": "waits, for whoever calls it, until threads have done what they were told",
     "engine/runs/load.py": "stamps a run with its time and the versions that made it",
-    "engine/lab/queuelab.py": "feeds at its pace, and stamps what it says",
-    "engine/lab/pool.py": "waits, when it closes, until its workers have said goodbye",
+    "engine/labs/queues.py": "feeds at its pace, and stamps what it says",
+    "engine/labs/pool.py": "waits, when it closes, until its workers have said goodbye",
     "tests/engine/drive/": "",
-    "tests/engine/lab/": "",
+    "tests/engine/files/test_safely.py": "a socket is one of the things that are no regular file",
+    "tests/engine/labs/": "",
     "tests/helpers/processes.py": "",
     "tests/helpers/terminal.py": "",
     "tests/loopback/": "",
@@ -237,7 +238,7 @@ def test_import_contracts_hold_where_nothing_is_imported(tmp_path: Path) -> None
 def test_every_import_contract_catches_what_it_forbids(tmp_path: Path) -> None:
     names = layered(tmp_path)
     wrongs = {
-        "engine/core": "import engine.lab.lab",
+        "engine/core": "import engine.labs",
         "engine/parts": "import engine.protocols.one",
         "engine/sim": "import engine.drive",
         "engine/protocols/one": "import engine.protocols.two",
@@ -251,7 +252,7 @@ def test_every_import_contract_catches_what_it_forbids(tmp_path: Path) -> None:
     said = re.sub(r"\s+", " ", output)
     assert [name for name in names if f"{name} BROKEN" not in said] == []
     for importer, imported in (
-        ("engine.core.wrong", "engine.lab.lab"),
+        ("engine.core.wrong", "engine.labs"),
         ("engine.parts.wrong", "engine.protocols.one"),
         ("engine.sim.wrong", "engine.drive"),
         ("engine.protocols.one.wrong", "engine.protocols.two"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 from engine.system import System
@@ -26,7 +26,7 @@ def settings_of(flags: list[Flag], known: Known = KNOWN) -> Settings:
 
 
 def system_of(settings: Settings) -> System:
-    """The system that was asked for. Raises ``engine.lab.pool.Refused`` where it has no broker."""
+    """The system that was asked for. Raises ``engine.labs.pool.Refused`` where it has no broker."""
     if settings.system not in SYSTEMS:
         raise Refused(f"{settings.system} has no broker; its commands are pipeline, drive and feed")
     return SYSTEMS[settings.system]

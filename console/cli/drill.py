@@ -7,8 +7,8 @@ from argparse import Namespace
 
 from console.cli.streams import STDOUT, deliver, result
 from console.text import clean
-from engine.rehearsal.drill import Outcome, Report, document, play
-from engine.rehearsal.script import read_drill
+from engine.faults.drill import Outcome, Report, document, play
+from engine.faults.script import read_drill
 
 MARKS = {True: "✓", False: "✗"}  # a sign, so that nothing is said by colour alone
 

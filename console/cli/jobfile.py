@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from console.cli.arguments import PROCESSORS, TASKS
-from engine.drive import safely
 from engine.drive.driverprocess import own_folder
 from engine.drive.roots import strange
+from engine.files import safely
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest

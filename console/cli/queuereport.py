@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from console import units
 from console.text import clean
-from engine.drive.queuesight import sorted_out
+from engine.drive.queueview import sorted_out
 from engine.protocols.diskqueue.books import Account, Entry, account, whole
 from engine.protocols.diskqueue.pipeline import DriverRow, PipelineView
 

@@ -23,18 +23,18 @@ from engine.core import Note
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
-from engine.drive.listening import seat_of
+from engine.drive.hub import seat_of
 from engine.drive.pipeline import Pipeline
 from engine.drive.queuedriver import load_config, run_driver
-from engine.drive.queuesight import sorted_out
-from engine.lab.record import begin
+from engine.drive.queueview import sorted_out
+from engine.journal.journal import Journal
+from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import PipelineView
-from engine.recording.journal import Journal
 from engine.settings import Flag, Settings
 
 REDRAW = 0.25  # seconds
@@ -45,7 +45,7 @@ def pipeline(options: Namespace, flags: list[Flag]) -> int:
 
     0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
     watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or
-    ``engine.lab.pool.Refused``.
+    ``engine.labs.pool.Refused``.
     """
     settings = settings_of(flags)
     orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show}

@@ -8,11 +8,11 @@ from console.cli.screen import left, on_terminal, screen_settings
 from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import CATALOGUE, SYSTEMS
-from engine.drive.personal import readers
-from engine.recording.journal import read
-from engine.recording.queuereplaylab import QueueReplayLab
-from engine.recording.replay import Replay
-from engine.recording.replaylab import ReplayLab
+from engine.files.personal import readers
+from engine.journal.journal import read
+from engine.labs.queuereplaylab import QueueReplayLab
+from engine.labs.replay import Replay
+from engine.labs.replaylab import ReplayLab
 from engine.settings import Flag
 
 

@@ -12,14 +12,14 @@ from console.cli.common import broker_of, lab_of, settings_of, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
 from engine.errors import Refused
-from engine.lab.lab import Lab, Workers
+from engine.labs.live import Lab, Workers
 from engine.settings import Flag
 
 LOOK = 0.25  # seconds between two looks at how things are
 
 
 def broker(options: Namespace, flags: list[Flag]) -> int:
-    """Bind, say ``ready`` with the endpoints, and serve. Raises ``engine.lab.lab.Refused`` where it can not bind."""
+    """Bind, say ``ready`` with the endpoints, and serve. Raises ``engine.labs.live.Refused`` where it can not bind."""
     settings = settings_of(flags)
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual

@@ -10,7 +10,7 @@ from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
 from engine.errors import Refused
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.bulk import BulkSpec
 from engine.runs.load import RunRecord, duration, summary, to_json
 from engine.settings import Flag, Settings
@@ -26,7 +26,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     """Carry out ``ping``, ``pingt``, ``data``, ``bulkping`` or ``bulkdata``; print and keep its record.
 
     0 where everything succeeded, 1 where it did not, could not be kept or is worse than ``--bound`` allows, 2 where
-    there is no such baseline, 128 + n after signal n. Raises ``engine.lab.lab.Refused`` where nothing can be started.
+    there is no such baseline, 128 + n after signal n. Raises ``engine.labs.live.Refused`` where nothing can be started.
     """
     settings = settings_of(flags)
     baseline, known = baseline_of(options)

@@ -16,8 +16,8 @@ from engine.settings import Flag, Paths, Problem, Settings, Wrong
 
 if TYPE_CHECKING:
     from console.app import Console
-    from engine.lab.lab import Lab
-    from engine.lab.queuelab import QueueLab
+    from engine.labs.live import Lab
+    from engine.labs.queues import QueueLab
 
 
 def console(options: Namespace, flags: list[Flag]) -> int:
@@ -40,7 +40,7 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
         settings = settings_of([*flags, Flag(("system",), "--system", name)])
         journal = options.journal if name == first else None
         if name not in SYSTEMS:
-            from engine.lab.queuelab import QueueLab
+            from engine.labs.queues import QueueLab
 
             return QueueLab(
                 settings.options[name],
@@ -68,10 +68,10 @@ def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[s
     """
     from console.app import Console
     from console.kinds import kind_of
-    from engine.lab.house import House
+    from engine.labs.manager import LabManager
 
     name = settings.system
-    with House(tuple(CATALOGUE), make) as labs:
+    with LabManager(tuple(CATALOGUE), make) as labs:
         lab = labs.open(name).result()
         console = Console(labs, kind_of(lab.system).session(name, lab, partial(labs.order, name)), settings)
         console.run()

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from console.text import clean, clean_lines, label
-from engine.drive import safely
 from engine.feed import Feed
+from engine.files import safely
 from engine.parts.bulk import BulkView
 
 AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more …

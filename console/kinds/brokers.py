@@ -18,7 +18,7 @@ from console.screens.replayed import HELP, Replayed
 from console.screens.stepper import Stepper
 from console.sessions.brokers import BrokerSession
 from console.sessions.replay import BrokerReplay
-from console.sessions.sandbox import BrokerSandbox
+from console.sessions.sandbox import SandboxSession
 from console.sessions.session import Session
 from console.systems import view_of
 from console.widgets.ink import Parts
@@ -59,7 +59,7 @@ def _summary(session: BrokerSession) -> str | None:
 
 KIND = Kind(
     session=BrokerSession,
-    sandbox=lambda lab: BrokerSandbox(lab.system, lab.options),
+    sandbox=lambda lab: SandboxSession(lab.system, lab.options),
     replay=BrokerReplay,
     main=_main,
     offered=_offered,

@@ -18,7 +18,7 @@ from console.screens.queuereplayed import HELP, OWN, ReplayedPipelines
 from console.screens.queuestepper import QueueStepper
 from console.sessions.queues import QueueSession
 from console.sessions.replay import QueueReplay
-from console.sessions.sandbox import QueueSandbox
+from console.sessions.sandbox import QueueSandboxSession
 from console.sessions.session import Session
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
@@ -65,7 +65,7 @@ def _summary(session: QueueSession) -> str | None:
 
 KIND = Kind(
     session=QueueSession,
-    sandbox=lambda lab: QueueSandbox(lab.options),
+    sandbox=lambda lab: QueueSandboxSession(lab.options),
     replay=QueueReplay,
     main=_main,
     offered=_offered,

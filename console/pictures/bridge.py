@@ -37,7 +37,7 @@ class Health(Protocol):
 
 
 class Lab(Protocol):
-    """What the console needs of ``engine.lab.lab.Lab``. Orders may wait, or raise ``engine.lab.lab.Refused``."""
+    """What the console needs of ``engine.labs.live.Lab``. Orders may wait, or raise ``engine.labs.live.Refused``."""
 
     system: System
     options: Any
@@ -67,8 +67,8 @@ class Lab(Protocol):
     def runs(self) -> Sequence[Run]: ...
 
 
-class House(Protocol):
-    """What the console needs of ``engine.lab.house.House``. Nothing here waits."""
+class LabManager(Protocol):
+    """What the console needs of ``engine.labs.manager.LabManager``. Nothing here waits."""
 
     names: tuple[str, ...]
 

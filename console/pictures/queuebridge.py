@@ -22,7 +22,7 @@ OUTCOMES = 100  # newest documents of a stage that went through
 
 
 class QueueLab(Protocol):
-    """What the console needs of ``engine.lab.queuelab.QueueLab``. Orders return or raise ``Refused``."""
+    """What the console needs of ``engine.labs.queues.QueueLab``. Orders return or raise ``Refused``."""
 
     system: QueueSystem
     options: Options

@@ -21,7 +21,7 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
-from engine.drive import personal
+from engine.files import personal
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.load import run_id
 

@@ -32,18 +32,18 @@ from console.widgets.keybar import KeyBar
 from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
-from engine.drive import personal
+from engine.files import personal
+from engine.labs import queuewhy
+from engine.labs.queuereplaylab import QueueReplayLab
+from engine.labs.replaylab import ReplayLab
+from engine.labs.why import why
 from engine.parts.explain import DOCUMENT
 from engine.parts.inflight import TaskKey
-from engine.recording import queuewhy
-from engine.recording.queuereplaylab import QueueReplayLab
-from engine.recording.replaylab import ReplayLab
-from engine.recording.why import why
 from engine.system import System
+from engine.tracing.filter import BadFilter, Filter, parse
 from engine.tracing.ladder import LANES, ladder, svg, text
 from engine.tracing.links import Arrow
 from engine.tracing.operations import Operations
-from engine.tracing.sieve import BadFilter, Sieve, parse
 from engine.tracing.trace import Trace
 
 LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
@@ -78,7 +78,7 @@ class Messages(Layer):
         self.listened, self.table = session, table
         self.trace: Traced = trace or session.listen()
         self.paused = False
-        self.sieve: Sieve | None = None
+        self.sieve: Filter | None = None
         self._own = trace is None  # so it is to be detached in the end
         self._inherited = False
         self._arrows: list[Arrow] = []

@@ -15,7 +15,7 @@ from console.screens.messages import taken_page
 from console.screens.pipeline import Pipelines
 from console.screens.recording import Moves, Transport
 from console.sessions.replay import QueueReplay
-from engine.recording.queuewhy import last_taken
+from engine.labs.queuewhy import last_taken
 
 _ORDERS = frozenset({"document.retry", "stage.pause", "stage.add", "stage.remove", "driver.kill", "feed", "pause"})
 _MOVED = {"stage.previous": "left_square_bracket", "stage.next": "right_square_bracket"}

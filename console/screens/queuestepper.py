@@ -18,7 +18,7 @@ from console.pictures.queuebridge import QueuePicture
 from console.screens.main import LAYOUTS, layout_for
 from console.screens.rehearsal import Rehearsal
 from console.screens.typed import Typed
-from console.sessions.sandbox import QueueSandbox
+from console.sessions.sandbox import QueueSandboxSession
 from console.text import clean
 from console.widgets.banner import Banner
 from console.widgets.ink import Parts, wrapped
@@ -43,9 +43,9 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
     HINT = "n goes on to a document's next name · . lets one operation happen · + lets time pass"
     app: Host
-    session: QueueSandbox
+    session: QueueSandboxSession
 
-    def __init__(self, session: QueueSandbox, history: History) -> None:
+    def __init__(self, session: QueueSandboxSession, history: History) -> None:
         super().__init__()
         self.make_prompt(history)
         self.make_panels(session, follow=True)  # a document moves at the end of it

@@ -13,14 +13,14 @@ from console.screens.confirm import Confirm
 from console.screens.message import message_lines
 from console.screens.page import Page
 from console.screens.pick import Pick
-from console.sessions.sandbox import SPEEDS, Sandbox
+from console.sessions.sandbox import SPEEDS, VirtualSession
 from console.text import clean, fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
 from console.widgets.pager import Pager
 from engine.errors import Refused
+from engine.faults.watch import Plan, Verdict, Watch
 from engine.parts.fault import Fault
-from engine.rehearsal.watch import Plan, Verdict, Watch
 from engine.tracing.links import Arrow, Entry
 
 ARROWS = 400  # messages of the ladder, the newest
@@ -31,7 +31,7 @@ WATCHED = 6  # faults whose promises are listed, the newest
 class StageBar(Panel):
     """How time passes, and how much of it has."""
 
-    def __init__(self, session: Sandbox, *, id: str | None = None) -> None:
+    def __init__(self, session: VirtualSession, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._session = session
 
@@ -56,10 +56,10 @@ class Rehearsal:
     """A screen that shows a stage: time, faults, and the panels that explain them. It stands before the other bases."""
 
     HINT: ClassVar[str] = "n lets one message through · + lets time pass"
-    session: Sandbox
+    session: VirtualSession
     app: Any
 
-    def make_panels(self, session: Sandbox, follow: bool = False) -> None:
+    def make_panels(self, session: VirtualSession, follow: bool = False) -> None:
         """The panels that every stage has. ``follow``: of a long step the end is shown."""
         self.session = session
         self.ladder = LadderTable(id="ladder")

@@ -14,7 +14,7 @@ from console.pictures.bridge import Picture
 from console.screens.main import Main
 from console.screens.rehearsal import Rehearsal
 from console.screens.terms import View
-from console.sessions.sandbox import BrokerSandbox
+from console.sessions.sandbox import SandboxSession
 from console.widgets.flow import FlowStrip
 from engine.parts.fault import Fault
 
@@ -26,9 +26,9 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
     """The main screen of a stage."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
-    session: BrokerSandbox
+    session: SandboxSession
 
-    def __init__(self, session: BrokerSandbox, history: History, view: View) -> None:
+    def __init__(self, session: SandboxSession, history: History, view: View) -> None:
         super().__init__(session, history, view)
         self.make_panels(session)
         self.ladder.first = ("client", "broker")

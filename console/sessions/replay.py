@@ -11,8 +11,8 @@ from console.sessions.cost import KEPT
 from console.sessions.pace import Pace
 from console.sessions.queues import QueueSession
 from console.sessions.session import Mode, at_once
-from engine.recording.queuereplaylab import QueueReplayLab
-from engine.recording.replaylab import ReplayLab
+from engine.labs.queuereplaylab import QueueReplayLab
+from engine.labs.replaylab import ReplayLab
 from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
 
@@ -21,7 +21,7 @@ BEFORE = 12.0  # recorded seconds before the position from which rates and chart
 
 
 class Recording(Protocol):
-    """What is asked of ``engine.recording.replaylab.ReplayLab``, and of the one of disk queues."""
+    """What is asked of ``engine.labs.replaylab.ReplayLab``, and of the one of disk queues."""
 
     replay: Any
     started: float

@@ -13,13 +13,13 @@ from console.sessions.brokers import BrokerSession
 from console.sessions.pace import Pace
 from console.sessions.queues import QueueSession
 from console.sessions.session import Mode, at_once
-from engine.lab.brokers import fallback
+from engine.faults import faults, queuefaults
+from engine.faults.watch import Plan, Watch
+from engine.labs.brokers import fallback
+from engine.labs.queuesandbox import QueueSandbox
+from engine.labs.sandbox import Sandbox
 from engine.parts.fault import Fault
 from engine.protocols.diskqueue.options import Options as QueueOptions
-from engine.rehearsal import faults, queuefaults
-from engine.rehearsal.queuestage import QueueStage
-from engine.rehearsal.stage import Stage
-from engine.rehearsal.watch import Plan, Watch
 from engine.system import System
 from engine.tracing.links import Entry
 from engine.tracing.operations import Operations
@@ -37,7 +37,7 @@ SETTLED = 10.0  # virtual seconds in which every worker has joined
 QUEUES_SETTLED = 3.0  # virtual seconds in which drivers are at work
 
 
-class Sandbox(ABC):
+class VirtualSession(ABC):
     """What every sandbox has. It stands before the kind of session that it is. ``trace`` has seen everything."""
 
     mode: ClassVar[Mode] = "sandbox"
@@ -101,16 +101,16 @@ class Sandbox(ABC):
         """What a fault would do, and what is promised. Raises Refused."""
 
 
-class BrokerSandbox(Sandbox, BrokerSession):
+class SandboxSession(VirtualSession, BrokerSession):
     """A few workers, a broker and a client of a system."""
 
-    lab: Stage
+    lab: Sandbox
     trace: Trace
 
     def __init__(self, system: System, options: Any) -> None:
         if system.paired is not None:
             options = system.paired(options, system.endpoint, fallback(system))
-        stage = Stage(system, options, workers=WORKERS, slots=SLOTS)
+        stage = Sandbox(system, options, workers=WORKERS, slots=SLOTS)
         stage.attended = True
         super().__init__(f"sandbox of {system.name}", stage, Trace(system))
 
@@ -142,14 +142,14 @@ class BrokerSandbox(Sandbox, BrokerSession):
         return faults.plan(self.lab, line)
 
 
-class QueueSandbox(Sandbox, QueueSession):
+class QueueSandboxSession(VirtualSession, QueueSession):
     """Three stages of a pipeline with a few drivers."""
 
-    lab: QueueStage
+    lab: QueueSandbox
     trace: Operations
 
     def __init__(self, options: QueueOptions | None) -> None:
-        stage = QueueStage(options=replace(options or QueueOptions(), max_files=ROOM))
+        stage = QueueSandbox(options=replace(options or QueueOptions(), max_files=ROOM))
         super().__init__(f"sandbox of {stage.system.name}", stage, Operations(stage.world.queues))
 
     def look(self, now: float) -> QueuePicture:

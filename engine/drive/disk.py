@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
 
-from engine.drive import safely
 from engine.drive.renaming import rename, stands
-from engine.drive.safely import Unsafe
+from engine.files import safely
+from engine.files.safely import Unsafe
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import (
     TROUBLE,

@@ -10,7 +10,7 @@ The rules of this file:
   input, and by nobody else while it is written.
 - A command or a function gets paths: whoever may rename in a folder can put something else there between a look and its
   opening. So queues are 0700 unless somebody asks for more (README, ruling 16).
-- A command dies with its driver where the kernel offers that (Linux), and holds the driver's locks as long as it
+- A command dies with its driver where the kernel offers that (Linux), and holds the driver's locks as it
   lives; so nobody recovers a document that something still writes.
 """
 
@@ -34,7 +34,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
-from engine.drive import environment, safely
+from engine.drive import environment
+from engine.files import safely
 from engine.parts.plain import clean_lines
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import psutil
 
-from engine.drive import safely
-from engine.drive.safely import Unsafe
+from engine.files import safely
+from engine.files.safely import Unsafe
 from engine.protocols.diskqueue.pipeline import worker_folder
 
 RECORD = "process.json"

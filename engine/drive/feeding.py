@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from engine.drive import safely
 from engine.drive.disk import QUEUE_MODE, Disk, make_queue
+from engine.files import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, Rename, Sync, Touch

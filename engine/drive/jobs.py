@@ -1,6 +1,6 @@
 """Task bodies that are processes: started, cancelled, and never left behind.
 
-- The processes are children of a guard (``engine.drive.guard``), not of this process: a process with threads must not
+- The processes are children of a supervisor process (``engine.drive.supervisor``): a process with threads must not
   fork, and whoever is killed by SIGKILL can not clean up. The guard sees its input end and kills what is left.
 - The guard is started with the first body, and anew if it should die; what it ran has then failed.
 - ``done`` is called exactly once for every started key, from a thread of this file or from ``start`` itself, until
@@ -21,13 +21,13 @@ from typing import IO
 
 from engine.drive import environment
 from engine.drive.cpus import ALL
-from engine.drive.guard import FAULT
+from engine.drive.supervisor import FAULT
 from engine.protocols.conversation.messages import Process
 
 LIMIT = 1024  # processes at a time
 PATIENCE = 2.0  # seconds that the guard may take to end
 
-GUARD = Path(__file__).with_name("guard.py")
+GUARD = Path(__file__).with_name("supervisor.py")
 
 Done = Callable[[object, bool, bytes], None]
 """Told of an end: the key, whether it went well, and how it ended in words (UTF-8)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.core import Note
-from engine.drive import personal
+from engine.files import personal
 
 LIMIT = 1024 * 1024  # bytes that are read back
 

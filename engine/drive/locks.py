@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from engine.drive import safely
+from engine.files import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 

@@ -46,15 +46,15 @@ from engine.core import (
     Woken,
 )
 from engine.core import Socket as Spec
-from engine.drive.chair import Chair, Port
 from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
+from engine.drive.hosted import HostedCore, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
 from engine.drive.sockets import Context, send
 from engine.feed import Feed
+from engine.journal.codec import kept
 from engine.protocols.conversation.messages import Process
-from engine.recording.tape import kept
 
 DRAIN = 64  # messages taken from a socket at a time, fewer where that many take long: the next peer's wait behind them
 QUICK = 0.02  # seconds that a batch may take
@@ -89,9 +89,9 @@ class Node:
         self._lateness = Lateness()
         self._context, self._feed, self._save = context, feed, save
         self._share = share
-        self._chairs: dict[str, Chair] = {}
+        self._chairs: dict[str, HostedCore] = {}
         self._touched: dict[Port, None] = {}
-        self._agenda: list[tuple[float, int, Chair]] = []
+        self._agenda: list[tuple[float, int, HostedCore]] = []
         self._order = count()
         self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
@@ -234,7 +234,7 @@ class Node:
                 if events:
                     touched[port] = None
 
-    def _handle(self, chair: Chair, event: Event) -> None:
+    def _handle(self, chair: HostedCore, event: Event) -> None:
         now = time.monotonic()
         core = chair.core
         decide = core.handle if not self.taps else partial(self._tapped, chair)
@@ -246,14 +246,14 @@ class Node:
             chair.scheduled = at
             heappush(self._agenda, (at, next(self._order), chair))
 
-    def _tapped(self, chair: Chair, event: Event, now: float) -> list[Command]:
+    def _tapped(self, chair: HostedCore, event: Event, now: float) -> list[Command]:
         shown = kept(event)
         commands = chair.core.handle(event, now)
         for tap in self.taps:
             tap(self.name, chair.name, now, shown, commands)
         return commands
 
-    def _perform(self, chair: Chair, commands: list[Command]) -> list[Event]:
+    def _perform(self, chair: HostedCore, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
         name, port = "", None  # of the send before: nearly all of a batch go out by one socket
@@ -278,7 +278,7 @@ class Node:
                     refused.append(event)
         return refused
 
-    def _rarely(self, chair: Chair, command: Command) -> None:
+    def _rarely(self, chair: HostedCore, command: Command) -> None:
         match command:
             case Note():
                 note = command if command.subject else command._replace(subject=chair.signature)
@@ -350,7 +350,7 @@ class Node:
     # ---- opening and closing ------------------------------------------------------------------------------------
 
     def _open(self, name: str, seat: Seat) -> None:
-        chair = Chair(name, seat.core, partial(self.finish, name))
+        chair = HostedCore(name, seat.core, partial(self.finish, name))
         try:
             for spec in seat.sockets:
                 self._plug(chair, spec)
@@ -364,7 +364,7 @@ class Node:
             seated(name, seat)
         self._handle(chair, Started())
 
-    def _plug(self, chair: Chair, spec: Spec) -> None:
+    def _plug(self, chair: HostedCore, spec: Spec) -> None:
         port = Port(chair, spec, self._context, self._stir)
         chair.ports[spec.name] = port
         for fd in port.fds:
@@ -392,7 +392,7 @@ class Node:
         if chair is not None:
             self._close(chair, linger)
 
-    def _close(self, chair: Chair, linger: int = 0) -> None:
+    def _close(self, chair: HostedCore, linger: int = 0) -> None:
         for port in chair.ports.values():
             self._shut(port, linger)
         chair.ports.clear()

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from engine.core import Exit, Leave, Note, Ordered, Started, Woken
-from engine.drive import disk, roots, safely
-from engine.drive.disk import Trouble
-from engine.drive.listening import Ear, Hub
+from engine.drive import disk, roots
+from engine.drive.hub import Ear, Hub
 from engine.drive.locks import Lock
-from engine.drive.pipelineview import Sight
+from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
-from engine.drive.queuesight import tail_of
+from engine.drive.queueview import tail_of
+from engine.files import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, List
@@ -82,7 +82,7 @@ class Pipeline:
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._hub = Hub(self.root, say)
         self._others: set[str] = set()  # who is no driver and no watchdog, and has done something
-        self._sight = Sight(self.root, self.stages)
+        self._sight = Observation(self.root, self.stages)
         self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound, say)
         self._view = self._sight.picture("absent")
         self._core: Watchdog | None = None
@@ -200,7 +200,7 @@ class Pipeline:
         """Give a document that failed twice two fresh attempts; the reason why not, or the empty string."""
         try:
             return disk.run(retry(queue_folder(self.root, queue), id), lambda answer: self.told("operator", answer))
-        except Trouble as error:
+        except disk.Trouble as error:
             return str(error)
 
     def output(self, number: str, size: int = 4096) -> str:
@@ -335,7 +335,7 @@ class Pipeline:
                     self._say(Note("warn", f"of driver {number}, which died: {outcome}", subject))
             error = f"{src}/{names.kept(stuck[0])} is in the way" if stuck else ""
             return Recovered(stage, number, len(found) - len(stuck), error)
-        except (Trouble, OSError) as error:
+        except (disk.Trouble, OSError) as error:
             return Recovered(stage, number, 0, str(error))
         finally:
             for lock in locks:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from engine.core import Command
 from engine.drive.driverprocess import driver_process
-from engine.drive.queuesight import LogSight, ProcessSight, QueueSight, garbled, tail_of, times_of
+from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, tail_of, times_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import Times
@@ -39,7 +39,7 @@ WINDOW = 30.0  # seconds over which a rate is taken
 _NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
-class Sight:
+class Observation:
     """Looks at one pipeline, again and again; a look costs what has changed since the last."""
 
     def __init__(self, root: str, stages: tuple[Stage, ...]) -> None:

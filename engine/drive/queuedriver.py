@@ -19,10 +19,11 @@ from types import FrameType
 from typing import Protocol
 
 from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
-from engine.drive import disk, documents, environment, safely
+from engine.drive import disk, documents, environment
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
-from engine.drive.telling import Teller
+from engine.drive.sender import Teller
+from engine.files import safely
 from engine.parts.plain import clean
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event
@@ -47,7 +48,7 @@ def run_driver(
 ) -> int:
     """Drive until the source is done, the quit file appears or a signal comes.
 
-    ``watchers``: the folder of those who watch (``engine.drive.telling``), "" for none. ``hears``: makes somebody in
+    ``watchers``: the folder of those who watch (``engine.drive.sender``), "" for none. ``hears``: makes somebody in
     this process who is told instead, out of the configuration and the wall clock's distance from monotonic time.
     ``mode``: of the destination, where that is to be made.
 

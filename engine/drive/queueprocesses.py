@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterator
 
 import engine
 from engine.core import Note
-from engine.drive import driverprocess, environment, safely
+from engine.drive import driverprocess, environment
 from engine.drive.driverprocess import driver_process, own_folder
-from engine.drive.pipelineview import Sight
-from engine.drive.queuesight import tail_of, times_of
-from engine.drive.telling import FOLDER
+from engine.drive.pipelineview import Observation
+from engine.drive.queueview import tail_of, times_of
+from engine.drive.sender import FOLDER
+from engine.files import safely
 from engine.protocols.diskqueue.config import DriverConfig, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage, queue_folder, source, worker_folder
@@ -41,7 +42,7 @@ class DriverProcesses:
         root: str,
         stages: tuple[Stage, ...],
         options: Options,
-        sight: Sight,
+        sight: Observation,
         bound: bool = False,
         say: Callable[[Note], None] = lambda note: None,
     ) -> None:

@@ -19,8 +19,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, get_type_hints
 
-from engine.drive import safely
 from engine.drive.disk import make_queue
+from engine.files import safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, START, Stage, check_stages, queue_folder

@@ -17,8 +17,7 @@ from typing import Literal, NamedTuple
 
 from engine.core import NEVER
 from engine.parts.histogram import Histogram, Summary
-from engine.parts.ledger import Ledger
-from engine.parts.view import LedgerView
+from engine.parts.ledger import Ledger, LedgerView
 
 Kind = Literal["ping", "data"]
 

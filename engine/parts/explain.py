@@ -81,7 +81,7 @@ class StateMap(NamedTuple):
     uncounted: frozenset[tuple[str, str]] = frozenset()
 
 
-class Standing(NamedTuple):
+class Candidate(NamedTuple):
     """One worker that could be given a task."""
 
     key: bytes
@@ -90,10 +90,10 @@ class Standing(NamedTuple):
     slots: int
 
 
-class Standings(NamedTuple):
+class Candidates(NamedTuple):
     """Who could be given a task at one moment, the next one first, and what waits."""
 
-    order: tuple[Standing, ...]
+    order: tuple[Candidate, ...]
     waiting: int
     rule: str
 
@@ -114,7 +114,7 @@ class Explain(NamedTuple):
 
     ``rules``: the reasons of violations → the rule that was broken. ``counted``: names of a picture's counters that
     are about peers out of step → the rule. ``whose(core, send)``: the task that a broker's message carries, told by
-    the core that has just sent it; None where that needs no core. ``standings(core, message)``: who could have been
+    the core that has just sent it; None where that needs no core. ``candidates(core, message)``: who could have been
     given the task of this ``give`` message.
     """
 
@@ -122,7 +122,7 @@ class Explain(NamedTuple):
     state_maps: Callable[[], tuple[StateMap, ...]]
     rules: Mapping[str, str]
     counted: Mapping[str, str]
-    standings: Callable[[Any, Decoded], Standings]
+    candidates: Callable[[Any, Decoded], Candidates]
     whose: Callable[[Core, Send], TaskKey | None] | None = None
 
 

@@ -6,7 +6,25 @@ owns the structures, so the balance can really fail.
 
 from __future__ import annotations
 
-from engine.parts.view import LedgerView
+from typing import NamedTuple
+
+
+class LedgerView(NamedTuple):
+    """sent = succeeded + failed + in flight + queued + dropped, counted in tasks."""
+
+    sent: int
+    succeeded: int
+    failed: tuple[tuple[str, int], ...]
+    in_flight: int
+    queued: int
+    dropped: int
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the two sides agree; the right-hand side is counted from the structures themselves."""
+        return self.sent == (
+            self.succeeded + sum(n for _, n in self.failed) + self.in_flight + self.queued + self.dropped
+        )
 
 
 class Ledger:

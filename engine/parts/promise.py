@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from engine.parts.view import BrokerView, ClientView, WorkerRow
 
 
-class Sight(NamedTuple):
+class Observation(NamedTuple):
     """Everything that can be seen at one moment."""
 
     at: float
@@ -41,8 +41,8 @@ class Sight(NamedTuple):
 
 
 Check = Callable[[Any, Any], bool]
-"""Given what was seen just before the fault and what is seen now (``Sight``, or a system's own): whether it is as was
-promised."""
+"""Given what was seen just before the fault and what is seen now (``Observation``, or a system's own): whether it is as
+was promised."""
 
 
 class Promise(NamedTuple):

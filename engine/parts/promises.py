@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from engine.parts.fault import Aim
-from engine.parts.promise import Promise, Sight
+from engine.parts.promise import Observation, Promise
 from engine.parts.view import WorkerRow
 
 SLACK = 0.25  # seconds: messages that are under way, and the watch's own step
 
 
-def _rows(sight: Sight) -> dict[bytes, WorkerRow]:
+def _rows(sight: Observation) -> dict[bytes, WorkerRow]:
     return {row.key: row for row in sight.broker.workers if row.state != "lost"} if sight.broker else {}
 
 
-def _failed(sight: Sight) -> int:
+def _failed(sight: Observation) -> int:
     return sum(n for _, n in sight.broker.ledger.failed) if sight.broker else 0
 
 
 def books(within: float) -> Promise:
-    def balanced(_: Sight, now: Sight) -> bool:
+    def balanced(_: Observation, now: Observation) -> bool:
         ledgers = [view.ledger for view in (now.broker, now.client and now.client.run) if view]
         return all(ledger.balanced for ledger in ledgers)
 
@@ -54,7 +54,7 @@ def no_worker(aim: Aim, within: float) -> Promise:
 def one_row(aim: Aim, within: float) -> Promise:
     """A name is one worker, however many speak under it."""
 
-    def one(_: Sight, now: Sight) -> bool:
+    def one(_: Observation, now: Observation) -> bool:
         rows = now.broker.workers if now.broker else ()
         return sum(row.key == aim.key for row in rows) <= 1
 
@@ -62,7 +62,7 @@ def one_row(aim: Aim, within: float) -> Promise:
 
 
 def kept_until_its_time(aim: Aim, within: float) -> Promise:
-    def judged(_: Sight, now: Sight) -> bool:
+    def judged(_: Observation, now: Observation) -> bool:
         row = now.row(aim.key)
         return row is None or now.broker is None or now.broker.at <= row.lost_at + SLACK
 
@@ -84,7 +84,7 @@ def back(aim: Aim, since: float, within: float) -> Promise:
         words = f"the client is linked again within {within:g} s"
         return Promise(words, since + within, lambda _, now: bool(now.client and now.client.linked), since)
 
-    def at_work(_: Sight, now: Sight) -> bool:
+    def at_work(_: Observation, now: Observation) -> bool:
         row = now.row(aim.key)
         return row is not None and row.state in ("ready", "busy") and row.free + row.in_flight == row.slots
 
@@ -95,7 +95,7 @@ def back(aim: Aim, since: float, within: float) -> Promise:
 def everybody_back(aim: Aim, since: float, within: float) -> Promise:
     alive = set(aim.scene.workers().values())
 
-    def home(before: Sight, now: Sight) -> bool:
+    def home(before: Observation, now: Observation) -> bool:
         states = {key: row.state for key, row in _rows(now).items()}
         there = all(states.get(key) in ("ready", "busy") for key in _rows(before).keys() & alive)
         return there and bool(now.client and now.client.linked)
@@ -105,7 +105,7 @@ def everybody_back(aim: Aim, since: float, within: float) -> Promise:
 
 
 def others_untouched(aim: Aim, within: float) -> Promise:
-    def same(before: Sight, now: Sight) -> bool:
+    def same(before: Observation, now: Observation) -> bool:
         rows = _rows(now)
         return all(
             key in rows and rows[key].slots == row.slots and rows[key].violations == row.violations
@@ -124,7 +124,7 @@ def blamed(aim: Aim, times: int, within: float) -> Promise:
 def slots_bounded(aim: Aim, within: float) -> Promise:
     """Nobody is given more than there is room for, whatever it says."""
 
-    def bounded(_: Sight, now: Sight) -> bool:
+    def bounded(_: Observation, now: Observation) -> bool:
         row = now.row(aim.key)
         return row is None or (0 <= row.free <= row.slots and row.in_flight <= row.slots)
 

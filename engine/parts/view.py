@@ -5,10 +5,10 @@ Times are monotonic seconds of the engine that made the picture; a reader compar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from engine.parts.bulk import BulkView
+from engine.parts.bulk import BulkView
+from engine.parts.ledger import LedgerView as LedgerView
 
 State = Literal["ready", "busy", "late", "silent", "lost", "drain"]
 """ready: free slots · busy: none · late: a heartbeat is overdue · silent: quiet, but known to work · lost: expired ·
@@ -82,24 +82,6 @@ class ClientLeg(NamedTuple):
     id: bytes
     sent: float
     received: float
-
-
-class LedgerView(NamedTuple):
-    """sent = succeeded + failed + in flight + queued + dropped, counted in tasks."""
-
-    sent: int
-    succeeded: int
-    failed: tuple[tuple[str, int], ...]
-    in_flight: int
-    queued: int
-    dropped: int
-
-    @property
-    def balanced(self) -> bool:
-        """Whether the two sides agree; the right-hand side is counted from the structures themselves."""
-        return self.sent == (
-            self.succeeded + sum(n for _, n in self.failed) + self.in_flight + self.queued + self.dropped
-        )
 
 
 class BrokerView(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.drive import personal
+from engine.files import personal
 from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 

@@ -40,7 +40,7 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.recording.tape import kept
+from engine.journal.codec import kept
 from engine.sim.agenda import Agenda
 from engine.sim.wire import Change, Host, Link, Port, Wires
 

@@ -12,17 +12,26 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from engine.core import Command, Event
 from engine.parts.inflight import TaskKey
+from engine.tracing.filter import Filter
 from engine.tracing.links import Arrow, Entry, Life, arrows, life
-from engine.tracing.sieve import Sieve
-
-if TYPE_CHECKING:
-    from engine.recording.replay import Step
 
 KEPT = 20_000  # messages
 BYTES = 64 * 1024 * 1024
+
+
+class Step(NamedTuple):
+    """One record as it was played: what a core was given and what it answered."""
+
+    record: int
+    at: float
+    node: str
+    name: str
+    event: Event
+    commands: list[Command]
 
 
 class Record:
@@ -100,7 +109,7 @@ class Ring(Generic[R]):
         """Messages in the ring."""
         return len(self._ring)
 
-    def entries(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Entry]:
+    def entries(self, where: Filter | None = None, limit: int | None = None, before: int | None = None) -> list[Entry]:
         """The newest ``limit`` entries that fit, oldest first; ``before``: with a smaller number than this one."""
         found: list[Entry] = []
         told: dict[tuple[int, int], Entry] = {}
@@ -116,7 +125,7 @@ class Ring(Generic[R]):
         found.reverse()
         return found if limit is None else found[-limit:]
 
-    def arrows(self, where: Sieve | None = None, limit: int | None = None, before: int | None = None) -> list[Arrow]:
+    def arrows(self, where: Filter | None = None, limit: int | None = None, before: int | None = None) -> list[Arrow]:
         """Messages on their way, of the newest ``limit`` that the ring holds, and of those what fits at either end."""
         records = list(self._newest(limit, before))
         records.reverse()

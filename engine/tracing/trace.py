@@ -15,21 +15,28 @@ Times are monotonic seconds. One lock orders the taps of several threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, Unsent
+from engine.journal.journal import SEAT
 from engine.parts.explain import Decoded, Direction, Role, plain, show
 from engine.parts.inflight import TaskKey
-from engine.recording.journal import SEAT
 from engine.system import System
 from engine.tracing.links import Entry
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
-if TYPE_CHECKING:
-    from engine.recording.replay import Replay
-
 PEERS = 10_000  # names of routing ids that are remembered, the oldest forgotten first
 SAYS = "violation: "  # how the note of a violation begins
+
+
+class Replay(Protocol):
+    """What is asked of ``engine.labs.replay.Replay``: the cores of a recording, run again."""
+
+    system: Any
+    options: Any
+    records: list[Any]
+
+    def core(self, node: str, name: str) -> Core | None: ...
 
 
 class _Seat:

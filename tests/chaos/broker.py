@@ -14,7 +14,7 @@ from typing import Any
 from engine.catalogue import SYSTEMS
 from engine.core import Seat
 from engine.errors import Refused
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.view import BrokerView
 from engine.system import System
 

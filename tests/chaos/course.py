@@ -18,7 +18,7 @@ from random import Random
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import LedgerView
 from tests.chaos.faults import faults_of
-from tests.chaos.house import PATIENCE, RATE, WINDOW, House, Pinger, running
+from tests.chaos.house import PATIENCE, RATE, WINDOW, LabManager, Pinger, running
 from tests.helpers.processes import until
 
 LEAST = 30.0  # seconds in which everything has to be well; the aim is judged apart
@@ -72,7 +72,7 @@ class Outcome:
 class Load:
     """A long run of the client; single tasks take its place once it has ended."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: LabManager) -> None:
         self._client = house.client
         spec = BulkSpec("ping", int(RATE * 3600), rate=RATE, in_flight=WINDOW, timeout=PATIENCE)
         self._client.run(spec)
@@ -108,7 +108,7 @@ class Load:
         return self._after.answered()
 
 
-def endure(house: House, fault: str, lasts: float) -> Outcome:
+def endure(house: LabManager, fault: str, lasts: float) -> Outcome:
     """One fault under load."""
     late, twice = house.client.client_view().late, house.outcomes.twice
     load = Load(house)
@@ -130,7 +130,7 @@ def endure(house: House, fault: str, lasts: float) -> Outcome:
     return outcome
 
 
-def heal(house: House, load: Load) -> Healing:
+def heal(house: LabManager, load: Load) -> Healing:
     """The load goes on until its client has been answered anew, then it ends; look until everything is well."""
     load.mark()
     began = time.monotonic()
@@ -171,7 +171,7 @@ def first(known: float | None, holds: bool, now: float) -> float | None:
     return known if known is not None or not holds else now
 
 
-def aim(house: House, fault: str) -> float:
+def aim(house: LabManager, fault: str) -> float:
     """Seconds in which everything should be well after this fault."""
     owed = OWED if house.name == "pingpong" and fault.startswith(("worker", "all")) else 0
     return (3 + owed) * house.heartbeat + SLACK
@@ -202,7 +202,7 @@ def play(
     while fault is not None and (faults or time.monotonic() < ends):
         with (
             tempfile.TemporaryDirectory(prefix="roundhouse-chaos-") as folder,
-            House(name, Path(folder), random.getrandbits(32), heartbeat) as house,
+            LabManager(name, Path(folder), random.getrandbits(32), heartbeat) as house,
         ):
             right = True
             while right and fault is not None and (faults or time.monotonic() < ends):

@@ -10,24 +10,24 @@ from contextlib import AbstractContextManager, contextmanager
 import zmq
 
 from engine.catalogue import SYSTEMS
-from tests.chaos.house import House, Worker, interrupt
+from tests.chaos.house import LabManager, Worker, interrupt
 from tests.chaos.proxy import Link
 from tests.helpers.processes import beside
 from tests.hostile.session import said_by
 
-Fault = Callable[[House], AbstractContextManager[None]]
-Who = Callable[[House], list[Link]]
+Fault = Callable[[LabManager], AbstractContextManager[None]]
+Who = Callable[[LabManager], list[Link]]
 
 # ---- processes ------------------------------------------------------------------------------------------------------
 
 
-def some(house: House) -> Worker:
+def some(house: LabManager) -> Worker:
     """A worker that the seed chose."""
     return house.random.choice(house.workers)
 
 
 @contextmanager
-def worker_killed(house: House) -> Iterator[None]:
+def worker_killed(house: LabManager) -> Iterator[None]:
     """``kill -9``; another one is started at the end."""
     victim = some(house)
     victim.process.kill()
@@ -36,7 +36,7 @@ def worker_killed(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def workers_killed(house: House) -> Iterator[None]:
+def workers_killed(house: LabManager) -> Iterator[None]:
     """All of them."""
     for victim in house.workers:
         victim.process.kill()
@@ -46,7 +46,7 @@ def workers_killed(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def worker_stopped(house: House) -> Iterator[None]:
+def worker_stopped(house: LabManager) -> Iterator[None]:
     """SIGSTOP, and SIGCONT at the end."""
     victim = some(house).process
     victim.signal(signal.SIGSTOP)
@@ -55,7 +55,7 @@ def worker_stopped(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def broker_killed(house: House) -> Iterator[None]:
+def broker_killed(house: LabManager) -> Iterator[None]:
     """``kill -9``; another one is started in its place at the end."""
     house.broker.kill()
     yield
@@ -63,7 +63,7 @@ def broker_killed(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def broker_stopped(house: House) -> Iterator[None]:
+def broker_stopped(house: LabManager) -> Iterator[None]:
     """SIGSTOP, and SIGCONT at the end."""
     house.broker.signal(signal.SIGSTOP)
     yield
@@ -71,7 +71,7 @@ def broker_stopped(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def guest_killed(house: House) -> Iterator[None]:
+def guest_killed(house: LabManager) -> Iterator[None]:
     """``kill -9`` of another client in the middle of a run."""
     guest = house.start_guest()
     yield
@@ -79,7 +79,7 @@ def guest_killed(house: House) -> Iterator[None]:
 
 
 @contextmanager
-def guest_stopped(house: House) -> Iterator[None]:
+def guest_stopped(house: LabManager) -> Iterator[None]:
     """SIGSTOP of another client in the middle of a run; it ends with its own books at the end."""
     guest = house.start_guest()
     guest.signal(signal.SIGSTOP)
@@ -90,11 +90,11 @@ def guest_stopped(house: House) -> Iterator[None]:
 # ---- names ----------------------------------------------------------------------------------------------------------
 
 
-def stolen(whose: Callable[[House], bytes], side: int = 0, joins: bool = False) -> Fault:
+def stolen(whose: Callable[[LabManager], bytes], side: int = 0, joins: bool = False) -> Fault:
     """Somebody connects with the routing id of a peer that lives; who ``joins`` says what a worker says at first."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         system = SYSTEMS[house.name]
         opening = said_by(system, "worker-0", 0.5, time.time())[1] if joins else []
         with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
@@ -108,12 +108,12 @@ def stolen(whose: Callable[[House], bytes], side: int = 0, joins: bool = False) 
     return fault
 
 
-def a_worker(house: House) -> bytes:
+def a_worker(house: LabManager) -> bytes:
     """The routing id of one of those that are joined."""
     return house.random.choice(house.keys())
 
 
-def the_client(house: House) -> bytes:
+def the_client(house: LabManager) -> bytes:
     """The routing id of the client that carries the load."""
     return house.client._client_id
 
@@ -121,17 +121,17 @@ def the_client(house: House) -> bytes:
 # ---- lines ----------------------------------------------------------------------------------------------------------
 
 
-def one_worker(house: House) -> list[Link]:
+def one_worker(house: LabManager) -> list[Link]:
     """The line of a worker that the seed chose."""
     return [some(house).link]
 
 
-def the_clients(house: House) -> list[Link]:
+def the_clients(house: LabManager) -> list[Link]:
     """The line of the client that carries the load."""
     return [house.client_link]
 
 
-def everybody(house: House) -> list[Link]:
+def everybody(house: LabManager) -> list[Link]:
     """All lines at once."""
     return house.links
 
@@ -140,7 +140,7 @@ def delayed(who: Who) -> Fault:
     """Everything comes half a heartbeat late."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.change(lag=house.heartbeat / 2)
@@ -155,7 +155,7 @@ def frozen(who: Who) -> Fault:
     """Nothing is carried and nothing closed; it comes late, but it comes."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.change("frozen")
@@ -170,7 +170,7 @@ def half_open(who: Who) -> Fault:
     """Nothing is carried any more and nothing closed, also afterwards; only new connections are carried then."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.change("half-open")
@@ -185,7 +185,7 @@ def dropped(who: Who) -> Fault:
     """Connections are closed with what was under way, and new ones refused."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.change("shut")
@@ -201,7 +201,7 @@ def reset(who: Who) -> Fault:
     """Connections are reset with what was under way, at the beginning and once more at the end."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.close(reset=True)
@@ -216,7 +216,7 @@ def corrupted(who: Who) -> Fault:
     """One bit of every third piece is flipped; such a line is cut at the end, as no checksum tells what came wrong."""
 
     @contextmanager
-    def fault(house: House) -> Iterator[None]:
+    def fault(house: LabManager) -> Iterator[None]:
         links = who(house)
         for link in links:
             link.change(noise=0.3)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from tests.chaos.children import Child, Children
 from tests.chaos.proxy import Link, Proxy
@@ -93,7 +93,7 @@ class Well(NamedTuple):
     said: str
 
 
-class House:
+class LabManager:
     """Use it as a context manager; everything has joined once it is open."""
 
     def __init__(self, name: str, folder: Path, seed: int, heartbeat: float = 0.5) -> None:
@@ -110,7 +110,7 @@ class House:
         self.outcomes = Outcomes()
         self.workers: list[Worker] = []
 
-    def __enter__(self) -> House:
+    def __enter__(self) -> LabManager:
         with ExitStack() as stack:
             for part in (self._children, self.proxy, self.outcomes):
                 stack.enter_context(part)

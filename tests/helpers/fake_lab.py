@@ -311,7 +311,7 @@ class FakeLab:
 
 
 class FakeHouse:
-    """Obeys ``console.pictures.bridge.House``: a lab is open at once unless it is ``slow``, orders are obeyed too."""
+    """Obeys ``console.pictures.bridge.LabManager``: a lab opens at once unless it is ``slow``; orders are obeyed."""
 
     def __init__(self, *labs: Any, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
         self.names = names

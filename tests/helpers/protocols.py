@@ -14,10 +14,10 @@ from console.app import Console
 from console.kinds import kind_of
 from console.sessions.session import at_once
 from engine.catalogue import SYSTEMS
+from engine.labs.replay import Replay
+from engine.labs.replaylab import ReplayLab
+from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
-from engine.recording.replay import Replay
-from engine.recording.replaylab import ReplayLab
-from engine.rehearsal.stage import Stage
 from tests.helpers.fake_lab import FakeSettings
 
 
@@ -73,9 +73,9 @@ class Hands:
 Scenario = Callable[[Hands], Awaitable[None]]
 
 
-def stage_of(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Stage:
+def stage_of(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Sandbox:
     """Workers that have joined, and a run that has ended."""
-    stage = Stage(SYSTEMS[system], workers=workers, slots=2)
+    stage = Sandbox(SYSTEMS[system], workers=workers, slots=2)
     stage.open()
     stage.speed = 1.0
     stage.advance(3.0)
@@ -87,7 +87,7 @@ def stage_of(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) ->
 
 def recording(path: Path, system: str = "roundrobin", tasks: int = 10) -> ReplayLab:
     """A recorded run in the middle of which a worker is killed."""
-    with Stage(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
+    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
         stage.advance(3.0)
         stage.run(BulkSpec("ping", tasks, 0, 4, 50.0))
         stage.advance(0.1)

@@ -9,12 +9,12 @@ from typing import Any
 
 from engine.catalogue import CATALOGUE
 from engine.core import Started
+from engine.journal.journal import Journal, read
+from engine.labs.queuereplaylab import QueueReplayLab
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.explain import number_of, stage_of
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
-from engine.recording.journal import Journal, read
-from engine.recording.queuereplaylab import QueueReplayLab
 from engine.sim.queues import WATCHDOG, Queues
 
 STAGES = (Stage("parse", 2), Stage("output", 1))

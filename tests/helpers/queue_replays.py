@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console.app import Console
 from console.kinds import kind_of
-from engine.recording.queuereplaylab import QueueReplayLab
+from engine.labs.queuereplaylab import QueueReplayLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.fake_queues import QueueDriver
 from tests.helpers.queue_recordings import opened, write

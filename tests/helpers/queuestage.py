@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.rehearsal.queuestage import QueueStage
+from engine.labs.queuesandbox import QueueSandbox
 
 
-def busy(stage: QueueStage, of: str = "parse") -> str:
+def busy(stage: QueueSandbox, of: str = "parse") -> str:
     """The number of a driver that is at work on a document, some seconds after the beginning."""
     stage.advance(max(0.0, 3.0 - stage.now))
     while True:

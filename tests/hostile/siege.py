@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psutil
 
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.bulk import BulkSpec
 from tests.chaos.children import Children
 from tests.chaos.house import quick

@@ -8,7 +8,7 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView, WorkerRow
 from engine.protocols.pingpong import SYSTEM

@@ -17,7 +17,7 @@ import pytest
 from console.__main__ import main
 from console.cli.streams import unanswered
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.runs.history import History
 from engine.runs.load import RunRecord, from_json
 from engine.settings import Paths

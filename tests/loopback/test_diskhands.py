@@ -22,7 +22,7 @@ from engine.drive import disk, documents
 from engine.drive.disk import Disk
 from engine.drive.feeding import feed
 from engine.drive.pipeline import Pipeline
-from engine.drive.queuesight import QueueSight
+from engine.drive.queueview import QueueSight
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig, Refused
 from engine.protocols.diskqueue.driver import Driver

@@ -12,7 +12,7 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import Options
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until

@@ -9,11 +9,11 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
+from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import Options
-from engine.recording.replay import Replay
 from tests.helpers.processes import WAIT, free_endpoint, until
 
 QUICK = Options(heartbeat=0.2, silence=4, doubt=0.8)

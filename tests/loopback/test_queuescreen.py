@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from console.app import Console
 from console.kinds import kind_of
 from console.sessions.session import at_once
-from engine.lab.queuelab import QueueLab
+from engine.labs.queues import QueueLab
 from engine.protocols.diskqueue.options import Options
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.processes import WAIT

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
+from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, WorkerRow
-from engine.recording.replay import Replay
 from engine.runs.load import from_json
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until
 

@@ -59,7 +59,7 @@ def books_are_right(core: Broker, now: float) -> None:
     assert all(attempt <= core.service.options.max_deliveries for attempt in attempts)
 
 
-class House:
+class LabManager:
     """A broker, three workers and two clients."""
 
     def __init__(self, seed: int) -> None:
@@ -140,7 +140,7 @@ def run_passes(world: World) -> None:
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(st.integers(0, 999), scripts(ACTS))
 def test_any_storm_is_survived(seed: int, script: list[Step]) -> None:
-    house = House(seed)
+    house = LabManager(seed)
     house.storm.rage(script)
     house.settle()
 
@@ -148,7 +148,7 @@ def test_any_storm_is_survived(seed: int, script: list[Step]) -> None:
 @pytest.mark.parametrize("act", [act for act in FAULTS if act not in ("heal", "good link")])
 @pytest.mark.parametrize("who", range(1 + len(WORKERS)))
 def test_each_fault_alone_under_load(act: str, who: int) -> None:
-    house = House(who)
+    house = LabManager(who)
     house.storm.rage([*LOAD, Step(1.0, act, who, 0.75), Step(9.0, "heal", who, 0.0)])
     house.settle()
 
@@ -156,7 +156,7 @@ def test_each_fault_alone_under_load(act: str, who: int) -> None:
 @pytest.mark.parametrize("workers", [("w3",), ("w2", "w3"), tuple(WORKERS)])
 def test_f17_a_poison_task_ends_no_innocent_one(workers: tuple[str, ...]) -> None:
     """Also with one worker of ten slots, which dies three times. Nobody but the poison is tried more than twice."""
-    house, tries = House(0), dict[TaskKey, int]()
+    house, tries = LabManager(0), dict[TaskKey, int]()
     world = house.world
 
     def holder() -> str | None:

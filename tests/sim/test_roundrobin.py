@@ -44,7 +44,7 @@ def routing_id(name: str) -> bytes:
     return f"{HERE}:{NONCES[name]}".encode()
 
 
-class House:
+class LabManager:
     """A broker, three workers and two clients, watched from outside."""
 
     def __init__(self, seed: int, lane: str = "packed") -> None:
@@ -213,8 +213,8 @@ def handed(frames: Frames) -> list[tuple[bytes, TaskKey]]:
     return [(frames[0], (client, task[1])) for client, task in pairs]
 
 
-def live(seed: int, script: list[Step], lane: str = "packed") -> House:
-    house = House(seed, lane)
+def live(seed: int, script: list[Step], lane: str = "packed") -> LabManager:
+    house = LabManager(seed, lane)
     house.storm.rage(script)
     house.settle()
     return house
@@ -243,7 +243,7 @@ def test_each_fault_alone_under_load(act: str, who: int) -> None:
 
 def test_a_broker_that_restarts_at_once_gets_its_workers_back() -> None:
     """R4: it is back before anybody misses a PONG, and tells the workers with it that it does not know them."""
-    house = House(0)
+    house = LabManager(0)
     house.storm.rage(LOAD)
     house.world.restart("broker", house.storm.seats["broker"]())
     house.settle()
@@ -252,7 +252,7 @@ def test_a_broker_that_restarts_at_once_gets_its_workers_back() -> None:
 @pytest.mark.parametrize("lane", LANES)
 def test_a_house_speaks_the_lanes_that_it_agreed_on(lane: str) -> None:
     """Who packs gets packed frames and nobody else does; and a broker that comes back without it is found out."""
-    house, packs = House(0, lane), set[str]()
+    house, packs = LabManager(0, lane), set[str]()
     house.world.watchers.append(
         lambda _at, name, event, _commands: packs.update(
             [name] if isinstance(event, Received) and any(packed.kind(frames[-1]) for frames in event.messages) else []
@@ -276,7 +276,7 @@ def test_both_lanes_keep_the_same_books_and_give_every_worker_the_same(
     """On links that delay every message alike, so that the same messages meet."""
     books = []
     for lane in ("packed", "seed"):
-        house = House(seed, lane)
+        house = LabManager(seed, lane)
         house.world.link(Link(delay=(0.001, 0.001)))
         house.world.run_for(1.0)
         house.world.order("w1", Slow(0.05))
@@ -297,7 +297,7 @@ def test_both_lanes_keep_the_same_books_and_give_every_worker_the_same(
 @pytest.mark.parametrize("workers", [("w3",), ("w2", "w3"), tuple(WORKERS)])
 def test_f17_a_poison_task_ends_no_innocent_one(lane: str, workers: tuple[str, ...]) -> None:
     """Also with one worker of ten slots, which dies three times. Nobody but the poison is tried more than twice."""
-    house, tried = House(0, lane), Counter[TaskKey]()
+    house, tried = LabManager(0, lane), Counter[TaskKey]()
     world = house.world
 
     def count(_at: float, name: str, _event: Event, commands: list[Command]) -> None:

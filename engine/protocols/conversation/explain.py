@@ -13,14 +13,14 @@ from typing import Any
 
 from engine.core import MAIN, Core, Frames, Send
 from engine.parts.explain import (
+    Candidate,
+    Candidates,
     Decoded,
     Direction,
     Edge,
     Explain,
     Leg,
     Role,
-    Standing,
-    Standings,
     StateMap,
     plain,
     to_broker,
@@ -206,10 +206,10 @@ def whose(core: Core, send: Send) -> TaskKey | None:
 # ---- who is next -------------------------------------------------------------------------------------------------
 
 
-def standings(core: Broker, message: Decoded) -> Standings:
+def candidates(core: Broker, message: Decoded) -> Candidates:
     """The workers that have room, the least recently used first."""
-    order = tuple(Standing(link.key, link.name, link.free, link.max_nproc) for link in core._ready)
-    return Standings(order, core.desk.jobs.ripe, "001 SV_LOOP0: request npending<=nproc pending tasks")
+    order = tuple(Candidate(link.key, link.name, link.free, link.max_nproc) for link in core._ready)
+    return Candidates(order, core.desk.jobs.ripe, "001 SV_LOOP0: request npending<=nproc pending tasks")
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------
@@ -396,4 +396,4 @@ COUNTED = {
     "asked again": _ASKING,
 }
 
-EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings, whose)
+EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates, whose)

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from heapq import nlargest
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine.core import MAIN, NEVER
+from engine.parts.inflight import InFlight
+from engine.parts.liveness import Liveness
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
-from engine.protocols.conversation.desk import name_of
+from engine.parts.violations import Violations
+from engine.protocols.conversation.desk import Desk, name_of
 from engine.protocols.conversation.links import Link, Sv
-
-if TYPE_CHECKING:
-    from engine.protocols.conversation.broker import Broker
+from engine.protocols.conversation.options import Options
 
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
 COUNTS = ("joins", "late", "refused jobs", "unsent answers", "stops", "kills")
 """What a broker counts; a kill is a STOP(immed)."""
 
 
-def broker(core: Broker, now: float) -> BrokerView:
+class Source(Protocol):
+    """The structures of a broker's core that its picture is drawn from."""
+
+    options: Options
+    links: dict[bytes, Link]
+    entered: list[int]
+    inflight: InFlight
+    liveness: Liveness
+    violations: Violations
+    desk: Desk
+    counts: dict[str, int]
+    inspected: bytes | None
+
+
+def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     jobs = core.desk.jobs
     return BrokerView(
@@ -47,7 +62,7 @@ def broker(core: Broker, now: float) -> BrokerView:
     )
 
 
-def _clients(core: Broker) -> list[tuple[str, str]]:
+def _clients(core: Source) -> list[tuple[str, str]]:
     waiting = (has for has in core.desk.jobs.owners.all() if has.waiting)
     return [
         (f"client {name_of(has.client)}", f"{has.waiting} tasks wait, of {has.items} jobs, {has.size} bytes")
@@ -55,7 +70,7 @@ def _clients(core: Broker) -> list[tuple[str, str]]:
     ]
 
 
-def _row(core: Broker, link: Link, now: float) -> WorkerRow:
+def _row(core: Source, link: Link, now: float) -> WorkerRow:
     tells = link.socket == MAIN  # a plain TCP peer sends no keep-alives, and its end is told
     heard = core.liveness.last(link.key) if tells else link.joined
     state: State = "ready" if link.free else "busy"
@@ -89,7 +104,7 @@ def _row(core: Broker, link: Link, now: float) -> WorkerRow:
     return link.row
 
 
-def _detail(core: Broker, key: bytes) -> Detail | None:
+def _detail(core: Source, key: bytes) -> Detail | None:
     link = core.links.get(key)
     if link is None:
         return None

@@ -22,7 +22,7 @@ SLACK = 0.5  # seconds for a few operations, and for a watchdog to notice
 PASS = 4.0  # seconds in which a document that nobody hinders has passed one stage
 
 
-class Sight(NamedTuple):
+class Observation(NamedTuple):
     """Everything that can be seen at one moment."""
 
     at: float
@@ -76,7 +76,7 @@ class Sight(NamedTuple):
 def books(within: float) -> Promise:
     """Every document is somewhere."""
 
-    def balanced(_: Sight, now: Sight) -> bool:
+    def balanced(_: Observation, now: Observation) -> bool:
         return accounts.account([listing for _, listing in now.queues]).documents == len(now.fed)
 
     return Promise("the books balance: every document that was fed is in a queue", within, balanced, always=True)
@@ -85,7 +85,7 @@ def books(within: float) -> Promise:
 def nothing_fails(within: float, but: str = "") -> Promise:
     """``but``: a document whose failure is the fault."""
 
-    def clean(before: Sight, now: Sight) -> bool:
+    def clean(before: Observation, now: Observation) -> bool:
         return all(id == but for _, id in now.failures() - before.failures())
 
     words = f"nothing but {but} fails" if but else "no document fails for it"
@@ -95,7 +95,7 @@ def nothing_fails(within: float, but: str = "") -> Promise:
 def at_most(times: int, within: float) -> Promise:
     """003 rows 3 and 4: once more, not twice."""
 
-    def bounded(before: Sight, now: Sight) -> bool:
+    def bounded(before: Observation, now: Observation) -> bool:
         return all(n <= max(times, before.attempts.get(key, 0)) for key, n in now.attempts.items())
 
     words = "no document is processed a second time" if times == 1 else "no document is tried a third time"
@@ -111,7 +111,7 @@ def complete(within: float) -> Promise:
 def numbers_are_new(within: float) -> Promise:
     """003 row 11."""
 
-    def new(before: Sight, now: Sight) -> bool:
+    def new(before: Observation, now: Observation) -> bool:
         highest = max(map(int, before.drivers), default=0)
         return all(number in before.drivers or int(number) > highest for number in now.drivers)
 
@@ -134,7 +134,7 @@ def stays(number: str, within: float) -> Promise:
 def replaced(number: str, stage: str, within: float) -> Promise:
     """003 row 11, ruling 12."""
 
-    def full(_: Sight, now: Sight) -> bool:
+    def full(_: Observation, now: Observation) -> bool:
         return number not in now.drivers and now.running(stage) >= now.wanted[stage]
 
     words = f"another driver works in its place, under a new number, within {within:g} s"
@@ -144,14 +144,14 @@ def replaced(number: str, stage: str, within: float) -> Promise:
 def everybody_there(since: float, within: float) -> Promise:
     """003 row 11."""
 
-    def full(_: Sight, now: Sight) -> bool:
+    def full(_: Observation, now: Observation) -> bool:
         return all(now.running(stage) == wanted for stage, wanted in now.wanted.items())
 
     return Promise(f"every stage has its number of drivers by {within:g} s", within, full, since)
 
 
 def adopted(within: float) -> Promise:
-    def same(before: Sight, now: Sight) -> bool:
+    def same(before: Observation, now: Observation) -> bool:
         return before.drivers.keys() <= now.drivers.keys()
 
     return Promise("every driver lives on, and is adopted", within, same, always=True)
@@ -161,7 +161,7 @@ def recovered_from_trouble(since: float) -> Promise:
     """Ruling 8."""
     within = since + TROUBLE_MOST + SLACK
 
-    def well(_: Sight, now: Sight) -> bool:
+    def well(_: Observation, now: Observation) -> bool:
         return all(driver.phase != "troubled" for driver in now.drivers.values())
 
     return Promise(f"everybody has gone on by {within:g} s, by itself", within, well, since)
@@ -170,7 +170,7 @@ def recovered_from_trouble(since: float) -> Promise:
 def suffers(within: float) -> Promise:
     """Ruling 8."""
 
-    def alarmed(_: Sight, now: Sight) -> bool:
+    def alarmed(_: Observation, now: Observation) -> bool:
         return any(driver.phase == "troubled" for driver in now.drivers.values())
 
     return Promise(f"a driver waits and says why, within {within:g} s", within, alarmed)
@@ -179,7 +179,7 @@ def suffers(within: float) -> Promise:
 def loses_a_race(number: str, within: float) -> Promise:
     """003 row 6."""
 
-    def lost(before: Sight, now: Sight) -> bool:
+    def lost(before: Observation, now: Observation) -> bool:
         driver = now.drivers.get(number)
         return driver is not None and driver.lost > before.drivers[number].lost
 
@@ -187,7 +187,7 @@ def loses_a_race(number: str, within: float) -> Promise:
 
 
 def goes_on(number: str, within: float) -> Promise:
-    def more(before: Sight, now: Sight) -> bool:
+    def more(before: Observation, now: Observation) -> bool:
         driver = now.drivers.get(number)
         return driver is not None and driver.published > before.drivers[number].published
 
@@ -225,7 +225,7 @@ def passes(id: str, queue: str, within: float) -> Promise:
 def given_up(id: str, queue: str, within: float) -> Promise:
     """003 row 4, ruling 3."""
 
-    def kept(_: Sight, now: Sight) -> bool:
+    def kept(_: Observation, now: Observation) -> bool:
         listing = now.names(queue)
         return names.failed_twice(id) in listing and names.kept(id) in listing
 
@@ -235,7 +235,7 @@ def given_up(id: str, queue: str, within: float) -> Promise:
 def flows(within: float, since: float = 0.0) -> Promise:
     """Documents leave the pipeline, if there are any."""
 
-    def more(before: Sight, now: Sight) -> bool:
+    def more(before: Observation, now: Observation) -> bool:
         left = accounts.whole(accounts.account([listing for _, listing in now.queues]).stages)
         return now.published() > before.published() or not left.waiting + left.working
 
@@ -245,7 +245,7 @@ def flows(within: float, since: float = 0.0) -> Promise:
 def waits_for_room(stage: str, within: float) -> Promise:
     """003 row 9: it publishes into a queue that nobody empties."""
 
-    def blocked(_: Sight, now: Sight) -> bool:
+    def blocked(_: Observation, now: Observation) -> bool:
         return any(now.drivers[number].phase == "blocked" for number, own in now.stages.items() if own == stage)
 
     return Promise(f"the drivers of {stage} wait for room within {within:g} s", within, blocked)
@@ -254,7 +254,7 @@ def waits_for_room(stage: str, within: float) -> Promise:
 def bounded(queue: str, most: int, within: float) -> Promise:
     """003 row 9."""
 
-    def room(_: Sight, now: Sight) -> bool:
+    def room(_: Observation, now: Observation) -> bool:
         live = (names.parse(name) for name in now.names(queue))
         waiting = sum(isinstance(item, names.Item) and item.state in ("ready", "writing", "failed") for item in live)
         return waiting <= most
@@ -265,7 +265,7 @@ def bounded(queue: str, most: int, within: float) -> Promise:
 def lone(number: str, within: float) -> Promise:
     """Ruling 5."""
 
-    def told(before: Sight, now: Sight) -> bool:
+    def told(before: Observation, now: Observation) -> bool:
         said = [text for text in now.said if f"under number {number}" in text]
         return len(said) > sum(f"under number {number}" in text for text in before.said)
 

@@ -11,14 +11,14 @@ from typing import Any, Literal, get_args
 
 from engine.core import Frames
 from engine.parts.explain import (
+    Candidate,
+    Candidates,
     Decoded,
     Direction,
     Edge,
     Explain,
     Leg,
     Role,
-    Standing,
-    Standings,
     StateMap,
     plain,
     show,
@@ -107,13 +107,13 @@ def _words(key: str, value: Any) -> str:
 # ---- who is next -------------------------------------------------------------------------------------------------
 
 
-def standings(core: Broker, message: Decoded) -> Standings:
+def candidates(core: Broker, message: Decoded) -> Candidates:
     """The LRU queue of the service that the request is for."""
     desk = core.service.desk
     queue = desk.queues.get(dict(message.fields).get("service", ""))
     rule = "004 LRU queue: the worker of this service that was used least recently"
     if queue is None:
-        return Standings((), 0, rule)
+        return Candidates((), 0, rule)
     members = [desk.members[key] for key in queue.ready]
     task = desk.tasks.get((message.client, message.task))
     if task is not None and task.attempt:
@@ -121,8 +121,8 @@ def standings(core: Broker, message: Decoded) -> Standings:
         rule = "ours: a suspect came back from a worker, and is given alone, to one that holds nothing"
     elif queue.suspects.kept:
         rule += "; who is kept for a suspect is passed over"
-    return Standings(
-        tuple(Standing(member.key, member.name, member.free, member.slots) for member in members),
+    return Candidates(
+        tuple(Candidate(member.key, member.name, member.free, member.slots) for member in members),
         queue.queued,
         rule,
     )
@@ -339,4 +339,4 @@ COUNTED = {
     "told of our own clock": "004 PING: time way off; it is the broker's",
 }
 
-EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings)
+EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates)

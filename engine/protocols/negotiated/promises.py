@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.parts.promise import Promise, Sight, Times
+from engine.parts.promise import Observation, Promise, Times
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.standby import ASK, SILENCE
@@ -24,7 +24,7 @@ def wrong_clock(name: str, key: bytes, shift: float, seconds: float, options: Op
         text = f"{options.skew:g} s are allowed: {name} stays in the table"
         return (Promise(text, seconds, lambda _, now: now.row(key) is not None, always=True),)
 
-    def put_out(before: Sight, now: Sight) -> bool:
+    def put_out(before: Observation, now: Observation) -> bool:
         return now.count(told) > before.count(told) and now.row(key) is None
 
     back = times(options).back

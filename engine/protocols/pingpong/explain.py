@@ -6,13 +6,13 @@ from collections import Counter
 
 from engine.core import Core, Frames, Send
 from engine.parts.explain import (
+    Candidate,
+    Candidates,
     Decoded,
     Direction,
     Edge,
     Explain,
     Role,
-    Standing,
-    Standings,
     StateMap,
     show,
     task_name,
@@ -114,11 +114,11 @@ def whose(core: Core, send: Send) -> TaskKey | None:
 # ---- who is next -------------------------------------------------------------------------------------------------
 
 
-def standings(core: Broker, message: Decoded) -> Standings:
+def candidates(core: Broker, message: Decoded) -> Candidates:
     """The ready queue as it stands."""
     table, waiting = core.table, len(core.tasks.backlog)
-    order = tuple(Standing(key, table.workers[key].name, 1, 1) for key in table.ready)
-    return Standings(order, waiting, f"{_ASSIGN}, 1: the broker pops the worker from the queue")
+    order = tuple(Candidate(key, table.workers[key].name, 1, 1) for key in table.ready)
+    return Candidates(order, waiting, f"{_ASSIGN}, 1: the broker pops the worker from the queue")
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------
@@ -277,4 +277,4 @@ COUNTED = {
     "taken over": _TAKEN,
 }
 
-EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings, whose)
+EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates, whose)

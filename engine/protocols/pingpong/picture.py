@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from heapq import nlargest
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine.parts.explain import show
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
-from engine.protocols.pingpong.table import Worker, row_of
-
-if TYPE_CHECKING:
-    from engine.protocols.pingpong.broker import Broker
+from engine.parts.violations import Violations
+from engine.protocols.pingpong.desk import Desk
+from engine.protocols.pingpong.options import Options
+from engine.protocols.pingpong.table import Table, Worker, row_of
+from engine.protocols.pingpong.tasks import Tasks
 
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
 
 
-def broker(core: Broker, now: float) -> BrokerView:
+class Source(Protocol):
+    """The structures of a broker's core that its picture is drawn from."""
+
+    options: Options
+    violations: Violations
+    table: Table
+    tasks: Tasks
+    desk: Desk
+    inspected: bytes | None
+    late: int
+    restarts: int
+    losses: int
+    unsent: int
+    taken: int
+
+
+def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     options, tasks, desk = core.options, core.tasks, core.desk
     return BrokerView(
@@ -50,7 +67,7 @@ def broker(core: Broker, now: float) -> BrokerView:
     )
 
 
-def _clients(core: Broker) -> list[tuple[str, str]]:
+def _clients(core: Source) -> list[tuple[str, str]]:
     waiting = (has for has in core.tasks.owners.all() if has.waiting)
     return [
         (f"client {show(has.client)}", f"{has.waiting} tasks wait, of {has.items}, {has.size} bytes")
@@ -58,7 +75,7 @@ def _clients(core: Broker) -> list[tuple[str, str]]:
     ]
 
 
-def _row(core: Broker, worker: Worker) -> WorkerRow:
+def _row(core: Source, worker: Worker) -> WorkerRow:
     if worker.task is None:
         lost_at = worker.heard + core.options.worker_expiry
     else:
@@ -67,7 +84,7 @@ def _row(core: Broker, worker: Worker) -> WorkerRow:
     return worker.row
 
 
-def _detail(core: Broker, key: bytes) -> Detail | None:
+def _detail(core: Source, key: bytes) -> Detail | None:
     worker = core.table.get(key)
     if worker is None:
         return None

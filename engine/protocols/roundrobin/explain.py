@@ -9,14 +9,14 @@ from collections import Counter
 
 from engine.core import Frames
 from engine.parts.explain import (
+    Candidate,
+    Candidates,
     Decoded,
     Direction,
     Edge,
     Explain,
     Leg,
     Role,
-    Standing,
-    Standings,
     StateMap,
     show,
     task_name,
@@ -156,12 +156,12 @@ def _answer(answer: packed.Answer, peer: bytes | None) -> Decoded:
 # ---- who is next -------------------------------------------------------------------------------------------------
 
 
-def standings(core: Broker, message: Decoded) -> Standings:
+def candidates(core: Broker, message: Decoded) -> Candidates:
     """The worker table as it stands: least recently used first, nobody in it without a free slot."""
     pool = core.pool
     task = pool.tasks.get((message.client, message.task))
     suspect = task is not None and task.attempt > 0
-    order = tuple(Standing(w.key, w.name, w.slots - w.used, w.slots) for w in pool.ready if not (suspect and w.used))
+    order = tuple(Candidate(w.key, w.name, w.slots - w.used, w.slots) for w in pool.ready if not (suspect and w.used))
     rule = "000 Worker Table: least recently used first, past those without a free slot"
     if suspect:
         rule = "R12 suspects: taken back from a lost worker, it is given alone, to one that holds nothing"
@@ -169,7 +169,7 @@ def standings(core: Broker, message: Decoded) -> Standings:
         rule = f"{rule} and those kept for a suspect (R12)"
     elif pool.backlog:
         rule = "000 Processing Queue: what waits goes first, oldest first"
-    return Standings(order, pool.queued, rule)
+    return Candidates(order, pool.queued, rule)
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------
@@ -330,4 +330,4 @@ COUNTED = {
     "unpaid slots": "R9 deadlines",
 }
 
-EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, standings)
+EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from engine.parts.legs import BrokerLegs
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.parts.violations import Violations
+from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import Worker
-
-if TYPE_CHECKING:
-    from engine.protocols.roundrobin.broker import Broker
 
 LATE = 1.5  # heartbeats of silence
 
 
-def of(broker: Broker, now: float) -> BrokerView:
+class Source(Protocol):
+    """The structures of a broker's core that its picture is drawn from."""
+
+    pool: Pool
+    violations: Violations
+    legs: BrokerLegs
+    late: int
+    unsent: int
+    denied: int
+    inspected: bytes | None
+
+
+def of(broker: Source, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
     in_flight, backlog = broker.pool.in_flight, broker.pool.queued
     rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
@@ -39,13 +51,13 @@ def of(broker: Broker, now: float) -> BrokerView:
     )
 
 
-def _row(broker: Broker, worker: Worker, heard: float, now: float) -> WorkerRow:
+def _row(broker: Source, worker: Worker, heard: float, now: float) -> WorkerRow:
     options = broker.pool.options
     state = worker.state(heard, LATE * options.heartbeat, now)
     return worker.view(state, heard, options.expiry, broker.violations.count(worker.key))
 
 
-def _detail(broker: Broker) -> Detail | None:
+def _detail(broker: Source) -> Detail | None:
     key = broker.inspected
     worker = None if key is None else broker.pool.workers.get(key) or broker.pool.lost.get(key)
     if worker is None:

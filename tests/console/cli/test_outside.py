@@ -15,8 +15,8 @@ import pytest
 
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
-from engine.recording.journal import Journal
-from engine.rehearsal.stage import Stage
+from engine.journal.journal import Journal
+from engine.labs.sandbox import Sandbox
 
 Capture = pytest.CaptureFixture[str]
 
@@ -79,7 +79,7 @@ def test_the_output_of_a_document_steers_no_terminal(home: Path, capfd: pytest.C
 
 def test_who_else_can_read_a_recording_is_said(home: Path, capsys: Capture) -> None:
     path = home / "a.journal"
-    with Stage(SYSTEMS["pingpong"], workers=1, slots=1, journal=path) as stage:
+    with Sandbox(SYSTEMS["pingpong"], workers=1, slots=1, journal=path) as stage:
         stage.advance(1.0)
     assert path.stat().st_mode & 0o777 == 0o600
     assert main(["replay", "--check", str(path)]) == 0

@@ -14,19 +14,19 @@ from console.__main__ import main
 from console.cli.arguments import read_arguments
 from console.cli.replay import replay
 from engine.catalogue import SYSTEMS
+from engine.journal.journal import MAGIC
+from engine.labs.queuereplaylab import QueueReplayLab
+from engine.labs.replaylab import ReplayLab
+from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
 from engine.protocols.pingpong.messages import PONG
-from engine.recording.journal import MAGIC
-from engine.recording.queuereplaylab import QueueReplayLab
-from engine.recording.replaylab import ReplayLab
-from engine.rehearsal.stage import Stage
 from tests.helpers.queue_recordings import write
 
 Capture = pytest.CaptureFixture[str]
 
 
 def recorded(path: Path, system: str = "roundrobin") -> Path:
-    with Stage(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
+    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
         stage.advance(3.0)
         stage.run(BulkSpec("ping", 5, 0, 2))
         stage.advance(2.0)

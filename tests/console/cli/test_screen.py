@@ -141,7 +141,7 @@ def test_themes_and_keys_are_checked_before_anything_is_drawn(
 def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr("engine.lab.queuelab.QueueLab", Lab)
+    monkeypatch.setattr("engine.labs.queues.QueueLab", Lab)
     asked = Namespace(journal=Path("x"), root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"

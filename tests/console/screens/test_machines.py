@@ -10,7 +10,7 @@ import pytest
 from console.pictures.bridge import Picture
 from console.pictures.chronicle import Gap
 from console.screens.machines import conformance_lines, map_lines
-from console.sessions.sandbox import BrokerSandbox
+from console.sessions.sandbox import SandboxSession
 from console.widgets.facts import fact_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
@@ -23,8 +23,8 @@ def words(lines: list[list[tuple[str, str]]]) -> list[str]:
     return ["".join(text for text, _ in line) for line in lines]
 
 
-def sandbox_of(system: str, seconds: float) -> tuple[BrokerSandbox, Picture]:
-    sandbox = BrokerSandbox(SYSTEMS[system], SYSTEMS[system].options())
+def sandbox_of(system: str, seconds: float) -> tuple[SandboxSession, Picture]:
+    sandbox = SandboxSession(SYSTEMS[system], SYSTEMS[system].options())
     sandbox.lab.advance(seconds)
     return sandbox, sandbox.look(0.0)
 

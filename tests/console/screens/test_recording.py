@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.sessions.replay import SPEEDS, Playing
-from engine.recording.queuereplaylab import QueueReplayLab
-from engine.recording.replay import Difference
+from engine.labs.queuereplaylab import QueueReplayLab
+from engine.labs.replay import Difference
 from tests.helpers.queue_recordings import opened, write
 from tests.helpers.queue_replays import Viewer, watch
 

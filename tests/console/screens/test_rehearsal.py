@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from console.screens.rehearsal import fault_question, promise_lines, step_lines
 from console.widgets.ink import Parts
+from engine.faults.watch import Plan, Watch
+from engine.labs.queuesandbox import QueueSandbox
 from engine.parts.explain import Decoded, Direction
 from engine.parts.promise import Promise
-from engine.rehearsal.queuestage import QueueStage
-from engine.rehearsal.watch import Plan, Watch
 from engine.tracing.links import Entry
 
 
@@ -42,7 +42,7 @@ def test_a_step_is_told_with_its_rules_and_what_broke_them() -> None:
 
 
 def test_promises_before_and_after() -> None:
-    with QueueStage() as stage:
+    with QueueSandbox() as stage:
         kept = Promise("it is so", 1.0, lambda before, now: True)
         lost = Promise("it is not so", 0.1, lambda before, now: False)
         later = Promise("it will be", 9.0, lambda before, now: now.at > 5.0)

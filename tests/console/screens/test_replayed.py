@@ -8,7 +8,7 @@ import pytest
 
 from console.sessions.replay import SPEEDS, BrokerReplay
 from engine.catalogue import SYSTEMS
-from engine.recording.replay import Difference
+from engine.labs.replay import Difference
 from tests.helpers.protocols import Hands, on, recording
 
 

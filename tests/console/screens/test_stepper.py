@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from console.screens.stepper import Stepper
-from console.sessions.sandbox import SPEEDS, BrokerSandbox
+from console.sessions.sandbox import SPEEDS, SandboxSession
 from engine.catalogue import SYSTEMS
 from tests.helpers.protocols import Hands, on, stage_of
 
 
-def sandbox_of(hands: Hands) -> BrokerSandbox:
+def sandbox_of(hands: Hands) -> SandboxSession:
     sandbox = hands.app.session
-    assert isinstance(sandbox, BrokerSandbox)
+    assert isinstance(sandbox, SandboxSession)
     return sandbox
 
 
@@ -50,7 +50,7 @@ def test_the_world_stands_until_a_message_is_let_through(tmp_path: Path, system:
         await hands.press("full_stop")
         assert sandbox.steps > 2
         await hands.press("escape")
-        assert hands.at_main and not isinstance(hands.app.session, BrokerSandbox)
+        assert hands.at_main and not isinstance(hands.app.session, SandboxSession)
         assert hands.lab.now == there, "the system itself was not touched"
 
     on(stage_of(system), scenario, tmp_path, size)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from console.sessions.pace import LATE
-from console.sessions.sandbox import ROOM, WORKERS, BrokerSandbox, QueueSandbox
+from console.sessions.sandbox import ROOM, WORKERS, QueueSandboxSession, SandboxSession
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
+from engine.faults.watch import Plan
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.options import Options
-from engine.rehearsal.watch import Plan
 
 
-def sandbox_of(system: str = "roundrobin") -> BrokerSandbox:
-    return BrokerSandbox(SYSTEMS[system], SYSTEMS[system].options())
+def sandbox_of(system: str = "roundrobin") -> SandboxSession:
+    return SandboxSession(SYSTEMS[system], SYSTEMS[system].options())
 
 
-def queues() -> QueueSandbox:
-    return QueueSandbox(Options(keep_input=False))
+def queues() -> QueueSandboxSession:
+    return QueueSandboxSession(Options(keep_input=False))
 
 
 def test_what_happened_in_the_last_step_and_nothing_before() -> None:

@@ -120,7 +120,7 @@ def test_a_folder_that_nothing_can_be_made_in_is_named(tmp_path: Path, monkeypat
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
     (tmp_path / "src").mkdir()
-    monkeypatch.setattr("engine.drive.safely.create", denied)
+    monkeypatch.setattr("engine.files.safely.create", denied)
     with pytest.raises(Refused, match=f"cannot use {tmp_path}/src or {tmp_path}/dst as a queue: Permission denied"):
         check_queues(str(tmp_path / "src"), str(tmp_path / "dst"), "3")
 

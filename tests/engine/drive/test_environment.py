@@ -11,7 +11,7 @@ import pytest
 from engine.drive import environment
 from engine.drive.documents import parse_work, process
 from engine.drive.jobs import Jobs
-from engine.drive.pipelineview import Sight
+from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
 from engine.protocols.conversation.messages import Process as Body
 from engine.protocols.diskqueue import names
@@ -65,7 +65,7 @@ def test_a_command_of_a_driver_that_a_watchdog_started(tmp_path: Path) -> None:
         (tmp_path / "queue-start" / name).touch()
     work = 'sh -c \'cat /proc/$PPID/environ > "$2.driver"; env > "$2"\' sh {input} {output}'
     stages = (Stage("a", 1, work),)
-    processes = DriverProcesses(str(tmp_path), stages, Options(), Sight(str(tmp_path), stages))
+    processes = DriverProcesses(str(tmp_path), stages, Options(), Observation(str(tmp_path), stages))
     assert processes.spawn("a", "1") == []
     until(lambda: list(processes.ends()))
     found = variables((tmp_path / "queue-a" / "x.ready").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.drive.pipelineview import Place, Sight, document, documents
+from engine.drive.pipelineview import Observation, Place, document, documents
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Holder, Stage
@@ -12,7 +12,7 @@ from engine.protocols.diskqueue.pipeline import Holder, Stage
 STAGES = (Stage("values"), Stage("parse", 3))
 
 
-def laid_out(root: Path) -> Sight:
+def laid_out(root: Path) -> Observation:
     for queue, names in (
         ("start", ("a.ready", "b.ready", "done")),
         ("values", ("c.2.working", "d.failed", ".d.attempts")),
@@ -30,7 +30,7 @@ def laid_out(root: Path) -> Sight:
     (worker / "documents").write_text(
         "5.000\tfailed\t1\t3\td\tno good\n6.000\tpublished\t1\t3\te\t\n", encoding="utf-8"
     )
-    return Sight(str(root), STAGES)
+    return Observation(str(root), STAGES)
 
 
 def test_queues_side_by_side_with_stages_and_drivers_between(tmp_path: Path) -> None:

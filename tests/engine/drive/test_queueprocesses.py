@@ -16,7 +16,7 @@ import pytest
 from engine.core import Note
 from engine.drive import queueprocesses
 from engine.drive.locks import Lock
-from engine.drive.pipelineview import Sight
+from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.options import Options
@@ -30,7 +30,7 @@ T = TypeVar("T")
 def made(root: Path) -> DriverProcesses:
     for queue in ("start", "a", "b"):
         (root / f"queue-{queue}").mkdir(exist_ok=True)
-    return DriverProcesses(str(root), STAGES, Options(), Sight(str(root), STAGES))
+    return DriverProcesses(str(root), STAGES, Options(), Observation(str(root), STAGES))
 
 
 def until(what: Callable[[], T | None]) -> T:
@@ -110,7 +110,7 @@ def test_folders_of_the_long_dead_go_but_never_the_newest(tmp_path: Path) -> Non
     for number in range(1, 7):
         (tmp_path / f"worker-{number}").mkdir()
     options = Options(worker_folders=2)
-    DriverProcesses(str(tmp_path), STAGES, options, Sight(str(tmp_path), STAGES)).prune()
+    DriverProcesses(str(tmp_path), STAGES, options, Observation(str(tmp_path), STAGES)).prune()
     assert sorted(os.listdir(tmp_path)) == ["worker-5", "worker-6"]
 
 
@@ -178,7 +178,7 @@ def test_a_folder_that_others_can_write_says_nothing_of_a_driver(tmp_path: Path)
     first = made(tmp_path)
     first.spawn("a", "1")
     (tmp_path / "worker-1").chmod(0o777)
-    second = DriverProcesses(str(tmp_path), STAGES, Options(), Sight(str(tmp_path), STAGES), say=notes.append)
+    second = DriverProcesses(str(tmp_path), STAGES, Options(), Observation(str(tmp_path), STAGES), say=notes.append)
     assert second.adopt() == []
     text = f"driver 1 is left alone: {tmp_path}/worker-1 can be written by others (mode 0777)"
     assert notes == [Note("warn", text, b"1")]
@@ -196,7 +196,7 @@ def test_a_signal_that_is_not_permitted_is_told_and_ends_nothing(
     first = made(tmp_path)
     first.spawn("a", "1")
     request.addfinalizer(lambda: first.kill("1"))
-    second = DriverProcesses(str(tmp_path), STAGES, Options(), Sight(str(tmp_path), STAGES), say=notes.append)
+    second = DriverProcesses(str(tmp_path), STAGES, Options(), Observation(str(tmp_path), STAGES), say=notes.append)
     assert second.adopt() == [Found("1", "a")]
     pid = first.running()["1"][1]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive import safely
 from engine.drive.renaming import rename, rename_portably, stands
+from engine.files import safely
 
 
 @pytest.fixture

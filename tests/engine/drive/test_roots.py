@@ -113,7 +113,7 @@ def test_what_is_written_already_is_not_written_again_as_the_disk_may_be_full(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("engine.drive.safely.replace", full)
+    monkeypatch.setattr("engine.files.safely.replace", full)
     roots.remember(str(tmp_path), [Stage("a")], Options())
     notes: list[Note] = []
     assert Pipeline(str(tmp_path), [Stage("b")], say=notes.append).run(signals=False) == 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engine.catalogue import SYSTEMS
+from engine.labs.sandbox import Sandbox
 from engine.parts.fault import Aim
-from engine.parts.promise import Promise, Sight
+from engine.parts.promise import Observation, Promise
 from engine.parts.promises import (
     back,
     blamed,
@@ -21,9 +22,8 @@ from engine.parts.promises import (
     slots_bounded,
 )
 from engine.parts.view import BrokerView, ClientView, Incident, LedgerView, WorkerRow
-from engine.rehearsal.stage import Stage
 
-STAGE = Stage(SYSTEMS["roundrobin"], workers=1).open()
+STAGE = Sandbox(SYSTEMS["roundrobin"], workers=1).open()
 KEY = STAGE.key("worker-1")
 AIM = Aim(STAGE, "worker-1", "w1", KEY, (), STAGE.system.times(STAGE.options))
 FINE = LedgerView(5, 3, (("deadline", 1),), 1, 0, 0)
@@ -36,16 +36,16 @@ def row(key: bytes = KEY, **changes: object) -> WorkerRow:
 
 def sight(
     *rows: WorkerRow, ledger: LedgerView = FINE, incidents: tuple[Incident, ...] = (), linked: bool = True
-) -> Sight:
+) -> Observation:
     broker = BrokerView(10.0, rows, 0, 0, ledger, (), incidents)
-    return Sight(10.0, broker, ClientView(10.0, linked, None, 0), ("broker",))
+    return Observation(10.0, broker, ClientView(10.0, linked, None, 0), ("broker",))
 
 
-def says(promise: Promise, before: Sight, *good: Sight) -> list[bool]:
+def says(promise: Promise, before: Observation, *good: Observation) -> list[bool]:
     return [promise.check(before, now) for now in good]
 
 
-BLIND = Sight(10.0, None, None)
+BLIND = Observation(10.0, None, None)
 
 
 def test_books_balance() -> None:

@@ -8,9 +8,9 @@ from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Process, Processed, Remove, Rename, Take
 from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Recovered, Spawn
 from engine.sim.disk import Fate, SimDisk, SimDriver, config
+from engine.tracing.filter import parse
 from engine.tracing.ladder import ladder, text
 from engine.tracing.operations import Operations, document
-from engine.tracing.sieve import parse
 
 QUEUES = ("start", "parse", "out")
 TAKE = Take("/q/queue-start", "a.ready", "a.1.working")

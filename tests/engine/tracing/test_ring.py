@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.parts.explain import Decoded
+from engine.tracing.filter import parse
 from engine.tracing.links import Entry
 from engine.tracing.ring import Record, Ring
-from engine.tracing.sieve import parse
 
 
 class Toy(Ring[Record]):

@@ -11,16 +11,16 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import MAIN, Command, Exit, Frames, Note, Received, Reopen, Send, Started, Unsent
+from engine.journal import journal as journals
+from engine.journal.journal import Journal
+from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import SYSTEM
 from engine.protocols.pingpong.broker import BACKEND
-from engine.recording import journal as journals
-from engine.recording.journal import Journal
-from engine.recording.replay import Replay
 from engine.sim.wire import Link
-from engine.tracing.sieve import parse
+from engine.tracing.filter import parse
 from engine.tracing.trace import Trace
 from tests.helpers.traces import Watched
 

@@ -15,7 +15,7 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.drive.control import server as module
 from engine.drive.control.place import place
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from engine.protocols.conversation import frontend
 from engine.protocols.conversation.frontend import Submit
 from tests.helpers.conversation import array

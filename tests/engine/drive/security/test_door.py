@@ -17,7 +17,7 @@ from engine.drive.security import watched as module
 from engine.drive.security.descriptors import Descriptors
 from engine.drive.security.door import ENDPOINT, Door
 from engine.drive.sockets import Context, ZSocket, make_context, open_socket, receive
-from engine.lab.lab import Lab
+from engine.labs.live import Lab
 from tests.helpers.processes import free_endpoint, until
 
 WAIT = 10.0  # seconds at most for what takes milliseconds

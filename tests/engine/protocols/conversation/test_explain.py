@@ -172,7 +172,7 @@ def test_standings_have_who_was_used_last_at_the_end() -> None:
     bench = joined()
     bench.do("start w2 3")
     bench.do("ask c1 7 submit echo 1")
-    found = EXPLAIN.standings(bench.broker, Decoded("JOB"))
+    found = EXPLAIN.candidates(bench.broker, Decoded("JOB"))
     assert [(one.name, one.free, one.slots) for one in found.order] == [("w2", 3, 3), ("w1", 1, 2)]
 
 

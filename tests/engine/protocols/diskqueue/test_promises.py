@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from engine.protocols.diskqueue import promises
 from engine.protocols.diskqueue.options import Options
-from engine.protocols.diskqueue.promises import Sight
+from engine.protocols.diskqueue.promises import Observation
 
 QUEUES = (
     ("start", ("a.ready", ".b.attempts", "b.1.working", "done")),
     ("parse", ("b.1.writing.xml", "c.failed", ".c.attempts", "d.failed_twice", "d.failed_twice.input")),
     ("output", ("e.ready", "f.ready")),
 )
-SIGHT = Sight(0.0, QUEUES, {}, {"1": "parse"}, {"parse": 1}, frozenset("abcdef"), {}, (), True)
+SIGHT = Observation(0.0, QUEUES, {}, {"1": "parse"}, {"parse": 1}, frozenset("abcdef"), {}, (), True)
 
 
 def test_where_documents_are() -> None:

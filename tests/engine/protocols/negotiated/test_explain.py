@@ -364,18 +364,18 @@ def test_every_turn_of_a_pair_is_counted_on_its_edge() -> None:
 
 def test_standings_are_those_of_the_service() -> None:
     table = broker(True)
-    found = EXPLAIN.standings(table.core, Decoded("WORKREQUEST", (("service", "ping"),)))
+    found = EXPLAIN.candidates(table.core, Decoded("WORKREQUEST", (("service", "ping"),)))
     assert [(one.key, one.free) for one in found.order] == [(W, 1)]
-    assert EXPLAIN.standings(table.core, Decoded("WORKREQUEST", (("service", "data"),))).order == ()
+    assert EXPLAIN.candidates(table.core, Decoded("WORKREQUEST", (("service", "data"),))).order == ()
 
 
 def test_standings_of_a_suspect_are_those_that_hold_nothing() -> None:
     table, fields = broker(True, True), (("service", "ping"),)
     suspect, other = Decoded("WORKREQUEST", fields, task=ID, client=C), {names.IDENTIFIER: b"other", "service": "ping"}
     table.hear([b"v", *ready(slots=2)[1:]])
-    found = EXPLAIN.standings(table.core, suspect)
+    found = EXPLAIN.candidates(table.core, suspect)
     assert ([one.key for one in found.order], found.rule[:15]) == ([b"v"], "ours: a suspect")
     table.hear([C, *wire.build(names.WORKREQUEST, other)], socket="frontend")
     table.hear(GOODBYE)
-    assert EXPLAIN.standings(table.core, suspect)._replace(rule="") == ((), 1, "")
-    assert EXPLAIN.standings(table.core, suspect._replace(task=b"new")).rule.endswith("is passed over")
+    assert EXPLAIN.candidates(table.core, suspect)._replace(rule="") == ((), 1, "")
+    assert EXPLAIN.candidates(table.core, suspect._replace(task=b"new")).rule.endswith("is passed over")

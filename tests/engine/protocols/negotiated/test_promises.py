@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.parts.promise import Sight, Times
+from engine.parts.promise import Observation, Times
 from engine.parts.view import BrokerView, LedgerView, WorkerRow
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.promises import takeover, times, wrong_clock
@@ -10,12 +10,12 @@ from engine.protocols.negotiated.promises import takeover, times, wrong_clock
 KEY = b"worker-7"
 
 
-def sight(*states: str, told: int = 0, serving: tuple[str, ...] = ("broker",)) -> Sight:
+def sight(*states: str, told: int = 0, serving: tuple[str, ...] = ("broker",)) -> Observation:
     rows = tuple(
         WorkerRow(KEY if i == 0 else b"%d" % i, "w", state, 1, 1, 0, 0, 0, 0, 0.0, 0.0, 3.0, None)  # type: ignore[arg-type]
         for i, state in enumerate(states)
     )
-    return Sight(
+    return Observation(
         0.0, BrokerView(0.0, rows, 0, 0, LedgerView(0, 0, (), 0, 0, 0), (("told 408", told),), ()), None, serving
     )
 
@@ -45,4 +45,4 @@ def test_a_fallback_serves_alone_and_with_everybody() -> None:
     assert serves.check(sight(), sight(serving=("fallback",))) and not serves.check(sight(), sight())
     assert everybody.check(sight(), sight("ready", "busy"))
     assert not everybody.check(sight(), sight("ready", "late"))
-    assert not everybody.check(sight(), Sight(0.0, None, None))
+    assert not everybody.check(sight(), Observation(0.0, None, None))

@@ -97,7 +97,7 @@ def test_only_the_broker_knows_whose_job_it_is() -> None:
 def test_standings() -> None:
     table = broker()
     table.hear([W, b"", READY], [b"v", b"", READY], socket=BACKEND)
-    found = EXPLAIN.standings(table.core, Decoded("job"))
+    found = EXPLAIN.candidates(table.core, Decoded("job"))
     assert [(one.name, one.free) for one in found.order] == [("w", 1), ("v", 1)]
 
 

@@ -277,7 +277,7 @@ def test_the_core_walks_every_edge_of_its_map(at: int, scripts: Scripts) -> None
 def test_standings_are_in_the_order_in_which_they_would_be_given_a_task() -> None:
     table = broker(2)
     table.hear([b"v", *wire.register(b"reg1", 1)]).hear([C, *wire.ping(ID, True)])
-    found = EXPLAIN.standings(table.core, Decoded("TRACKEXEC PING"))
+    found = EXPLAIN.candidates(table.core, Decoded("TRACKEXEC PING"))
     assert [(one.key, one.free, one.slots) for one in found.order] == [(b"v", 1, 1), (W, 1, 2)]
     assert found.waiting == 0
 
@@ -287,10 +287,10 @@ def test_standings_of_a_suspect_are_those_that_hold_nothing() -> None:
     suspect = Decoded("TRACKEXEC PING", task=bytes(8), client=C)
     table.hear([b"v", *wire.register(b"reg1", 2)], [b"x", *wire.register(b"reg1", 2)])
     table.hear([C, *wire.ping(ID, True)])
-    found = EXPLAIN.standings(table.core, suspect)
+    found = EXPLAIN.candidates(table.core, suspect)
     assert ([one.key for one in found.order], found.rule[:3]) == ([b"x"], "R12")
     table.hear([C, *wire.ping(b"four", True)])
     table.do(Unsent([W, *wire.link_ping(ID)], "unreachable"))
-    assert EXPLAIN.standings(table.core, suspect)._replace(rule="") == ((), 1, "")
-    found = EXPLAIN.standings(table.core, suspect._replace(task=b"five"))
+    assert EXPLAIN.candidates(table.core, suspect)._replace(rule="") == ((), 1, "")
+    found = EXPLAIN.candidates(table.core, suspect._replace(task=b"five"))
     assert ([one.key for one in found.order], found.rule[-6:]) == ([b"x"], " (R12)")

@@ -1,0 +1,135 @@
+"""A core that sits on a node: its open sockets, its task bodies, its next deadline."""
+
+from __future__ import annotations
+
+import errno
+from collections import deque
+from collections.abc import Callable
+
+import zmq
+
+from engine.core import NEVER, Core, Event, Frames, Seat, Unsent
+from engine.core import Socket as Spec
+from engine.drive.jobs import Jobs
+from engine.drive.links import Calls, Links, Monitor, outer
+from engine.drive.sockets import Context, ZSocket, close_socket, open_socket, receiver, send
+
+OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
+
+
+class Port:
+    """One open socket of one core."""
+
+    __slots__ = (
+        "_context",
+        "_receive",
+        "batch",
+        "calls",
+        "chair",
+        "fd",
+        "links",
+        "monitor",
+        "news",
+        "outbox",
+        "socket",
+        "spec",
+        "stirred",
+    )
+
+    def __init__(self, chair: HostedCore, spec: Spec, context: Context, stir: Callable[[Port], None]) -> None:
+        """Open it; raises zmq.ZMQError. ``stir`` is called on another thread when a connection came or has ended."""
+        self.chair, self.spec, self._context = chair, spec, context
+        self.links = Links(spec.name) if spec.kind == "router" and spec.bind else None
+        self.calls = Calls(spec.name)
+        self.monitor: Monitor | None = None
+        self.news: deque[tuple[int, int]] = deque()  # events of the monitor and descriptors, from the door's thread
+        self.stirred = True  # whether there may be news
+
+        def tell(event: int, fd: int) -> None:
+            self.news.append((event, fd))
+            stir(self)
+
+        try:
+            self.socket = open_socket(context, spec, tell, self._watch)
+        except zmq.ZMQError:
+            self._unwatch()
+            raise
+        self._receive = receiver(context, spec, self.links)
+        self.fd = int(self.socket.get(zmq.FD))
+        self.outbox: deque[Frames] = deque()
+        self.batch = 1  # messages that are taken at a time
+
+    def _watch(self, socket: ZSocket) -> None:
+        if outer(self.spec):
+            self.monitor = Monitor(self._context, socket)
+
+    def _unwatch(self) -> None:
+        if self.monitor is not None:
+            self.monitor.close()
+
+    @property
+    def fds(self) -> list[int]:
+        """What a selector is to watch: the socket, and its monitor where it has one."""
+        return [self.fd] if self.monitor is None else [self.fd, self.monitor.fd]
+
+    def receive(self) -> tuple[list[Event], list[Frames]]:
+        """What has happened to connections; and what is there, of a batch."""
+        links, told = self.links, list[Event]()
+        if self.stirred:
+            self.stirred = False
+            told = self._hear()
+        messages = self._receive(self.socket, self.batch, self.spec.kind)
+        if links is not None:
+            links.drained(not messages)
+            if links.told:
+                told, links.told = links.told, []
+        return told, messages
+
+    def _hear(self) -> list[Event]:
+        if self.monitor is not None:
+            self.news.extend((event, 0) for event in self.monitor.read())
+        told: list[Event] = []
+        while self.news:
+            event, fd = self.news.popleft()
+            if self.links is not None:
+                self.links.hear(event, fd)
+            elif self.spec.kind == "dealer":
+                told += self.calls.hear(event)
+        return told
+
+    def flush(self) -> None:
+        """Send what waits, as much as goes."""
+        while self.outbox and not send(self.socket, self.outbox[0]):
+            self.outbox.popleft()
+
+    def refuse(self, frames: Frames, error: int) -> Unsent | None:
+        """A message that the socket did not take: it waits for a DEALER's broker, or that is told to the core."""
+        if error == errno.EHOSTUNREACH:
+            return Unsent(frames, "unreachable", self.spec.name)
+        if self.spec.kind == "dealer" and len(self.outbox) < OUTBOX:
+            self.outbox.append(frames)
+            return None
+        return Unsent(frames, "full", self.spec.name)
+
+    def close(self, linger: int = 0) -> None:
+        """Close the socket. ``linger``: ms that what is unsent may still take."""
+        self._unwatch()
+        close_socket(self._context, self.socket, linger)
+
+
+class HostedCore:
+    """One core that sits on the node."""
+
+    __slots__ = ("core", "jobs", "name", "ports", "routes", "scheduled", "signature")
+
+    def __init__(self, name: str, core: Core, done: Callable[[object, bool, bytes], None]) -> None:
+        self.name, self.core = name, core
+        self.ports: dict[str, Port] = {}
+        self.scheduled = NEVER  # the earliest time in the agenda for this chair
+        self.jobs = Jobs(done)  # costs nothing before the first body
+        self.routes = False  # whether all its sockets are ROUTERs
+        self.signature = b""  # its routing id, where it is one of many on its node
+
+    def seat(self) -> Seat:
+        """The core and its sockets as they are now: some may have been opened anew, elsewhere or under another id."""
+        return Seat(self.core, tuple(port.spec for port in self.ports.values()))

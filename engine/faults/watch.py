@@ -1,0 +1,104 @@
+"""A fault and its promises, from before the injection until the last of them is kept or broken.
+
+The rules of this file:
+
+- What was promised stands before the fault is injected and is not changed afterwards.
+- The watch looks every ``LOOK`` virtual seconds, whatever the screen does, so a seed gives the same times always.
+- A world that stands still keeps no promise: what is open then is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from engine.labs.live import Health
+from engine.labs.virtualclock import World
+from engine.parts.promise import Promise
+
+LOOK = 0.05  # virtual seconds between two looks
+EXACT = 1e-9  # by which sums of such seconds may be off
+
+
+class Stage(Protocol):
+    """What is watched: a stage of any kind."""
+
+    world: World
+
+    @property
+    def now(self) -> float: ...
+    def health(self) -> Health: ...
+    def sight(self) -> Any: ...
+
+
+class Plan(NamedTuple):
+    """A fault that is about to be injected."""
+
+    text: str  # as it was asked for, amounts written out
+    does: str  # what will be done, in words
+    promises: tuple[Promise, ...]
+    inject: Callable[[], object]
+
+
+class Verdict(NamedTuple):
+    """One promise, and what has become of it."""
+
+    promise: Promise
+    kept: bool | None = None  # None: open
+    after: float | None = None  # virtual seconds from the injection until it was decided
+
+
+class Watch:
+    """``results``: in the order of the plan's promises."""
+
+    def __init__(self, stage: Stage, plan: Plan) -> None:
+        self.plan = plan
+        self.began: float | None = None  # virtual seconds; None before the injection
+        self._stage = stage
+        self._before = stage.sight()
+        self._results = [Verdict(promise) for promise in plan.promises]
+
+    @property
+    def results(self) -> tuple[Verdict, ...]:
+        """Every promise as it stands."""
+        if self._stage.health().dead:
+            self._results = [
+                one._replace(kept=False, after=self.elapsed) if one.kept is None else one for one in self._results
+            ]
+        return tuple(self._results)
+
+    @property
+    def elapsed(self) -> float:
+        """Virtual seconds since the injection, 0 before it."""
+        return self._stage.now - self.began if self.began is not None else 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether every promise is decided."""
+        return all(one.kept is not None for one in self.results)
+
+    @property
+    def held(self) -> bool:
+        """Whether every promise was kept."""
+        return all(one.kept for one in self.results)
+
+    def begin(self) -> None:
+        """Inject the fault and look from now on; of no effect the second time. Raises Refused where it can not be."""
+        if self.began is not None:
+            return
+        self._before = self._stage.sight()
+        self.plan.inject()
+        self.began = self._stage.now
+        self._stage.world.after(LOOK, self._look)
+
+    def _look(self) -> None:
+        now = self._stage.sight()
+        elapsed = self.elapsed + EXACT
+        for place, (promise, kept, _) in enumerate(self._results):
+            if kept is not None or elapsed < promise.since:
+                continue
+            met = promise.check(self._before, now)
+            if met != promise.always or elapsed >= promise.within:  # decided by what is seen, or by the time
+                self._results[place] = Verdict(promise, met, elapsed - EXACT)
+        if not self.done:
+            self._stage.world.after(LOOK, self._look)

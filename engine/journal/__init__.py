@@ -1,0 +1,1 @@
+"""The format of a recording: how events stand in it, how it is written, read and cut."""

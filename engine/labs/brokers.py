@@ -1,0 +1,152 @@
+"""The broker of a lab, and the fallback that stands beside it where its system knows pairs.
+
+Each sits on a node of its own name, so that one can die without the other. The fallback is bound inside this process
+only: a pair for other processes is two brokers in two processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import zmq
+
+from engine.core import Note
+from engine.drive.node import Node
+from engine.errors import Refused
+from engine.labs.binding import beside, check_local
+from engine.parts.view import BrokerView
+from engine.system import System
+
+FIRST, SECOND = "broker", "fallback"
+WAIT = 1.5  # seconds that a broker may take to answer
+
+Sit = Callable[[str, tuple[str, ...]], None]
+"""Seat a broker on the node of this name, bound to these endpoints. Raises zmq.ZMQError where it can not be bound."""
+
+
+def inner(system: System) -> str:
+    """Where peers of the same process find the broker."""
+    return f"inproc://{system.name}"
+
+
+def fallback(system: System) -> str:
+    """Where they find its fallback."""
+    return f"inproc://{system.name}-fallback"
+
+
+def paired(system: System, options: Any) -> Any:
+    """The settings of a broker with a fallback in this process; None where the protocol knows no such thing, or where
+    the settings name a fallback elsewhere.
+    """
+    if system.paired is None or system.fallback(options):
+        return None
+    return system.paired(options, inner(system), fallback(system))
+
+
+class Brokers:
+    """``nodes``: those of the lab, by name; ``left``: is told the name of the node whose broker is gone."""
+
+    def __init__(self, system: System, nodes: Mapping[str, Node], sit: Sit, left: Callable[[str], None]) -> None:
+        self.paired = False
+        self._system, self._nodes, self._sit, self._left = system, nodes, sit, left
+        self._bound: tuple[str, ...] = ()
+
+    # ---- opening ----------------------------------------------------------------------------------------------------
+
+    def open(self, endpoints: Sequence[str], say: Callable[[Note], None]) -> tuple[str, ...]:
+        """Seat the broker, at the system's usual endpoint or beside it where none is named; where that is.
+
+        Raises Refused where an endpoint can not be bound or is not for binding.
+        """
+        for endpoint in endpoints:
+            check_local(endpoint)
+        tried = [tuple(endpoints)] if endpoints else [(endpoint,) for endpoint in beside(self._system.endpoint)]
+        for bound in tried:
+            try:
+                self._sit(FIRST, (*bound, inner(self._system)))
+            except zmq.ZMQError as error:
+                problem = str(error)
+                self._left(FIRST)
+                if error.errno == zmq.EADDRINUSE:
+                    continue
+                raise Refused(f"can not bind {problem}") from None
+            if bound != tried[0]:
+                say(Note("warn", f"{tried[0][0]} is taken by another program; this broker is at {bound[0]}"))
+            self._bound = bound
+            return bound
+        raise Refused(f"can not bind {problem}; name a free one with --bind")
+
+    def open_fallback(self) -> None:
+        """Seat a fallback beside it."""
+        self._sit(SECOND, (fallback(self._system),))
+        self.paired = True
+
+    # ---- who is there -----------------------------------------------------------------------------------------------
+
+    def views(self) -> dict[str, BrokerView]:
+        """The pictures of those that are there, by name. Raises Refused where one does not answer."""
+        asked = {name: self._nodes[name].ask_all() for name in (FIRST, SECOND) if name in self._nodes}
+        found = {name: _answer(name, future) for name, future in asked.items()}
+        return {name: views[name] for name, views in found.items() if name in views}
+
+    def serving(self) -> tuple[str, BrokerView]:
+        """The one that serves, or else the first that is there. Raises Refused where none is."""
+        views = self.views()
+        if not views:
+            raise Refused("no broker is there: its plug is pulled")
+        return next(((name, view) for name, view in views.items() if view.serving), next(iter(views.items())))
+
+    def order(self, order: object) -> None:
+        """An order to all of them."""
+        for name in (FIRST, SECOND):
+            if name in self._nodes:
+                self._nodes[name].order(name, order)
+
+    # ---- the pair ---------------------------------------------------------------------------------------------------
+
+    def pull_plug(self) -> None:
+        """End the primary as if its process had died. Raises Refused where it has no fallback, or is gone already."""
+        self._pair()
+        if FIRST not in self.views():
+            raise Refused("the primary's plug is pulled already")
+        self._nodes[FIRST].remove(FIRST).result(WAIT)
+        self._left(FIRST)
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is gone, and it waits while its fallback serves; where it is there, let
+        the fallback give the service back. Raises Refused where there is no pair, or nothing to give back yet.
+        """
+        self._pair()
+        views = self.views()
+        if FIRST in views:
+            check_hand_back(views[FIRST], views.get(SECOND))
+            self._nodes[SECOND].order(SECOND, self._system.hand_back)
+            return
+        try:
+            self._sit(FIRST, (*self._bound, inner(self._system)))
+        except zmq.ZMQError as error:
+            self._left(FIRST)
+            raise Refused(f"can not bind {error}") from None
+
+    def _pair(self) -> None:
+        if not self.paired:
+            raise Refused("this broker has no fallback in this process")
+
+
+def check_hand_back(first: BrokerView, second: BrokerView | None) -> None:
+    """Raises Refused where the second broker of a pair would not give the service back to the first."""
+    if first.serving:
+        raise Refused("the primary serves: there is nothing to hand back")
+    if second is None:
+        raise Refused("the fallback is gone: there is nobody to hand back")
+    if not second.serving or dict(second.terms).get("peer") != "passive":
+        raise Refused("the primary is back, and the fallback has not heard yet that it waits: try again in a moment")
+
+
+def _answer(name: str, future: Future[dict[str, BrokerView]]) -> dict[str, BrokerView]:
+    try:
+        return future.result(WAIT)
+    except (RuntimeError, TimeoutError) as error:
+        raise Refused(f"the {name} does not answer: {str(error) or 'it is too busy'}") from None

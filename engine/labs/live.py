@@ -1,0 +1,393 @@
+"""What the console and the command line call: open, start, inject, stop.
+
+A lab is a broker, a pool of workers and a client of one system on threads of this process, any of them optional; with
+``connect`` its workers and client join a broker elsewhere. Its methods never block longer than they say, may be called
+from any one thread, and raise ``Refused`` with words for the operator.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.core import ClockSet, Drain, Inspect, Note, Seat, StopRun
+from engine.drive.control.server import Control, listen
+from engine.drive.keepsake import Keepsake
+from engine.drive.node import Node
+from engine.drive.security.users import Trust
+from engine.drive.sockets import make_context
+from engine.errors import Refused
+from engine.feed import Feed
+from engine.journal.journal import Journal
+from engine.labs.brokers import FIRST, SECOND, Brokers, inner, paired
+from engine.labs.health import Health as Health
+from engine.labs.health import Workers as Workers
+from engine.labs.health import health_of
+from engine.labs.orders import PATIENCE, WorkerOrders
+from engine.labs.pool import BULK, Pool, wait_seated, wait_until
+from engine.labs.record import begin
+from engine.labs.taps import Taps
+from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.view import ClientView
+from engine.runs.history import History
+from engine.runs.load import RunRecord, RunReport
+from engine.system import System
+
+NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
+CLOSE = 1.5  # seconds that closing may take
+STEP = 0.5  # seconds by which the wall clock must be moved before cores are told
+
+
+class Lab(WorkerOrders):
+    """One system, running."""
+
+    def __init__(
+        self,
+        system: System,
+        options: Any = None,
+        *,
+        bind: Sequence[str] = (),
+        connect: str | None = None,
+        workers: int = BULK,
+        slots: int = 10,
+        broker: bool = True,
+        client: bool = True,
+        pair: bool = False,
+        history: History | None = None,
+        state: Path | None = None,
+        journal: Path | None = None,
+        readonly: bool = False,
+        trust: Trust | None = None,
+        control: Path | None = None,
+    ) -> None:
+        """``trust``: whose peers private sockets serve; ``control``: the folder of the broker's control socket."""
+        self.system, self.readonly, self._trust = system, readonly, trust
+        self._folder = control
+        self._control: Control | None = None
+        self.options = system.options() if options is None else options
+        self.feed = Feed()
+        self.started = time.monotonic()
+        self.endpoints: tuple[str, ...] = tuple(bind)
+        self._connect, self._wanted, self._slots = connect, workers, slots
+        self._with_broker, self._with_client = broker, client
+        self._history, self._record = history, journal
+        self._keepsake = Keepsake(state)
+        self._journal: Journal | None = None
+        self._random = random.Random()
+        self._nonces: set[int] = set()
+        self._nodes: dict[str, Node] = {}
+        self._brokers = Brokers(system, self._nodes, self._sit, self._left)
+        self._audience = Taps(self._nodes)
+        self.attach, self.detach = self._audience.attach, self._audience.detach  # a trace
+        pairing = paired(system, self.options) if pair and broker else None
+        self._pair, self.options = pairing is not None, pairing or self.options
+        self._run: RunReport | None = None
+        self._unsaved = False
+        self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
+        self._wall = _wall_offset()
+        self._closing = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
+
+    # ---- life -------------------------------------------------------------------------------------------------------
+
+    def open(self) -> Lab:
+        """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
+        self._context = make_context(self._say, self._trust)
+        try:
+            if self._record is not None:
+                self._journal = begin(self._record, self.system, self.options, self._say)
+            if self._with_broker:
+                self.endpoints = self._brokers.open(self.endpoints, self._say)
+                if self._pair:
+                    self._brokers.open_fallback()
+            if self._with_broker and self._folder is not None:
+                self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
+            self._pool = Pool(self._node("pool"), self._worker)
+            if self._wanted:
+                self._pool.add(self._wanted, PATIENCE)
+            if self._with_client:
+                seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
+                self._client_id = seat.sockets[0].routing_id
+                wait_seated([self._node("client").seat("client", seat)], CLOSE)
+        except BaseException:
+            self.close()
+            raise
+        self._keeper.start()
+        return self
+
+    def close(self) -> None:
+        """Let the workers say goodbye, then stop every thread and close every socket; under two seconds."""
+        self._closing.set()
+        if self._keeper.is_alive():
+            self._keeper.join(CLOSE)
+        if "pool" in self._nodes and self._nodes["pool"].dead is None:
+            self._pool.close(CLOSE / 3)
+        nodes = [self._nodes[name] for name in ("client", "pool", FIRST, SECOND) if name in self._nodes]
+        stopped = [node.stop(CLOSE / 3) for node in nodes]
+        self._nodes.clear()
+        if self._journal is not None:
+            self._journal.close()
+            self.unkept += [self._journal.lost] if self._journal.lost else []
+        if all(stopped):
+            self._context.term()
+        else:
+            self._context.destroy(0)
+
+    def __enter__(self) -> Lab:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def health(self) -> Health:
+        """Dead threads and the lag of the living."""
+        return health_of(self._nodes.values(), {"door": self._context.door, "control": self._control})
+
+    # ---- orders of a system's own -----------------------------------------------------------------------------------
+
+    def order_client(self, order: object, changes: str = "") -> None:
+        """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
+        if changes:
+            self._change(changes)
+        self._nodes["client"].order("client", order)
+
+    def client_view(self) -> ClientView:
+        """The client as it is now; what its orders were answered stands in ``answers``."""
+        view: ClientView = self._ask("client", "client")
+        return view
+
+    # ---- runs -------------------------------------------------------------------------------------------------------
+
+    def run(self, spec: BulkSpec) -> None:
+        """Start a bulk run; its course is in the client's picture. Refused while one goes, and as ``admit`` does."""
+        self._change("starting a run")
+        if not self._with_client:
+            raise Refused("there is no client here to run anything")
+        view = self.run_view()
+        if view is not None and view.state != "ended":
+            raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
+        self.admit(spec)
+        self._run = self._begun(spec)
+        self._unsaved = True
+        self._nodes["client"].order("client", spec)
+
+    def ping(self, tracked: bool = True) -> None:
+        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+
+    def stop_run(self) -> None:
+        """Send nothing more of the run that is going."""
+        self._change("stopping a run")
+        view = self.run_view()
+        if view is None or view.state == "ended":
+            raise Refused("no run is going on")
+        self._nodes["client"].order("client", StopRun())
+
+    def run_view(self) -> BulkView | None:
+        """The newest run as the client sees it now; None before the first."""
+        if not self._with_client or self._run is None:
+            return None
+        return self.client_view().run
+
+    def wait_run(self, timeout: float) -> bool:
+        """Wait until the run has ended; False if it has not in ``timeout`` seconds."""
+        return wait_until(lambda: (view := self.run_view()) is None or view.state == "ended", timeout)
+
+    def give_up(self, spec: BulkSpec) -> RunRecord:
+        """The run JSON of a run that nobody is there for: nothing of it was sent. It is kept like any other."""
+        self._file(record := self._begun(spec).nothing())
+        return record
+
+    def report(self) -> RunRecord:
+        """The run JSON of the newest run, ended or so far. Refused before the first."""
+        if self._run is None:
+            raise Refused("nothing has been run yet")
+        client = self.client_view()
+        if client.run is None:
+            raise Refused("the run has not begun yet")
+        _, broker = self._brokers.serving() if self._with_broker else ("", None)
+        self._run.watch.look(self.health().loop_lag, self.feed.refresh)
+        return self._run.document(client, self._client_id, broker)
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Kept runs, newest last."""
+        return [dict(run) for run in self._history.list()[0]] if self._history else []
+
+    # ---- workers ----------------------------------------------------------------------------------------------------
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: ours drains and leaves, somebody else's is given nothing more."""
+        self._change("stopping a worker")
+        if self._pool.stop(key):
+            return
+        if not self._with_broker:
+            raise Refused("that worker is not in this process")
+        name, _ = self._brokers.serving()
+        self._nodes[name].order(name, Drain(key))
+
+    def inspect(self, key: bytes | None) -> None:
+        """Show the details of one worker in the broker's pictures; None: of nobody."""
+        self._brokers.order(Inspect(key))
+
+    def registered(self) -> int:
+        """Workers that have joined: as the broker sees it, or where it is elsewhere as ours see it."""
+        if self._with_broker:
+            _, picture = self._brokers.serving()
+            return sum(row.state not in ("lost", "drain") for row in picture.workers)
+        return self.workers().joined
+
+    def seat_of(self, key: bytes) -> str | None:
+        """The name of our worker with this routing id in the pool's pictures; None where it is not ours. Any thread."""
+        return self._pool.seats.get(key)
+
+    def workers(self) -> Workers:
+        """The workers of this process that have not left."""
+        views = self._ask("pool").values()
+        return Workers(len(views), sum(view.joined for view in views))
+
+    def wait_registered(self, n: int, timeout: float) -> bool:
+        """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
+        return wait_until(lambda: self.registered() >= n, timeout)
+
+    def wait_linked(self, timeout: float) -> bool:
+        """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
+        return wait_until(lambda: self.client_view().linked, timeout)
+
+    # ---- the pair ---------------------------------------------------------------------------------------------------
+
+    def pull_plug(self) -> None:
+        """End the primary of a pair as if its process had died, to see its fallback take over."""
+        self._change("pulling the plug of the primary")
+        self._brokers.pull_plug()
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is gone; where it waits, let the fallback give the service back to it."""
+        self._change("handing the service back")
+        self._brokers.hand_back()
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
+        self._seat(name, name, self._made("broker", name, name, endpoints))
+
+    def _left(self, name: str) -> None:
+        if self._journal is not None:
+            self._journal.left(name, name)
+        self._audience.left(name)
+
+    def _say(self, note: Note) -> None:
+        self.feed.fact(note, "lab", time.time())
+
+    def _peer_endpoint(self) -> str:
+        return self._connect or (inner(self.system) if self._with_broker else self.system.endpoint)
+
+    def _begun(self, spec: BulkSpec) -> RunReport:
+        return RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
+
+    def _node(self, name: str) -> Node:
+        node = self._nodes.get(name)
+        if node is None:
+            alone = self._with_broker and self._with_client
+            node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
+            node.taps = (self._journal.tap,) if self._journal is not None else ()
+            self._audience.came(node)
+            node.start()
+        return node
+
+    def _save(self, name: str, content: bytes) -> None:
+        try:
+            self._keepsake.save(self.system.name, content)
+        except OSError as error:
+            self._lose(f"{name} could not be kept: {error}")
+
+    def _seat(self, node: str, name: str, seat: Seat) -> None:
+        self._node(node).seat(name, seat).result(CLOSE)
+
+    def _ask(self, node: str, name: str | None = None) -> Any:
+        """The picture of one core, or of all on a node, by name."""
+        try:
+            return (self._nodes[node].ask_all() if name is None else self._nodes[node].ask(name)).result(CLOSE)
+        except KeyError:
+            raise Refused(f"the {name or node} has left") from None
+        except (RuntimeError, TimeoutError) as error:
+            raise Refused(f"the {node} does not answer: {str(error) or 'it is too busy'}") from None
+
+    def _worker(self, name: str) -> Seat:
+        return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(), self._slots)
+
+    def _made(self, role: str, node: str, name: str, *args: Any) -> Seat:
+        """A seat of this system; how it was made stands in the journal, if one is kept."""
+        world = self._world(role)
+        if self._journal is not None:
+            plain = [list(arg) if isinstance(arg, tuple) else arg for arg in args]
+            self._journal.seated(node, name, role, plain, world)
+        try:
+            seat: Seat = getattr(self.system, role)(self.options, *args, **world)
+        except ValueError as error:  # settings or an endpoint that this protocol can not do with
+            raise Refused(f"{self.system.name}: {error}") from None
+        return seat
+
+    def _world(self, role: str) -> dict[str, Any]:
+        """What a maker is told of the time of day and of what was kept, where its protocol asks for that."""
+        if not self.system.wall:
+            return {}
+        wall: dict[str, Any] = {"wall_offset": _wall_offset()}
+        return wall if role == "broker" else {**wall, "saved": self._keepsake.recall(self.system.name, self._say)}
+
+    def _nonce(self) -> int:
+        while True:
+            nonce = self._random.randint(1, NONCES)
+            if nonce not in self._nonces:
+                self._nonces.add(nonce)
+                return nonce
+
+    def _keep(self) -> None:
+        """Save a run when it has ended, and say so; whatever has been run so far when the lab closes."""
+        closing = False
+        while not closing:
+            closing = self._closing.wait(0.1)
+            self._follow_wall()
+            if not self._unsaved:
+                continue
+            try:
+                view = self.run_view()
+                if self._run is not None:
+                    self._run.watch.look(self.health().loop_lag, self.feed.refresh)
+                if not closing and (view is None or view.state != "ended"):
+                    continue
+                self._unsaved = False
+                self._file(self.report())
+            except Refused as refusal:  # the client has died: its own fact says why
+                self._unsaved = False
+                self._say(Note("bad", f"the run is lost: {refusal}"))
+
+    def _follow_wall(self) -> None:
+        """Tell those whose protocol speaks of the time of day that it was set, or that the machine was suspended."""
+        offset = _wall_offset()
+        if not self.system.wall or abs(offset - self._wall) < STEP:
+            return
+        self._wall = offset
+        for node in list(self._nodes.values()):  # the broker's first: it judges nobody for a moment
+            for name in node.names():
+                node.order(name, ClockSet(offset))
+
+    def _file(self, record: RunRecord) -> None:
+        try:
+            if self._history is not None:
+                self._history.keep(record)
+        except OSError as error:
+            self._lose(f"the run could not be kept: {error}")
+
+    def _lose(self, words: str) -> None:
+        if words not in self.unkept:
+            self.unkept.append(words)
+        self._say(Note("bad", words))
+
+
+def _wall_offset() -> float:
+    """Seconds from monotonic to wall time."""
+    return time.time() - time.monotonic()

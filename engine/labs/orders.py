@@ -1,0 +1,61 @@
+"""What every lab takes, one on real sockets as one on a stage: the seeds' words for workers, and what a run may ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.errors import Refused
+from engine.labs.pool import BULK, Pool
+from engine.parts.bulk import BulkSpec
+from engine.system import System
+
+PATIENCE = 1.5  # seconds that an order may take until its workers sit
+
+
+class WorkerOrders:
+    """Orders to the workers of a lab. ``readonly`` refuses whatever changes something."""
+
+    readonly: bool
+    system: System
+    options: Any
+    _pool: Pool
+
+    def register(self) -> None:
+        """The seed's ``register``: the worker itself joins."""
+        self._change("starting a worker")
+        self._pool.register(PATIENCE)
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
+        self._change("stopping a worker")
+        self._pool.deregister()
+
+    def bulk(self, workers: int = BULK) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        self._change("starting workers")
+        self._pool.bulk(workers, PATIENCE)
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop."""
+        self._change("stopping workers")
+        self._pool.endbulk()
+
+    def add_workers(self, n: int) -> None:
+        """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
+        self._change("starting workers")
+        self._pool.add(n, PATIENCE)
+
+    def remove_workers(self, n: int) -> None:
+        """Let the n youngest workers drain and leave."""
+        self._change("stopping workers")
+        self._pool.remove(n)
+
+    def admit(self, spec: BulkSpec) -> None:
+        """Refused where a task of this run would carry more than the system can."""
+        most = self.system.payload(self.options)
+        if spec.size > most:
+            raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
+
+    def _change(self, what: str) -> None:
+        if self.readonly:
+            raise Refused(f"{what} is refused: readonly is set")

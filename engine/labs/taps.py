@@ -1,0 +1,52 @@
+"""The traces that watch the nodes of a lab.
+
+Whoever attaches one never waits: a node announces its cores and begins to show their events on its own thread, so
+nothing is shown of a core that was not announced. While there is no trace, no node has a tap for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from engine.core import Seat
+from engine.drive.node import Node
+from engine.parts.explain import Role
+from engine.tracing.trace import Trace
+
+ROLES: Mapping[str, Role] = {"pool": "worker", "client": "client"}
+"""Of who sits at a node; everybody else's is a broker."""
+
+
+class Taps:
+    """``nodes``: those of the lab, by name."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._traces: list[Trace] = []
+
+    def attach(self, trace: Trace) -> None:
+        """Show a trace everything from now on, and tell it who is here."""
+        self._traces.append(trace)
+        for node in self._nodes.values():
+            node.attach(trace.tap, partial(_seated, trace, node.name))
+
+    def detach(self, trace: Trace) -> None:
+        """Show it nothing more."""
+        self._traces.remove(trace)
+        for node in self._nodes.values():
+            node.detach(trace.tap)
+
+    def came(self, node: Node) -> None:
+        """A node is new."""
+        for trace in self._traces:
+            node.attach(trace.tap, partial(_seated, trace, node.name))
+
+    def left(self, name: str) -> None:
+        """The broker of this name is gone, without a word of its own."""
+        for trace in self._traces:
+            trace.left(name, name)
+
+
+def _seated(trace: Trace, node: str, name: str, seat: Seat) -> None:
+    trace.seated(node, name, ROLES.get(node, "broker"), seat)

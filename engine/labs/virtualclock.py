@@ -1,0 +1,103 @@
+"""A world whose time is ours: it stands, and goes on by one thing that happens, or at a speed.
+
+The rules of this file:
+
+- Nothing waits: who calls ``advance`` or a step gets the world as it is afterwards.
+- A core's own mistake stops the world for good, visibly, as it ends a node's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from engine.core import Note
+from engine.feed import Feed
+from engine.labs.live import Health
+
+BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
+MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
+QUIET = 60.0  # virtual seconds after which a step gives up waiting for something to happen
+
+
+class Happened(NamedTuple):
+    """One event that one core took, and what it answered."""
+
+    at: float  # virtual seconds
+    node: str
+    name: str
+    event: Any
+    commands: list[Any]
+
+
+class World(Protocol):
+    """What is simulated."""
+
+    acting: str
+
+    @property
+    def now(self) -> float: ...
+    def step(self, until: float) -> bool: ...
+    def after(self, seconds: float, act: Callable[..., object], *args: Any) -> None: ...
+
+
+class VirtualClock:
+    """Time, for a stage that has a ``world`` and a ``feed``. ``began``: wall clock at virtual time 0."""
+
+    world: Any  # a World; whoever has one knows more of it
+    feed: Feed
+    began: float
+
+    def __init__(self) -> None:
+        self.started = 0.0  # on the stage's own clock, ``now``
+        self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
+        self._dead: tuple[str, ...] = ()
+        self._lag = 0.0
+        self._happened: list[Happened] | None = None  # by the step that is being made
+
+    @property
+    def now(self) -> float:
+        """Virtual seconds since the world began."""
+        now: float = self.world.now
+        return now
+
+    def health(self) -> Health:
+        """The core that stopped the world, if one did; ``loop_lag``: virtual seconds that the last advance left out."""
+        return Health(self._dead, self._lag)
+
+    def advance(self, real_seconds: float) -> None:
+        """Let ``speed`` × so many seconds pass, or as much of it as ``MOST`` things take."""
+        until = self.now + real_seconds * self.speed
+        for _ in range(MOST):
+            if not self._act(until):
+                break
+        self._lag = max(0.0, until - self.now)
+        self._look()
+
+    def _step(self, wanted: Callable[[Happened], bool]) -> tuple[Happened, ...]:
+        """Go on until something wanted has happened; what has, empty where nothing does for ``QUIET`` seconds."""
+        happened = self._happened = []
+        until = self.now + QUIET
+        while not any(map(wanted, happened)) and self._act(until):
+            pass
+        self._happened = None
+        self._look()
+        return tuple(happened)
+
+    def _act(self, until: float) -> bool:
+        if self._dead:
+            return False
+        try:
+            going: bool = self.world.step(until)
+        except Exception as error:  # a core's own mistake, or an invariant that it broke: nothing more may happen
+            text = f"{self.world.acting}: {type(error).__name__}: {error}"
+            self._dead = (text,)
+            self._say(Note("bad", f"the world stands still: {text}"))
+            return False
+        return going
+
+    def _look(self) -> None:
+        """Draw what a screen looks at."""
+
+    def _say(self, note: Note, source: str = "stage") -> None:
+        self.feed.fact(note, source, self.began + self.now)

@@ -1,1 +1,0 @@
-"""Everything the cores were given, on a file; played back forwards and backwards, and asked why."""

@@ -1,1 +1,0 @@
-"""A lab whose time is ours: steps, faults with what the protocol promises, drills."""

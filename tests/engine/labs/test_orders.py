@@ -1,0 +1,52 @@
+"""Orders go to the pool as they are; a read-only lab refuses those that stop anybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.errors import Refused
+from engine.labs.orders import PATIENCE, WorkerOrders
+
+
+class Pool:
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, word: str) -> Any:
+        return lambda *given: self.told.append((word, *given))
+
+
+def orders(readonly: bool) -> tuple[WorkerOrders, list[tuple[Any, ...]]]:
+    lab, pool = WorkerOrders(), Pool()
+    lab.readonly = readonly
+    lab._pool = pool  # type: ignore[assignment]
+    return lab, pool.told
+
+
+def test_every_order_reaches_the_pool() -> None:
+    lab, told = orders(readonly=False)
+    lab.register()
+    lab.bulk(7)
+    lab.add_workers(2)
+    lab.remove_workers(1)
+    lab.endbulk()
+    lab.deregister()
+    assert told == [
+        ("register", PATIENCE),
+        ("bulk", 7, PATIENCE),
+        ("add", 2, PATIENCE),
+        ("remove", 1),
+        ("endbulk",),
+        ("deregister",),
+    ]
+
+
+def test_read_only_starts_and_stops_nobody() -> None:
+    lab, told = orders(readonly=True)
+    starts = (lab.register, lab.bulk, lambda: lab.add_workers(1))
+    for order in (*starts, lab.deregister, lab.endbulk, lambda: lab.remove_workers(1)):
+        with pytest.raises(Refused, match="readonly is set"):
+            order()
+    assert told == []
