@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -77,6 +78,10 @@ class Paths:
         config = platformdirs.user_config_path("roundhouse", appauthor=False)
         state = platformdirs.user_state_path("roundhouse", appauthor=False)
         log = platformdirs.user_log_path("roundhouse", appauthor=False)
+        with warnings.catch_warnings():
+            # without XDG_RUNTIME_DIR it is a folder under the temporary one; whose it is, is checked where it is used
+            warnings.simplefilter("ignore")
+            control = platformdirs.user_runtime_path("roundhouse", appauthor=False)
         return cls(
             config=config / "roundhouse.toml",
             themes=config / "themes",
@@ -86,7 +91,7 @@ class Paths:
             kept=state / "kept",
             history=state / "history",
             log=log / "roundhouse.log",
-            control=platformdirs.user_runtime_path("roundhouse", appauthor=False),
+            control=control,
         )
 
 
