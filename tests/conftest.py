@@ -1,4 +1,4 @@
-"""``pytest -m quick``: what to run at each save, in under half a minute. Real sockets, terminals and screens are left out."""
+"""``pytest -m quick``: what to run at each save. Real sockets, terminals and whole screens are left out."""
 
 from __future__ import annotations
 
