@@ -30,11 +30,12 @@ from engine.core import (
     Woken,
 )
 from engine.protocols.conversation import frontend, header, messages
-from engine.protocols.conversation.broker import STREAM, Broker
+from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import Decoder
+from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import Description
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Worker

@@ -355,3 +355,99 @@ def test_what_waits_of_a_client_that_dies_is_withdrawn() -> None:
     world.run_for(7.5)
     view: BrokerView = world.pictures["broker"]
     assert view.backlog == 0 and dict(view.ledger.failed) == {"withdrawn": 500} and view.ledger.balanced
+
+
+# ---- over tcp, where connections break and cores hear of it ----------------------------------------------------------
+
+TCP = "tcp://127.0.0.1:6716"
+HEALED = 3 * OPTIONS.heartbeat + 1.0  # seconds within which all is well again
+
+
+def over_tcp(seed: int, workers: int = 4) -> World:
+    options = Options(stream="none")
+    world = World(seed, bodies=bodies)
+    world.add("broker", SYSTEM.broker(options, (TCP,)))
+    for number in range(1, workers + 1):
+        world.add(f"w{number}", SYSTEM.worker(options, TCP, number, 2))
+    world.add("client", SYSTEM.client(options, TCP, 1))
+    world.run_for(1.5)
+    return world
+
+
+def all_is_well(world: World) -> bool:
+    view: BrokerView = world.pictures["broker"]
+    workers = sum(name.startswith("w") for name in world.names)
+    return (view.backlog, view.in_flight, len(view.workers)) == (0, 0, workers) and all(
+        row.state == "ready" for row in view.workers
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
+    world = over_tcp(seed)
+    world.link(Link(delay=(0.005, 0.05)))
+    world.order("client", BulkSpec("ping", 1200, in_flight=40, rate=60.0, timeout=2 * HEALED))
+    for _ in range(2):
+        for name in ("w1", "w2", "w3", "w4", "client"):
+            world.run_for(0.7)
+            world.reset(name, "broker")
+    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
+    view: ClientView = world.pictures["client"]
+    assert view.run is not None
+    assert view.run.passed, view.run.ledger
+    assert world.run_until(all_is_well, HEALED)
+
+
+@pytest.mark.parametrize("seconds", [4.0, 9.0])
+def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: float) -> None:
+    world = over_tcp(3)
+    world.order("client", BulkSpec("ping", 3000, in_flight=20, rate=150.0, timeout=20.0))
+    world.run_for(2.0)
+    for name in ("w1", "w2", "client"):
+        world.cut(name, "broker")
+    world.run_for(seconds)
+    for name in ("w1", "w2", "client"):
+        world.heal(name, "broker")
+    world.run_for(HEALED)
+    assert world.pictures["client"].linked and len(world.pictures["broker"].workers) == 4
+    assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 40.0)
+    assert world.pictures["client"].run.passed, world.pictures["client"].run.ledger
+    assert world.run_until(all_is_well, HEALED)
+
+
+def test_a_worker_whose_id_is_taken_before_the_broker_greets_is_not_deaf_for_ever() -> None:
+    """It opened again every heartbeat, on a connection that nobody heard."""
+    world = over_tcp(4, workers=0)
+    world.freeze("broker", 1.0)
+    world.add("w1", SYSTEM.worker(OPTIONS, TCP, 1, 2))
+    stranger = Socket("dealer", connect=(TCP,), routing_id=b"worker-1")
+    world.add("stranger", Seat(Stranger(), (stranger,)))
+    world.run_for(2.0)
+    world.crash("stranger")
+    assert world.run_until(all_is_well, HEALED)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> None:
+    """They swapped for ever, each heard for three seconds and deaf for three."""
+    world = over_tcp(seed, workers=1)
+    world.add("twin", SYSTEM.worker(OPTIONS, TCP, 1, 2))
+    world.run_for(25.0)
+    said = [said.note.text for said in world.notes if "our name" in said.note.text]
+    assert said == ["another program has our name worker-1: we are worker-1-2 from now on"]
+    assert {row.name for row in world.pictures["broker"].workers} == {"worker-1", "worker-1-2"}
+    told = [said.note for said in world.notes if "taken over" in said.note.text]
+    assert told and {note.subject for note in told} == {b"worker-1"}
+    before = len(world.notes)
+    world.run_for(60.0)
+    assert len(world.notes) == before, "they go on"
+
+
+def test_of_two_live_clients_of_one_name_both_are_served() -> None:
+    world = over_tcp(5, workers=2)
+    world.add("twin", SYSTEM.client(OPTIONS, TCP, 1))
+    world.run_for(20.0)
+    for name in ("client", "twin"):
+        world.order(name, BulkSpec("ping", 100, in_flight=10))
+    world.run_for(5.0)
+    assert all(world.pictures[name].run.passed for name in ("client", "twin"))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from engine.core import Seat, Socket
 from engine.protocols.conversation import endpoints
-from engine.protocols.conversation.broker import STREAM, Broker
+from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.explain import EXPLAIN
+from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.promises import times
@@ -35,14 +36,16 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
-    name = f"worker-{nonce}".encode()
-    return Seat(Worker(options, slots), (Socket("dealer", connect=(endpoint,), routing_id=name, private=True),))
+    name = f"worker-{nonce}"
+    socket = Socket("dealer", connect=(endpoint,), routing_id=name.encode(), private=True)
+    return Seat(Worker(options, slots, name), (socket,))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
     own = endpoints.is_inner(endpoint) or not options.frontend
     frontend = endpoints.frontend(endpoint) if own else options.frontend
-    return Seat(Client(options), (Socket("dealer", connect=(frontend,), routing_id=f"client-{nonce}".encode()),))
+    name = f"client-{nonce}"
+    return Seat(Client(options, name), (Socket("dealer", connect=(frontend,), routing_id=name.encode()),))
 
 
 SYSTEM = System(

@@ -43,11 +43,10 @@ from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
-from engine.protocols.conversation.links import BEAT, WRAP, Link, Sv
+from engine.protocols.conversation.links import BEAT, STREAM, WRAP, Link, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE
 from engine.protocols.conversation.options import Options
 
-STREAM = "stream"
 _TCP = b"\0stream-"  # before the routing id of a plain TCP peer, so that its key is no ZeroMQ peer's
 
 
@@ -93,6 +92,11 @@ class Broker:
                 self.liveness.grace(seconds)
                 self.desk.jobs.owners.grace(seconds)
                 out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
+            case Connected(socket, peer) | Disconnected(socket, peer) if socket == MAIN and peer in self.links:
+                lively = now < self.liveness.last(peer) + 2 * self.options.heartbeat
+                told = self.links[peer].changed(isinstance(event, Connected), lively)
+                self.counts["taken over"] += len(told)
+                out += told
             case Started() | Finished() | Connected() | Disconnected():
                 pass
             case _:
@@ -164,7 +168,7 @@ class Broker:
     def _open(self, key: bytes, peer: bytes, socket: str, now: float, out: list[Command]) -> None:
         if len(self.links) >= MAX_WORKERS or (socket == MAIN and peer.startswith(_TCP)):
             out.extend(self.violations.add(peer, "no room for another worker", now))
-            self._hang_up(peer, socket, out)
+            out.append(links.hang_up(peer, socket))
             return
         self._opened += 1
         name = links.name_of(peer) if socket == MAIN else f"tcp{self._opened}"
@@ -375,10 +379,7 @@ class Broker:
         """End a conversation that can not go on, and tell the worker."""
         out += (told := self.violations.add(link.key, why, now))
         self._end(link, f"is cut off: {why}", now, out, told=bool(told))
-        self._hang_up(link.peer, link.socket, out)
-
-    def _hang_up(self, peer: bytes, socket: str, out: list[Command]) -> None:
-        out.append(Send([peer, b"" if socket == STREAM else header.pack(ERROR, header.BROKEN)], socket))
+        out.append(links.hang_up(link.peer, link.socket))
 
     def _place(self, link: Link) -> None:
         """Whoever was used or gave a slot back last stands at the end."""

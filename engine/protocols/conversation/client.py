@@ -26,7 +26,6 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Started,
     StopRun,
@@ -35,6 +34,8 @@ from engine.core import (
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import EVERY, ClientLegs
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import frontend, messages
@@ -59,13 +60,17 @@ ANSWERS = 1000  # that are kept
 ORDERS = 100  # that may wait for their answer, and jobs that may be followed
 PATIENCE = 5.0  # seconds that an order waits
 SILENCE = "no answer for expiry"
+ANEW = "connected anew"
 
 
 class Client:
-    """The client core on one dealer socket."""
+    """The client core on one dealer socket. ``name``: its routing id at first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: str = "client") -> None:
         self.options = options
+        self._name = Name(name)
+        self._taken = Taken(options.expiry, options.heartbeat)
+        self._broken = False  # its connection is, and it has no other yet
         self.violations = Violations()
         self._bulk: Bulk | None = None
         self._base = 1  # the Ref of the run's task 0
@@ -97,6 +102,7 @@ class Client:
                 if not self._linked:
                     self.walked["silent", "anything"] += 1
                 self._heard, self._patient, self._linked = now, now + self.options.expiry, True
+                self._taken.heard(now)
                 for frames in found:
                     self._arrived(frames, now, out)
             case Unsent(frames):
@@ -107,7 +113,15 @@ class Client:
                 self._heard += seconds
                 self._patient = max(self._patient, now + self.options.heartbeat)
                 out.append(Note("warn", f"paused for {seconds:.1f} s"))
-            case Woken() | Finished() | Connected() | Disconnected():
+            case Connected():
+                if self._broken:
+                    self._broken = False
+                    self.walked["linked" if self._linked else "silent", ANEW] += 1
+                    self._ask_again(out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
+            case Woken() | Finished():
                 pass
             case _:
                 assert_never(event)
@@ -195,7 +209,8 @@ class Client:
             out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s: the socket is opened anew"))
         self._linked, self._patient, self._beat = False, now + self.options.expiry, now + self.options.heartbeat
         self.reopened += 1
-        out.append(Reopen())
+        self._broken = False
+        out += self._name.reopen(self._taken.silent(now))
         self._ask_again(out)
 
     def _ask_again(self, out: list[Command]) -> None:

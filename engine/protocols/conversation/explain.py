@@ -30,11 +30,11 @@ from engine.parts.explain import (
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import frontend, header, messages
-from engine.protocols.conversation.broker import _TCP, STREAM, Broker
-from engine.protocols.conversation.client import SILENCE
+from engine.protocols.conversation.broker import _TCP, Broker
+from engine.protocols.conversation.client import ANEW, SILENCE
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
-from engine.protocols.conversation.links import BEAT, Sv
+from engine.protocols.conversation.links import BEAT, STREAM, Sv
 from engine.protocols.conversation.worker import BROKEN, Cl
 
 PART = "part"
@@ -266,8 +266,8 @@ def _link_edges() -> tuple[Edge, ...]:
 _CLIENT = (
     Edge("silent", "anything", "", "linked", "ours: keep-alive"),
     Edge("linked", "TaskEnded", "submit the next task", "linked", _ASKING),
-    Edge("linked", SILENCE, "open the socket anew, ask again for what is out", "silent", "ours: keep-alive"),
-    Edge("silent", SILENCE, "open the socket anew, ask again for what is out", "silent", "ours: keep-alive"),
+    *(Edge(at, SILENCE, "open anew, ask again for what is out", "silent", _OURS) for at in ("linked", "silent")),
+    *(Edge(at, ANEW, "ask again for what is out", at, _OURS) for at in ("linked", "silent")),
 )
 
 
@@ -394,6 +394,7 @@ COUNTED = {
     "refused jobs": "001 CL_LOOP0: send ERROR(cannot_run_job)",
     "refused requests": _ASKING,
     "asked again": _ASKING,
+    "taken over": _OURS,
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates, whose)

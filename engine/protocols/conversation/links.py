@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from struct import Struct
 
+from engine.core import Command, Note, Send
 from engine.parts.view import WorkerRow
+from engine.protocols.conversation import header
 from engine.protocols.conversation.header import JOB, Decoder
 from engine.protocols.conversation.jobs import JobTask
 
 BEAT = Struct("<I")  # what a keep-alive carries: messages sent so far
 WRAP = 0xFFFF_FFFF
+STREAM = "stream"
 
 
 class Sv:
@@ -31,8 +34,8 @@ class Link:
     """
 
     __slots__ = (
-        "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "opened", "out", "peer", "row",
-        "said", "sent", "shut", "socket", "state", "used",
+        "connected", "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "opened", "out",
+        "peer", "row", "said", "sent", "shut", "socket", "state", "used",
     )  # fmt: skip
 
     def __init__(self, key: bytes, peer: bytes, socket: str, name: str, limit: int, now: float) -> None:
@@ -43,6 +46,7 @@ class Link:
         self.sent = self.counter = 0
         self.max_nproc = self.used = self.said = 0
         self.shut = False
+        self.connected = True
         self.out: dict[int, JobTask] = {}
         self.done = self.failed = 0
         self.row: WorkerRow | None = None
@@ -51,6 +55,13 @@ class Link:
     def free(self) -> int:
         """Processors that may be given now (ruling 5)."""
         return 0 if self.shut else max(0, self.max_nproc - self.used)
+
+    def changed(self, connected: bool, lively: bool) -> list[Command]:
+        """A connection of this peer came or ended. ``lively``: it was heard a moment ago. What there is to say."""
+        taken = connected and self.connected and lively
+        self.connected = connected
+        words = f"{self.name}: its name was taken over by another connection while it was alive"
+        return [Note("warn", words, self.key)] if taken else []
 
     def hold(self, task: JobTask) -> int:
         """Count a task in; the counter of the JOB that carries it, never 0."""
@@ -79,3 +90,8 @@ def name_of(peer: bytes) -> str:
     if len(peer) <= 24 and peer.isascii() and peer.decode("ascii").isprintable():
         return peer.decode("ascii")
     return peer[:12].hex()
+
+
+def hang_up(peer: bytes, socket: str) -> Send:
+    """The end of a conversation in the words of its transport."""
+    return Send([peer, b"" if socket == STREAM else header.pack(header.ERROR, header.BROKEN)], socket)

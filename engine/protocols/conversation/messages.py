@@ -243,3 +243,18 @@ def _fields(value: Any, names: tuple[tuple[str, Any], ...]) -> list[Any] | None:
 def whole(value: Any, low: int, high: int) -> bool:
     """Whether this is an int (a bool is none here) within the bounds."""
     return type(value) is int and low <= value <= high
+
+
+def usable(task: TaskBody) -> bool:
+    """Whether this can be run at all: a known built-in, or a command under a name that is no path."""
+    job = task.job
+    if built_in(job.command):
+        return answer(job.command) is not None
+    texts = (job.command, job.name, job.working_dir, job.logging_dir)
+    return bool(job.command and job.name) and "/" not in job.name and not any("\0" in text for text in texts)
+
+
+def process(task: TaskBody) -> Process:
+    """Task N of an array runs ``[command, str(N)]`` and logs to ``<name>_<N>.log``."""
+    job, number = task.job, str(task.number)
+    return Process(job.command, number, job.working_dir, job.logging_dir, f"{job.name}_{number}")

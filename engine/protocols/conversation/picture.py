@@ -16,7 +16,7 @@ from engine.protocols.conversation.links import Link, Sv
 from engine.protocols.conversation.options import Options
 
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
-COUNTS = ("joins", "late", "refused jobs", "unsent answers", "stops", "kills")
+COUNTS = ("joins", "late", "refused jobs", "unsent answers", "stops", "kills", "taken over")
 """What a broker counts; a kill is a STOP(immed)."""
 
 

@@ -32,7 +32,6 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Slow,
     Start,
@@ -40,14 +39,17 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import header, messages
 from engine.protocols.conversation.header import ERROR, OK, STOP_ALL, STOP_NOW, UPDATE, Decoder
 from engine.protocols.conversation.links import BEAT, WRAP
-from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, Process, TaskBody
+from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, TaskBody
 from engine.protocols.conversation.options import Options
 
+SILENT = "the broker is silent"
 BROKEN = "the conversation is broken"  # counted like an edge, whatever broke it
 
 
@@ -69,10 +71,15 @@ class _Ended(NamedTuple):
 
 
 class Worker:
-    """The worker core on one dealer socket. ``slots``: processors that it offers, the seed's max_proc."""
+    """The worker core on one dealer socket. ``slots``: processors that it offers, the seed's max_proc.
 
-    def __init__(self, options: Options, slots: int) -> None:
+    ``name``: its routing id at first.
+    """
+
+    def __init__(self, options: Options, slots: int, name: str = "worker") -> None:
         self.options = options
+        self._name = Name(name)
+        self._taken = Taken(options.expiry, 2 * options.heartbeat)  # a conversation is opened a heartbeat after its end
         self.state = Cl.INIT0
         self.entered = [0] * len(Cl.NAMES)
         self.entered[Cl.INIT0] = 1
@@ -90,7 +97,10 @@ class Worker:
         self._decoder = Decoder(options.body_limit)
         self._heard = 0.0
         self._beat = NEVER
-        self._lost = False  # the next opening needs a new connection
+        self._lost = False  # the next opening needs a new connection …
+        self._is_taken = False  # … under another name
+        self._broken = False  # libzmq's connection is, and there is no other yet
+        self._patient = NEVER  # until then: the broker may leave an opening unanswered, on this connection
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take one event (``engine.core``). Orders: Leave, Slow."""
@@ -117,9 +127,13 @@ class Worker:
                 self._begin_anew("a message could not be sent", now, out)
             case Paused(seconds):
                 self._heard += seconds
+                self._patient += seconds
                 out.append(Note("warn", f"paused for {seconds:.1f} s"))
-            case Connected() | Disconnected():
-                pass
+            case Connected():
+                self._connected(now, out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
             case _:
                 assert_never(event)
         self._leave_if_idle(out)
@@ -210,7 +224,7 @@ class Worker:
             out.extend(self.violations.add(b"", tasks, now))
             self._begin_anew(tasks, now, out)
             return
-        usable = all(_usable(task) for task in tasks)
+        usable = all(messages.usable(task) for task in tasks)
         # ruling 1: a job that exactly fits is taken
         if not usable or sum(task.slots for task in tasks) > self.free:
             self._walk("JOB too large")
@@ -223,7 +237,7 @@ class Worker:
             self._used += task.slots
             self.running[self._started] = task
             if not messages.built_in(task.job.command):
-                out.append(Start(self._started, _process(task)))
+                out.append(Start(self._started, messages.process(task)))
             elif self._slow:
                 heappush(self._due, (now + self._slow, self._started))
             else:
@@ -279,12 +293,12 @@ class Worker:
             return  # of a conversation that is over, on a connection that will be closed
         match frames:
             case [b"", beat] if len(beat) == BEAT.size:
-                self._heard = now
+                self._hear(now)
                 whole = not self._decoder.partial and BEAT.unpack(beat)[0] == self.received & WRAP
                 if self.state != Cl.INIT0 and not whole:
                     self._begin_anew("messages were lost", now, out)
             case [chunk] if chunk:
-                self._heard = now
+                self._hear(now)
                 self._read(chunk, now, out)
             case _:
                 out.extend(self.violations.add(b"", "not one frame", now))
@@ -300,11 +314,29 @@ class Worker:
             out.extend(self.violations.add(b"", decoder.broken, now))
             self._begin_anew(decoder.broken, now, out)
 
+    def _hear(self, now: float) -> None:
+        self._heard, self._patient = now, now + self.options.expiry
+        self._taken.heard(now)
+
+    def _connected(self, now: float, out: list[Command]) -> None:
+        """On a connection made anew, after one that broke: has everything arrived? It is asked at once."""
+        if not self._broken:
+            return
+        self._broken = False
+        if not self._lost:
+            self._beat = now
+            self._tick(now, out)
+
     def _open(self, now: float, out: list[Command]) -> None:
-        """Open a conversation; again every heartbeat until the broker greets."""
+        """Open a conversation; again every heartbeat until the broker greets, and in time on a new connection."""
+        if now >= self._patient and not self._lost:
+            self._lost, self._is_taken = True, self._taken.silent(now)
         if self._lost:
-            out.append(Reopen())
-            self._lost = False
+            out += self._name.reopen(self._is_taken)
+            self._lost = self._is_taken = self._broken = False
+            self._patient = now + self.options.expiry
+        elif self._patient == NEVER:
+            self._patient = now + self.options.expiry
         self._decoder = Decoder(self.options.body_limit)
         self.sent = self.received = 0
         self._beat = now + self.options.heartbeat
@@ -314,7 +346,8 @@ class Worker:
         while self._due and self._due[0][0] <= now:
             self._finished(heappop(self._due)[1], True, b"", out)
         if self.state != Cl.INIT0 and now >= self._heard + self.options.expiry:
-            self._begin_anew("the broker is silent", now, out)
+            self._is_taken = self._taken.silent(now)
+            self._begin_anew(SILENT, now, out)
         elif now >= self._beat:
             if self.state == Cl.INIT0:
                 self._open(now, out)
@@ -332,6 +365,8 @@ class Worker:
         self._kill(out)
         self._enter(Cl.INIT0)
         self._lost = True
+        if why != SILENT:
+            self._taken.disconnected()
         self._beat = now + self.options.heartbeat
 
     def _kill(self, out: list[Command]) -> None:
@@ -353,18 +388,3 @@ class Worker:
     def _send(self, message: bytes, out: list[Command]) -> None:
         self.sent += 1
         out.append(Send([message]))
-
-
-def _usable(task: TaskBody) -> bool:
-    """Whether this can be run at all: a known built-in, or a command under a name that is no path."""
-    job = task.job
-    if messages.built_in(job.command):
-        return messages.answer(job.command) is not None
-    texts = (job.command, job.name, job.working_dir, job.logging_dir)
-    return bool(job.command and job.name) and "/" not in job.name and not any("\0" in text for text in texts)
-
-
-def _process(task: TaskBody) -> Process:
-    """Task N of an array runs ``[command, str(N)]`` and logs to ``<name>_<N>.log``."""
-    job, number = task.job, str(task.number)
-    return Process(job.command, number, job.working_dir, job.logging_dir, f"{job.name}_{number}")

@@ -12,9 +12,9 @@ from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received
 from engine.parts.violations import NOTES
 from engine.protocols.conversation import broker as module
 from engine.protocols.conversation import header, messages
-from engine.protocols.conversation.broker import STREAM, Broker
+from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.desk import FRONTEND
-from engine.protocols.conversation.links import Sv
+from engine.protocols.conversation.links import STREAM, Sv
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, message
 

@@ -11,12 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Core, Event, Finished, Frames, Leave, Ordered, Received, Send, Started, Woken
+from engine.core import (
+    Connected,
+    Core,
+    Disconnected,
+    Event,
+    Finished,
+    Frames,
+    Leave,
+    Ordered,
+    Received,
+    Send,
+    Started,
+    Woken,
+)
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Edge, Role, StateMap
 from engine.protocols.conversation import explain as module
 from engine.protocols.conversation import frontend, header, messages
-from engine.protocols.conversation.broker import STREAM
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.explain import EXPLAIN, PART, decode, state_maps
@@ -34,7 +46,7 @@ from engine.protocols.conversation.frontend import (
     Submit,
     TaskEnded,
 )
-from engine.protocols.conversation.links import Sv
+from engine.protocols.conversation.links import STREAM, Sv
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Cl, Worker
 from tests.helpers.conversation import Bench, array, message
@@ -308,14 +320,21 @@ def test_the_clients_link() -> None:
         ("linked", "TaskEnded"): lambda: table.hear([frontend.pack_answer(done)]),
         ("linked", "no answer for expiry"): lambda: table.wait(Options().expiry),
         ("silent", "no answer for expiry"): lambda: table.wait(Options().expiry),
+        ("silent", "connected anew"): lambda: table.do(Disconnected()).do(Connected()),
+        ("linked", "connected anew"): lambda: table.do(Disconnected()).do(Connected()),
     }
-    assert [(edge.state, edge.event) for edge in states.edges] == list(happens)
-    for edge in states.edges:
+    edges = {(edge.state, edge.event): edge for edge in states.edges}
+    assert edges.keys() == happens.keys() and len(edges) == len(states.edges)
+    for edge in (edges[place] for place in happens if place != ("linked", "connected anew")):
         assert stands(table, states) == edge.state
         before = counts(table, states)
         happens[(edge.state, edge.event)]()
         assert counts(table, states) - before == {(edge.state, edge.event): 1}
         assert stands(table, states) == edge.next
+    table.hear([b""])
+    before = counts(table, states)
+    happens["linked", "connected anew"]()
+    assert counts(table, states) - before == {("linked", "connected anew"): 1} and stands(table, states) == "linked"
 
 
 def test_every_violation_of_the_two_tables_has_its_rule() -> None:

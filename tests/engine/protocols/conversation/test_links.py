@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.protocols.conversation import links
+from engine.core import MAIN, Note, Send
+from engine.protocols.conversation import header, links
 from engine.protocols.conversation.jobs import Jobs, JobTask
-from engine.protocols.conversation.links import Link, Sv
+from engine.protocols.conversation.links import STREAM, Link, Sv, hang_up
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 
@@ -59,3 +60,16 @@ def test_names(peer: bytes, name: str) -> None:
 
 def test_every_state_has_its_name() -> None:
     assert [getattr(Sv, name.removeprefix("SV_")) for name in Sv.NAMES] == list(range(len(Sv.NAMES)))
+
+
+def test_a_second_live_connection_of_its_id_is_told() -> None:
+    one = link()
+    told = [Note("warn", "name: its name was taken over by another connection while it was alive", b"k")]
+    assert one.changed(True, lively=True) == told
+    assert one.changed(True, lively=False) == []  # it was silent: its line was cut
+    assert one.changed(False, lively=True) == [] == one.changed(True, lively=True)  # it is back
+
+
+def test_a_conversation_ends_in_the_words_of_its_transport() -> None:
+    assert hang_up(b"p", STREAM) == Send([b"p", b""], STREAM)
+    assert hang_up(b"p", MAIN) == Send([b"p", header.pack(header.ERROR, header.BROKEN)], MAIN)
