@@ -52,11 +52,12 @@ class _Seat:
 
 
 class _Record(Record):
-    __slots__ = ("direction", "frames", "seat", "socket", "whose")
+    __slots__ = ("direction", "frames", "ids", "partner", "seat", "socket", "whose")
 
     def __init__(self, seat: _Seat, direction: Direction, frames: Frames, socket: str, *kept: Any) -> None:
         super().__init__(*kept)
         self.seat, self.direction, self.frames, self.socket = seat, direction, frames, socket
+        self.ids, self.partner = seat.ids, seat.partner  # as they were then: a seat may take others later
         self.whose: TaskKey | None = None
 
 
@@ -147,10 +148,10 @@ class Trace(Ring[_Record]):
 
     def _reopened(self, seat: _Seat, command: Reopen) -> None:
         if command.routing_id is not None:
-            seat.ids[command.socket] = command.routing_id
+            seat.ids = {**seat.ids, command.socket: command.routing_id}
             self._name(seat, command.routing_id)
         if command.endpoint is not None:
-            seat.partner[command.socket] = command.endpoint
+            seat.partner = {**seat.partner, command.socket: command.endpoint}
 
     def _name(self, seat: _Seat, routing_id: bytes) -> None:
         self._names[routing_id] = seat.name
@@ -166,8 +167,8 @@ class Trace(Ring[_Record]):
             return
         parts = self.explain.decode(seat.role, record.direction, record.frames, record.socket)
         for number, decoded in enumerate(parts):
-            link = decoded.peer if decoded.peer is not None else seat.ids.get(record.socket, b"")
-            other = self._other(seat, record.socket, decoded.peer)
+            link = decoded.peer if decoded.peer is not None else record.ids.get(record.socket, b"")
+            other = self._other(record, decoded.peer)
             source, target = (other, seat.name) if record.direction == "in" else (seat.name, other)
             yield self._entry(record, number, decoded, source, target, link)
 
@@ -181,10 +182,10 @@ class Trace(Ring[_Record]):
             record.frames, record.socket, link, record.record,
         )  # fmt: skip
 
-    def _other(self, seat: _Seat, socket: str, peer: bytes | None) -> str:
+    def _other(self, record: _Record, peer: bytes | None) -> str:
         if peer is not None:
             return self._names.get(peer) or show(peer, 24)
-        return self._bound.get(seat.partner.get(socket, ""), "broker")
+        return self._bound.get(record.partner.get(record.socket, ""), "broker")
 
 
 def _note(frames: Frames) -> Decoded:

@@ -208,3 +208,13 @@ def test_a_bad_link_loses_arrows_and_no_lives_are_invented() -> None:
     assert {"arrived", "lost"} <= states and "heard" not in states
     tasks = {one.task for one in watched.trace.arrows() if one.task is not None}
     assert len(tasks) == 60
+
+
+def test_what_was_said_under_a_name_that_was_given_up_keeps_its_link() -> None:
+    watched = Watched(SYSTEMS["pingpong"])
+    watched.world.run_for(2.0)
+    before = [arrow.state for arrow in watched.trace.arrows()]
+    for node, seat in {(entry.node, entry.seat) for entry in watched.trace.entries()}:
+        watched.trace.tap(node, seat, 2.0, Started(), [Reopen(routing_id=b"another name")])
+    assert [arrow.state for arrow in watched.trace.arrows()] == before
+    assert "heard" not in before
