@@ -18,3 +18,6 @@ CATALOGUE: dict[str, System | QueueSystem] = {
 
 SYSTEMS: dict[str, System] = {name: system for name, system in CATALOGUE.items() if isinstance(system, System)}
 """Those of them that have a broker."""
+
+QUEUES: dict[str, QueueSystem] = {name: system for name, system in CATALOGUE.items() if isinstance(system, QueueSystem)}
+"""Those of them that have none: documents in folders."""

@@ -13,15 +13,17 @@ from typing import Annotated, NamedTuple
 from console.cli import queuearguments
 from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
 from engine import __version__
-from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.catalogue import QUEUES, SYSTEMS
 from engine.parts.limits import MAX_BACKLOG
 from engine.runs.compare import BOUND
 from engine.schema import Range
 from engine.settings import Endpoint, Flag, Pool, Run
 
+DEFAULT, OTHER, *_ = SYSTEMS  # in examples
+TAKERS = " or ".join(name for name, system in SYSTEMS.items() if system.orders is not None)  # of jobs
 EXAMPLES = (
     "roundhouse",
-    "roundhouse --system pingpong",
+    f"roundhouse --system {OTHER}",
     "roundhouse bulkping 1000",
     "roundhouse broker",
     "roundhouse worker --count 10",
@@ -91,7 +93,7 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
     queuearguments.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
-        systems -= {"diskqueue"}
+        systems -= QUEUES.keys()
     match options.command:
         case "submit" if (options.file is None) == (not options.words):
             parser.error("submit: either a FILE that describes the job, or -- and its command")
@@ -126,12 +128,12 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
         examples=EXAMPLES,
         epilog=EPILOG,
     )
-    queues = " or ".join(name for name in CATALOGUE if name not in SYSTEMS)
+    queues = " or ".join(QUEUES)
     parser.add_argument("--system", metavar="S", action=keep("system"), help=f"what to open: {names} or {queues}")
     stops = "refuse whatever changes something; with --root only look, and start nothing"
     parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
     parser.add_argument("--journal", metavar="FILE", type=target, help=recording)
-    root = "the folder of a pipeline that was run before, for --system diskqueue (a demonstration)"
+    root = f"the folder of a pipeline that was run before, for --system {queues} (a demonstration)"
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
     queuearguments.add_trust(parser)
     add_env(parser)
@@ -156,10 +158,10 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     others = "a user whose peers may give and be given commands as well as this one's; unknown: who can not be told"
     trust = option("--trust", metavar="USER", type=user, action="append", default=[], help=others)
     bind = option("--bind", metavar="ENDPOINT", type=value(Endpoint), help="where to listen (the system's own place)")
-    slots = f"tasks that each worker takes at once, in a conversation its processors ({Pool().slots})"
+    slots = f"tasks that each worker takes at once, in a {TAKERS} its processors ({Pool().slots})"
     takes = option("--slots", metavar="N", action=keep("pool", "slots"), help=slots)
     workers = option("--count", metavar="N", type=value(COUNT), default=1, help="workers in this process (1)")
-    shown: Sequence[str] = ("roundhouse broker", "roundhouse broker --system pingpong --bind tcp://127.0.0.1:7000")
+    shown: Sequence[str] = ("roundhouse broker", f"roundhouse broker --system {OTHER} --bind tcp://127.0.0.1:7000")
     command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
@@ -203,7 +205,7 @@ def _kept(command: Command) -> None:
         "drill",
         "play a script of runs and faults in virtual time, and judge what was promised",
         _json("the report"),
-        examples=("roundhouse drill docs/drills/roundrobin.toml",),
+        examples=(f"roundhouse drill docs/drills/{DEFAULT}.toml",),
     )
     drill.add_argument(
         "file", metavar="FILE", type=source("the script of a drill, in TOML"), help="the script, in TOML"
@@ -228,12 +230,12 @@ def _kept(command: Command) -> None:
 
 
 def _jobs(command: Command, connect: Parser) -> None:
-    """The commands of the conversation, whose tasks are processes."""
+    """The commands of a system whose tasks are processes."""
     shown: Sequence[str] = (
         "roundhouse submit --tasks 50 --logs logs --wait -- ./convert.sh",
         "roundhouse submit job.toml",
     )
-    words = "hand an array of tasks of one command to the workers of a conversation"
+    words = f"hand an array of tasks of one command to the workers of a {TAKERS}"
     submit = command("submit", words, connect, examples=shown)
     submit.usage = "roundhouse submit [options] FILE | roundhouse submit [options] -- COMMAND ..."
     described = source("a file that describes a job, or put its command behind --")
@@ -245,12 +247,12 @@ def _jobs(command: Command, connect: Parser) -> None:
     submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="that each task takes (1)")
     submit.add_argument("--wait", action="store_true", help="until the last task has ended; 1 where one failed")
     shown = ("roundhouse jobs", "roundhouse jobs hold 3")
-    jobs = command("jobs", "list the jobs of a conversation, or hold, release or cancel one", connect, examples=shown)
+    jobs = command("jobs", f"list the jobs of a {TAKERS}, or hold, release or cancel one", connect, examples=shown)
     orders = ("hold", "release", "cancel")
     jobs.add_argument("order", metavar="ORDER", nargs="?", choices=orders, help="hold, release or cancel (a list)")
     jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the job, as the list names it")
     jobs.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
-    stop = command("stop", "take processors from the workers of a conversation, or all of them", connect)
+    stop = command("stop", f"take processors from the workers of a {TAKERS}, or all of them", connect)
     much = stop.add_mutually_exclusive_group(required=True)
     much.add_argument("n", metavar="N", nargs="?", type=value(STOPPED), help="processors, of the newest worker first")
     much.add_argument("--all", action="store_true", help="every one; what runs ends as usual")

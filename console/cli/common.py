@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.live import Lab
@@ -14,15 +14,18 @@ from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 from engine.system import System
 
-KNOWN = Known(
-    {name: system.options for name, system in CATALOGUE.items()},
-    unbound=tuple(name for name in CATALOGUE if name not in SYSTEMS),
-)
+
+def known() -> Known:
+    """What can be set: the options of every system."""
+    return Known(
+        {name: system.options for name, system in CATALOGUE.items()},
+        unbound=tuple(QUEUES),
+    )
 
 
-def settings_of(flags: list[Flag], known: Known = KNOWN) -> Settings:
-    """Flags over environment over file. Raises ``engine.settings.Wrong``."""
-    return read_settings(Paths.of_user(), known, os.environ, flags)
+def settings_of(flags: list[Flag], judged: Known | None = None) -> Settings:
+    """Flags over environment over file; ``judged`` in place of ``known()``. Raises ``engine.settings.Wrong``."""
+    return read_settings(Paths.of_user(), judged or known(), os.environ, flags)
 
 
 def system_of(settings: Settings) -> System:

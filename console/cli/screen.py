@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from console.cli.common import KNOWN, lab_of, settings_of
+from console.cli.common import known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
-from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     queues = settings.system not in SYSTEMS
     if options.root and not queues:
-        raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system diskqueue")])
+        raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system {' or '.join(QUEUES)}")])
     if not on_terminal():
         tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
         return 2
@@ -97,9 +97,9 @@ def screen_settings(flags: list[Flag]) -> Settings:
     from console.themes import find_themes, shipped_folder
 
     shelf = find_themes([shipped_folder(), Paths.of_user().themes])
-    known = KNOWN._replace(themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS)))
+    judged = known()._replace(themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS)))
     try:
-        return settings_of(flags, known)
+        return settings_of(flags, judged)
     except Wrong:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)

@@ -24,8 +24,8 @@ GROUPS: Groups = (
     ("trace and ladder", keys.MESSAGES),
     ("stage", keys.STEP),
     ("recording", keys.REPLAY),
-    ("protocol screen, conversation", keys.JOBS),
-    ("protocol screen, negotiated", keys.PAIR),
+    ("protocol screen of jobs", keys.JOBS),
+    ("protocol screen of a pair of brokers", keys.PAIR),
 )
 
 

@@ -24,12 +24,14 @@ from engine.system import QueueSystem, System
 
 MAX_DO = 1000  # things in one script
 
-HEAD: dict[str, Any] = {
-    "system": Annotated[str, OneOf(tuple(CATALOGUE))],
-    "seed": Annotated[int, Range(0, 2**32)],
-    "until": Annotated[float, Range(0.1, DAY, "seconds")],
-}
-"""Keys of every script."""
+
+def head() -> dict[str, Any]:
+    """Keys of every script."""
+    return {
+        "system": Annotated[str, OneOf(tuple(CATALOGUE))],
+        "seed": Annotated[int, Range(0, 2**32)],
+        "until": Annotated[float, Range(0.1, DAY, "seconds")],
+    }
 
 
 class Act(NamedTuple):
@@ -73,16 +75,17 @@ class _Reading:
         given = own.get("system")
         system = CATALOGUE.get(given) if isinstance(given, str) else None
         terms = terms_of(system or next(iter(CATALOGUE.values())))
-        head = self._table(own, {**HEAD, **terms.head}, self._where, (*HEAD, *terms.head, "options", "do"))
+        keys = {**head(), **terms.head}
+        given_head = self._table(own, keys, self._where, (*keys, "options", "do"))
         for key in ("system", "until"):
             if key not in own:
                 self._wrong(str(self.path), f"{key} is missing")
         options = self._options(system, content.get("options", {})) if system else None
-        crew = self._crew(terms, head)
-        acts = self._acts(content.get("do", []), terms, head.get("until", DAY))
+        crew = self._crew(terms, given_head)
+        acts = self._acts(content.get("do", []), terms, given_head.get("until", DAY))
         if self.problems or system is None:
             raise Wrong(self.problems)
-        return Drill(self.path.stem, system, options, crew, head.get("seed", 0), head["until"], tuple(acts))
+        return Drill(self.path.stem, system, options, crew, given_head.get("seed", 0), given_head["until"], tuple(acts))
 
     def _crew(self, terms: Terms, head: Mapping[str, Any]) -> Crew:
         try:

@@ -1,4 +1,4 @@
-"""``python -m console …`` in processes of their own, with a home that is the test's, always reaped."""
+"""``python -m console …``, or another module, in processes of their own whose home is the test's, always reaped."""
 
 from __future__ import annotations
 
@@ -45,10 +45,12 @@ def beside(endpoint: str, side: int) -> str:
 class Process:
     """One process. What it prints goes to files, so it can never block on a pipe."""
 
-    def __init__(self, folder: Path, name: str, arguments: tuple[str, ...], environ: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, name: str, arguments: tuple[str, ...], environ: dict[str, str], module: str = "console"
+    ) -> None:
         self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            command = [sys.executable, "-m", "console", *arguments]
+            command = [sys.executable, "-m", module, *arguments]
             self._popen = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environ, cwd=folder
             )
@@ -92,8 +94,8 @@ class Process:
 class Processes:
     """The processes of one test: ``start`` them, and leave the context to end what is left."""
 
-    def __init__(self, folder: Path, **environ: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, module: str = "console", **environ: str) -> None:
+        self.folder, self._module = folder, module
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
         self.environ |= {
             "HOME": str(folder),
@@ -115,7 +117,7 @@ class Processes:
     def start(self, *arguments: str, **environ: str) -> Process:
         """``roundhouse ARGUMENTS``; ``environ`` on top of the test's."""
         name = f"{len(self._started)}-{arguments[0]}"
-        process = Process(self.folder, name, arguments, {**self.environ, **environ})
+        process = Process(self.folder, name, arguments, {**self.environ, **environ}, self._module)
         self._started.append(process)
         return process
 

@@ -7,9 +7,10 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 
@@ -22,9 +23,16 @@ SYSTEMS = ("roundrobin", "conversation", "pingpong", "negotiated")
 class Terminal:
     """One tmux server of our own, with one window in which a shell runs the console and then says how it ended."""
 
-    def __init__(self, folder: Path, installed: Path | None = None) -> None:
-        """``installed``: the Python of an environment into which the wheel was installed; else the sources are run."""
+    def __init__(
+        self, folder: Path, installed: Path | None = None, more: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """``installed``: the Python of an environment into which the wheel was installed; else the sources are run.
+
+        ``more``: systems that are no part of the product, each with the module that runs it.
+        """
         self.folder = folder
+        self._module = next(iter(more.values()), "console")
+        self._systems = (*SYSTEMS, *more)
         self._python, self._path = (sys.executable, str(ROOT)) if installed is None else (str(installed), "")
         self._server = f"roundhouse-test-{os.getpid()}-{folder.name}"
         self._pause = threading.Event()
@@ -43,9 +51,9 @@ class Terminal:
             "XDG_RUNTIME_DIR": str(self.folder / "run"),
             "COLORTERM": "truecolor",
             "PYTHONPATH": self._path,
-            **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in SYSTEMS},
+            **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in self._systems},
         }
-        words = [*(f"{name}={value}" for name, value in environ.items()), self._python, "-m", "console", *arguments]
+        words = [*(f"{name}={value}" for name, value in environ.items()), self._python, "-m", self._module, *arguments]
         then = "echo ended with $?; stty -a | grep -c ' echo '; exec sleep 600"
         command = f"env -u COLUMNS -u LINES {shlex.join(words)}; {then}"
         size = ("-x", str(width), "-y", str(height))
@@ -87,7 +95,7 @@ class Terminal:
         found = []
         for process in psutil.process_iter(["cmdline", "environ"]):
             home = (process.info["environ"] or {}).get("XDG_STATE_HOME")
-            if home == str(self.folder / "state") and "console" in (process.info["cmdline"] or ()):
+            if home == str(self.folder / "state") and self._module in (process.info["cmdline"] or ()):
                 found.append(process)
         return found
 
@@ -103,9 +111,11 @@ class Terminal:
 
 
 @contextmanager
-def terminal_in(folder: Path, installed: Path | None = None) -> Iterator[Terminal]:
+def terminal_in(
+    folder: Path, installed: Path | None = None, more: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Terminal]:
     """A terminal; nothing of it is left behind, and a console that did not end is told."""
-    made = Terminal(folder, installed)
+    made = Terminal(folder, installed, more)
     try:
         yield made
     finally:

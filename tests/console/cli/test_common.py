@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.common import KNOWN, broker_of, lab_of, settings_of, system_of
+from console.cli.common import broker_of, known, lab_of, settings_of, system_of
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
 from engine.settings import Flag, Wrong
@@ -29,7 +29,7 @@ def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:
     settings = settings_of([])
     lab = lab_of(settings, bind=("tcp://127.0.0.1:7000",), workers=2, readonly=True)
     assert lab.system is SYSTEMS["roundrobin"]
-    assert lab.options == KNOWN.systems["roundrobin"]()
+    assert lab.options == known().systems["roundrobin"]()
     assert lab.endpoints == ("tcp://127.0.0.1:7000",)
     assert lab.readonly
     assert lab.runs() == []

@@ -1,0 +1,225 @@
+"""The client: asks for its service, and measures.
+
+The rules of this file:
+
+- MDP has no heartbeat for clients. This one asks the broker's own service ``mmi.service`` (RFC 8) every so often: the
+  answer shows that a broker is there.
+- A broker that is silent for as long as ``Options.expiry`` is asked on a new socket. What is out is asked for again: a
+  request or its reply may be lost.
+- A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
+  task that nobody waits for.
+- One run at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Finished,
+    Frames,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Started,
+    StopRun,
+    Unsent,
+    Woken,
+)
+from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.legs import ClientLegs, sampled
+from engine.parts.limits import MAX_FRAME
+from engine.parts.view import ClientView
+from engine.parts.violations import Violations
+from tests.sixth.mdp import messages
+from tests.sixth.mdp.messages import DONE, FAILED, FULL, ID, MMI_SERVICE, PING_JOB, WITHDRAWN
+from tests.sixth.mdp.options import Options
+
+BROKER = b"broker"  # whom its broker's violations are counted to
+UNTRACKED = 1 << (8 * ID - 1)
+KINDS = {FULL: "full", FAILED: "undeliverable", WITHDRAWN: "withdrawn"}
+
+
+class Client:
+    """The core of an MDP client. Orders: ``BulkSpec``, ``StopRun``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._service = options.service.encode()
+        self._linked = False
+        self._heard = NEVER  # the broker, or the last start
+        self._ask_at = NEVER
+        self._bulk: Bulk | None = None
+        self._base = 0  # the id of the run's task 0
+        self._job = self._expected = b""
+        self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
+        self._legs = ClientLegs()
+        self._violations = Violations()
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
+        self.late = self.unsent = self.reopened = self.again = 0
+
+    # ---- the contract -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """See ``engine.core.Core``."""
+        out: list[Command] = []
+        match event:
+            case Received(messages=batch):
+                for frames in batch:
+                    self._take(frames, now, out)
+            case Woken():
+                self._wake(now, out)
+            case Unsent():
+                self._unsent(event.frames, now)
+            case Ordered(order=BulkSpec() as spec):
+                self._run(spec, now, out)
+            case Ordered(order=StopRun()):
+                if self._bulk is not None:
+                    self._bulk.stop(now)
+            case Paused(seconds=seconds):
+                self._heard = min(now, self._heard + seconds)
+            case Started():
+                self._start(now, out)
+            case Ordered() | Finished():
+                raise ValueError(f"an MDP client takes no {event}")
+        self._fill(now, out)
+        return out
+
+    def wake_at(self) -> float:
+        """See ``engine.core.Core``."""
+        at = min(self._ask_at, self._heard + self.options.expiry)
+        return at if self._bulk is None else min(at, self._bulk.wake_at())
+
+    def check(self) -> None:
+        """See ``engine.core.Core``."""
+        if self._bulk is not None:
+            self._bulk.check()
+            assert all(self._bulk.out(self._task(task_id)) for task_id in self._sampled), "a leg of a task not out"
+
+    def snapshot(self, now: float) -> ClientView:
+        """See ``engine.core.Core``."""
+        return ClientView(
+            at=now,
+            linked=self._linked,
+            run=None if self._bulk is None else self._bulk.view(now),
+            late=self.late,
+            legs=self._legs.view(),
+            terms=(
+                ("broker", "alive" if self._linked else "silent"),
+                ("violations", str(self._violations.total)),
+                ("unsent", str(self.unsent)),
+                ("started over", str(self.reopened)),
+                ("asked again", str(self.again)),
+            ),
+            walked=tuple(self.walked.items()),
+        )
+
+    # ---- the link -----------------------------------------------------------------------------------------------
+
+    def _start(self, now: float, out: list[Command]) -> None:
+        self._heard, self._linked = now, False
+        self._look(now, out)
+
+    def _look(self, now: float, out: list[Command]) -> None:
+        self._ask_at = now + self.options.heartbeat
+        out.append(Send(messages.ask(MMI_SERVICE, self._service)))
+
+    def _take(self, frames: Frames, now: float, out: list[Command]) -> None:
+        reply = messages.at_client(frames)
+        if isinstance(reply, str):
+            out.extend(self._violations.add(BROKER, reply, now))
+            return
+        self._heard = now
+        if not self._linked:
+            self.walked["silent", "a reply"] += 1
+            self._linked = True
+            out.append(Note("good", "the broker answers"))
+        if task_id := messages.ident(reply.body):
+            self._reply(task_id, reply.body, now, out)
+
+    def _wake(self, now: float, out: list[Command]) -> None:
+        if self._bulk is not None:
+            for task in self._bulk.expire(now):
+                self._sampled.pop(self._id(task), None)
+        state = "linked" if self._linked else "silent"
+        if now >= self._heard + self.options.expiry:
+            self.walked[state, "silence"] += 1
+            if self._linked:
+                out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s"))
+            self.reopened += 1
+            out.append(Reopen())
+            self._start(now, out)
+            for task in self._bulk.pending() if self._bulk is not None else ():
+                self.again += 1
+                out.append(Send(messages.ask(self._service, self._id(task), self._job)))
+        elif now >= self._ask_at:
+            self.walked[state, "a heartbeat is due"] += 1
+            self._look(now, out)
+
+    # ---- a run --------------------------------------------------------------------------------------------------
+
+    def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
+        if self._bulk is not None and self._bulk.ended is None:
+            out.append(Note("warn", "a run is going on: this one is not started"))
+            return
+        if spec.kind == "data" and not 0 <= spec.size <= MAX_FRAME:
+            out.append(Note("warn", f"a result of {spec.size:,} bytes is not from 0 to {MAX_FRAME:,}: no run"))
+            return
+        if self._bulk is not None:
+            self._base += self._bulk.spec.n
+        self._job = messages.data_job(spec.size) if spec.kind == "data" else PING_JOB
+        self._expected = messages.result_of(self._job)
+        self._bulk = Bulk(spec, now)
+
+    def _fill(self, now: float, out: list[Command]) -> None:
+        bulk = self._bulk
+        if bulk is None:
+            return
+        while (task := bulk.due(now)) is not None:
+            task_id = self._id(task)
+            if bulk.spec.tracked and sampled(task_id):
+                self._sampled[task_id] = now
+            out.append(Send(messages.ask(self._service, task_id, self._job)))
+
+    def _reply(self, task_id: bytes, body: Frames, now: float, out: list[Command]) -> None:
+        if task_id[-1] & 0x80:
+            return  # nobody waits for it
+        if len(body) != 3:
+            out.extend(self._violations.add(BROKER, "a reply without a status", now))
+            return
+        bulk, task, (_, status, result) = self._bulk, self._task(task_id), body
+        if bulk is None or not bulk.out(task):
+            self.late += 1
+            return
+        sent = self._sampled.pop(task_id, None)
+        if status != DONE:
+            bulk.failed(task, KINDS[status], now)
+        elif result != self._expected:
+            bulk.failed(task, "wrong data", now)
+        else:
+            bulk.replied(task, now, len(result) if bulk.spec.kind == "data" else 0)
+            if sent is not None:
+                self._legs.note(task_id, sent, now)
+
+    def _unsent(self, frames: Frames, now: float) -> None:
+        self.unsent += 1
+        asked = messages.at_client(frames)
+        task_id = b"" if isinstance(asked, str) else messages.ident(asked.body)
+        if self._bulk is not None and self._bulk.spec.tracked and task_id:
+            self._sampled.pop(task_id, None)
+            self._bulk.failed(self._task(task_id), "unsent", now)
+
+    def _id(self, task: int) -> bytes:
+        number = self._base + task
+        if self._bulk is not None and not self._bulk.spec.tracked:
+            number |= UNTRACKED
+        return number.to_bytes(ID, "little")
+
+    def _task(self, task_id: bytes) -> int:
+        return int.from_bytes(task_id, "little") - self._base

@@ -1,0 +1,203 @@
+"""The worker: READY, then REPLY for REQUEST and a HEARTBEAT every so often; it starts over when it is disconnected.
+
+The rules of this file:
+
+- *registering*: READY is sent and nothing has come. The RFC answers no READY, so a request may come in this state.
+- *ready* and *working*: a HEARTBEAT every so often. Whatever arrives shows that the broker lives.
+- DISCONNECT, or silence for as long as ``Options.expiry``: what is in hand is abandoned, for the broker has given it to
+  another worker; READY goes out on a new socket.
+- One request at a time. Another one in between means that the broker has forgotten the first.
+- ``Leave`` lets it finish what it holds; then it says DISCONNECT and goes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from engine.core import (
+    NEVER,
+    Command,
+    Event,
+    Exit,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Send,
+    Slow,
+    Started,
+    Unsent,
+    Woken,
+)
+from engine.parts.view import WorkerView
+from engine.parts.violations import Violations
+from tests.sixth.mdp import messages
+from tests.sixth.mdp.messages import DISCONNECT, HEARTBEAT, READY, REPLY, Said
+from tests.sixth.mdp.options import Options
+
+BROKER = b"broker"  # whom its broker's violations are counted to
+
+
+class Worker:
+    """The core of an MDP worker. Orders: ``Leave``, ``Slow``."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.state: Literal["registering", "ready", "working", "left"] = "registering"
+        self._heard = NEVER  # the broker, or the last start
+        self._beat_at = NEVER
+        self._delay = 0.0  # seconds from a request to its reply
+        self._held: Said | None = None
+        self._given = NEVER  # when the request in hand came
+        self._leaving = False
+        self._violations = Violations()
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
+        self.done = self.reopened = self.abandoned = self.unsent = 0
+
+    # ---- the contract -------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """See ``engine.core.Core``."""
+        out: list[Command] = []
+        match event:
+            case Received(messages=batch):
+                for frames in batch:
+                    self._take(frames, now, out)
+            case Woken():
+                self._wake(now, out)
+            case Unsent():
+                self.unsent += 1
+            case Ordered(order=Leave()):
+                self._leave(now, out)
+            case Ordered(order=Slow(seconds=seconds)):
+                self._delay = seconds
+            case Paused(seconds=seconds):
+                self._heard = min(now, self._heard + seconds)
+            case Started():
+                self._register(now, out)
+            case Ordered() | Finished():
+                raise ValueError(f"an MDP worker takes no {event}")
+        return out
+
+    def wake_at(self) -> float:
+        """See ``engine.core.Core``."""
+        if self.state == "left":
+            return NEVER
+        return min(self._heard + self.options.expiry, self._beat_at, self._given + self._delay)
+
+    def check(self) -> None:
+        """See ``engine.core.Core``."""
+        assert (self.state == "working") == (self._held is not None) == (self._given != NEVER)
+        assert self.state == "working" or not self._leaving or self.state == "left"
+
+    def snapshot(self, now: float) -> WorkerView:
+        """See ``engine.core.Core``."""
+        return WorkerView(
+            at=now,
+            state=self.state,
+            slots=1,
+            running=int(self.state == "working"),
+            done=self.done,
+            broker_heard=self._heard,
+            terms=(
+                ("service", self.options.service),
+                ("starts over in", f"{max(0.0, self._heard + self.options.expiry - now):.1f} s"),
+                ("delay", f"{self._delay:g} s"),
+                ("started over", str(self.reopened)),
+                ("abandoned", str(self.abandoned)),
+                ("violations", str(self._violations.total)),
+                ("unsent", str(self.unsent)),
+            ),
+            joined=self.state in ("ready", "working"),
+            walked=tuple(self.walked.items()),
+        )
+
+    # ---- what arrives -------------------------------------------------------------------------------------------
+
+    def _take(self, frames: Frames, now: float, out: list[Command]) -> None:
+        said = messages.at_worker(frames)
+        if isinstance(said, str):
+            out.extend(self._violations.add(BROKER, said, now))
+            return
+        if self.state == "left":
+            return  # what came in one batch with the last reply
+        self.walked[self.state, messages.NAMES[said.command]] += 1
+        if said.command == DISCONNECT:
+            self._start_over("the broker said DISCONNECT", now, out)
+            return
+        self._heard = now
+        if self.state == "registering":
+            self.state = "ready"
+            out.append(Note("good", "joined"))
+        if said.command != HEARTBEAT:
+            self._work(said, now, out)
+
+    def _work(self, said: Said, now: float, out: list[Command]) -> None:
+        if self._held is not None:
+            self._abandon(out)
+        self.state, self._held, self._given = "working", said, now
+        self._finish(now, out)
+
+    def _finish(self, now: float, out: list[Command]) -> None:
+        if self._held is None or now < self._given + self._delay:
+            return
+        body = messages.answer_to(self._held.body)
+        self.walked["working", "done"] += 1
+        out.append(Send(messages.to_broker(REPLY, self._held.client, b"", *body)))
+        self.done += 1
+        self.state, self._held, self._given = "ready", None, NEVER
+        if self._leaving:
+            self._go(out)
+
+    # ---- time and orders ----------------------------------------------------------------------------------------
+
+    def _wake(self, now: float, out: list[Command]) -> None:
+        self._finish(now, out)
+        if self.state == "left":
+            return
+        if now >= self._heard + self.options.expiry:
+            self.walked[self.state, "silence"] += 1
+            self._start_over(f"the broker is silent for {self.options.expiry:g} s", now, out)
+        elif now >= self._beat_at:
+            self.walked[self.state, "a heartbeat is due"] += 1
+            self._beat_at = now + self.options.heartbeat
+            out.append(Send(messages.to_broker(HEARTBEAT)))
+
+    def _start_over(self, why: str, now: float, out: list[Command]) -> None:
+        if self._held is not None:
+            self._abandon(out)
+        if self._leaving:
+            self._go(out)
+            return
+        if self.state != "registering":
+            out.append(Note("warn", f"{why}: READY on a new socket"))
+        self.reopened += 1
+        out.append(Reopen())
+        self._register(now, out)
+
+    def _register(self, now: float, out: list[Command]) -> None:
+        self.state, self._heard, self._beat_at = "registering", now, now + self.options.heartbeat
+        out.append(Send(messages.to_broker(READY, self.options.service.encode())))
+
+    def _abandon(self, out: list[Command]) -> None:
+        self.abandoned += 1
+        self.state, self._held, self._given = "ready", None, NEVER
+        out.append(Note("warn", "the request in hand is abandoned: its broker has given it up"))
+
+    def _leave(self, now: float, out: list[Command]) -> None:
+        if self.state == "left":
+            return
+        self.walked[self.state, "told to leave"] += 1
+        if self._held is not None:
+            self._leaving = True
+        else:
+            self._go(out)
+
+    def _go(self, out: list[Command]) -> None:
+        self.state, self._leaving = "left", False
+        out += [Send(messages.to_broker(DISCONNECT)), Exit("it was told to leave")]
