@@ -24,7 +24,7 @@ class System:
 
     ``options`` is the protocol's own frozen dataclass of settings, every field with a default; the configuration
     file's table ``[NAME]`` is checked against its fields. ``broker(options, endpoints)`` binds; ``worker(options,
-    endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..1000000 that
+    endpoint, nonce, slots)`` and ``client(options, endpoint, nonce)`` connect. ``nonce`` is a number 1..NONCES that
     makes the routing id of a peer its own. ``payload(options)``: the most bytes that a data task may carry.
 
     ``explain``: messages in words, state maps, who is next. ``times(options)``: the times that its promises name.

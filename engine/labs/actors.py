@@ -20,7 +20,6 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.brokers import inner
-from engine.labs.live import NONCES
 from engine.labs.virtualclock import VirtualClock
 from engine.parts.explain import Role
 from engine.parts.promise import Observation
@@ -28,6 +27,8 @@ from engine.parts.view import BrokerView, ClientView
 from engine.sim.world import World
 from engine.system import System
 from engine.tracing.trace import Trace
+
+NONCES = 1_000_000  # of whom there is nobody else in a sandbox
 
 
 class Actors(VirtualClock):

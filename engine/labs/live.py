@@ -32,12 +32,12 @@ from engine.labs.pool import BULK, Pool, wait_seated, wait_until
 from engine.labs.record import begin
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.limits import NONCES
 from engine.parts.view import ClientView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import System
 
-NONCES = 1_000_000  # routing ids end in a number 1..NONCES, as the original programs' do
 CLOSE = 1.5  # seconds that closing may take
 STEP = 0.5  # seconds by which the wall clock must be moved before cores are told
 

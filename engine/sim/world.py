@@ -35,6 +35,7 @@ from engine.core import (
     Reopen,
     Seat,
     Send,
+    Socket,
     Start,
     Started,
     Unsent,
@@ -141,6 +142,10 @@ class World:
     def core(self, name: str) -> Any:
         """The core of a living seat; KeyError for another."""
         return self._nodes[name].core
+
+    def sockets(self, name: str) -> tuple[Socket, ...]:
+        """What a living seat has open now: it may have been opened anew, elsewhere or under another id."""
+        return tuple(port.spec for port in self._nodes[name].ports.values())
 
     def clock(self, name: str) -> float:
         """What the clock of a living seat shows now; KeyError for another."""

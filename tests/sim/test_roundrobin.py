@@ -95,7 +95,7 @@ class LabManager:
 
     def drain(self, name: str, _amount: float) -> None:
         if name in WORKERS and "broker" in self.world.names:
-            self.world.order("broker", Drain(routing_id(name)))
+            self.world.order("broker", Drain(self.world.sockets(name)[0].routing_id))
             self.drained.add(name)
 
     def slow(self, name: str, amount: float) -> None:
@@ -175,8 +175,8 @@ class LabManager:
         view: BrokerView = pictures["broker"]
         assert view.ledger.balanced and view.ledger.in_flight == view.ledger.queued == 0, "a task has not ended"
         home = {row.key for row in view.workers}
-        living = {routing_id(name) for name in WORKERS if name in world.names}
-        asked_to_go = {routing_id(name) for name in self.drained}
+        living = {world.sockets(name)[0].routing_id for name in WORKERS if name in world.names}
+        asked_to_go = {world.sockets(name)[0].routing_id for name in self.drained if name in world.names}
         assert living - asked_to_go <= home <= living, "not everybody is at home"
         assert all(row.free == row.slots for row in view.workers), "a slot is lost"
         pool = world.core("broker").pool

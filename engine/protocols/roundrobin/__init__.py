@@ -8,6 +8,7 @@ from engine.core import Seat, Socket
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.explain import EXPLAIN
+from engine.protocols.roundrobin.link import another
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.promises import times
 from engine.protocols.roundrobin.rogue import GARBAGE, OVERCREDIT
@@ -28,11 +29,11 @@ def _peer(endpoint: str, nonce: int) -> Socket:
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
-    return Seat(Worker(options, slots, seed=nonce), (_peer(endpoint, nonce),))
+    return Seat(Worker(options, slots, seed=nonce, name=another(endpoint, nonce)), (_peer(endpoint, nonce),))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
-    return Seat(Client(options), (_peer(endpoint, nonce),))
+    return Seat(Client(options, another(endpoint, nonce)), (_peer(endpoint, nonce),))
 
 
 SYSTEM = System(

@@ -35,12 +35,14 @@ from engine.core import (
 )
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.legs import BrokerLegs, sampled
+from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed, picture
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.pool import Pool
+from engine.protocols.roundrobin.presence import Presence
 from engine.protocols.roundrobin.table import Worker
 
 IN_USE = "id already in use"
@@ -52,13 +54,13 @@ class Broker:
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
+        self.presence = Presence(self.pool)
         self.violations = Violations()
         self.legs = BrokerLegs()
         self.late = 0  # messages about tasks or workers that have ended meanwhile
         self.unsent = 0
         self.denied = 0  # PINGs of peers that took themselves for registered
         self.inspected: bytes | None = None
-        self._pings = 0
         self._resumed = -NEVER  # when a pause of our own ended
 
     # ---- the contract --------------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ class Broker:
                     self._receive(frames, now, out)
             case Woken():
                 self.pool.tick(now, out)
-                self._beat(now, out)
+                self.presence.beat(now, out)
             case Unsent(frames, reason):
                 self._unsent(frames, reason, now, out)
             case Ordered(Inspect(worker)):
@@ -84,7 +86,11 @@ class Broker:
                 self.pool.grace(seconds)
                 self._resumed = now
                 out.append(Note("warn", f"the broker did not run for {seconds:.1f} s, nobody is blamed for it"))
-            case Started() | Connected() | Disconnected():
+            case Connected(_, peer):
+                self.presence.connected(peer, out)
+            case Disconnected(_, peer):
+                self.presence.disconnected(peer, now, out)
+            case Started():
                 pass
             case _:
                 raise TypeError(f"a round robin broker takes no {event!r}")
@@ -92,8 +98,8 @@ class Broker:
         return out
 
     def wake_at(self) -> float:
-        """The pool's next deadline."""
-        return self.pool.wake_at()
+        """The pool's next deadline, or the next PING of the lost."""
+        return min(self.pool.wake_at(), self.presence.wake_at())
 
     def check(self) -> None:
         """The pool's invariants."""
@@ -230,6 +236,8 @@ class Broker:
     def _packed(self, frames: Frames, now: float, out: list[Command]) -> str | None:
         """Many tasks of a client, or many answers of a worker; what is wrong, where it is neither."""
         peer, frame = frames
+        if not 0 < len(peer) <= MAX_ROUTING_ID:
+            return "routing id of a wrong length"
         match packed.kind(frame):
             case packed.TASKS:
                 tasks = packed.read_tasks(frame)
@@ -327,16 +335,10 @@ class Broker:
         else:
             self.late += 1
 
-    def _beat(self, now: float, out: list[Command]) -> None:
-        """PING the workers that were silent for a heartbeat."""
-        for key in self.pool.liveness.beats(now):
-            worker = self.pool.workers[key]
-            self._pings += 1
-            worker.ping_id, worker.ping_at = self._pings, now
-            out.append(Send([key, *wire.link_ping(self._pings.to_bytes(8, "little"))]))
-
     def _unsent(self, frames: Frames, reason: str, now: float, out: list[Command]) -> None:
         """A peer is gone, or does not read. A task that never reached its worker was not delivered."""
+        if frames[0] in self.pool.lost and frames[3:4] == [wire.PING]:
+            return  # it is not back yet
         self.unsent += 1
         replies, given = _refused(frames)
         if replies:  # counted as successes when they were sent
@@ -353,6 +355,7 @@ class Broker:
             if task is not None and task.worker == worker.key:
                 task.attempt -= 1
         self.pool.lose(worker, reason, now, out)
+        self.presence.seek(now)
         self.pool.drain(now, out)
 
 

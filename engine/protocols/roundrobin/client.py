@@ -2,7 +2,8 @@
 
 The rules of this file:
 
-- PING, PONG, then tasks; without a PONG for ``expiry`` the link opens anew, and what is out meanwhile times out.
+- PING, PONG, then tasks; without a PONG for ``expiry``, or when its connection ends, the link opens anew. What is out
+  then is asked for again, under its own id, which the broker knows if it has it; each is answered once, or times out.
 - Over the packed lane, once the broker agreed to it, whatever is due goes together; answers may come over either lane.
 - A ping has an id of 8 bytes, a stream request one of 4, as the original's; both count up over all runs, so a reply
   to an earlier run is known as late.
@@ -37,7 +38,7 @@ from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.link import Link
+from engine.protocols.roundrobin.link import Link, Name
 from engine.protocols.roundrobin.options import Options
 
 BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
@@ -48,13 +49,14 @@ ID_BYTES = {"ping": 8, "data": 4}
 class Client:
     """The core of the client's role. Orders: ``BulkSpec`` (start a run), ``StopRun``."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: Name | None = None) -> None:
+        """``name``: see ``Link``."""
         self.options = options
-        self.link = Link(options.heartbeat, options.expiry, options.packed)
+        self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
         self.legs = ClientLegs()
         self.bulk: Bulk | None = None
-        self.late = self.unsent = 0
+        self.late = self.unsent = self.again = 0
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; replies of the runs before this one
         self._size = STREAM_BYTES
         self._base = 0  # the id of the run's task 0
@@ -74,7 +76,7 @@ class Client:
                     self.bulk.expire(now)
                 was_up = self.link.up
                 commands = self.link.tick(now)
-                if Reopen() in commands:
+                if any(type(command) is Reopen for command in commands):
                     self.walked["linked" if was_up else "linking", "no PONG for expiry"] += 1
                 out += commands
             case Started():
@@ -86,7 +88,11 @@ class Client:
                     self.bulk.stop(now)
             case Unsent(frames):
                 self._unsent(frames, now)
-            case Paused() | Connected() | Disconnected():
+            case Disconnected():
+                if self.link.up:
+                    self.walked["linked", "the connection ended"] += 1
+                out += self.link.ended(now)
+            case Paused() | Connected():
                 pass
             case _:
                 raise TypeError(f"a round robin client takes no {event!r}")
@@ -116,6 +122,7 @@ class Client:
                 ("lane", "packed" if self.link.packs else "seed"),
                 ("violations", str(self.violations.total)),
                 ("unsent", str(self.unsent)),
+                ("asked again", str(self.again)),
             ),
             walked=tuple(self.walked.items()),
         )
@@ -138,8 +145,16 @@ class Client:
         bulk = self.bulk
         if bulk is None or not self.link.up:
             return
-        batch: list[Frames] = []
+        due = []
         while (task := bulk.due(now)) is not None:
+            due.append(task)
+        if due:
+            self._send(bulk, due, now, out)
+
+    def _send(self, bulk: Bulk, tasks: list[int], now: float, out: list[Command]) -> None:
+        """Tasks of the run, over the lane that the broker agreed to."""
+        batch: list[Frames] = []
+        for task in tasks:
             ident = self._ident(task, ID_BYTES[bulk.spec.kind])
             if bulk.spec.tracked and sampled(ident):
                 self._noted[ident] = now
@@ -184,6 +199,9 @@ class Client:
                 self.link.ponged(frames[3], now)
                 if self.link.up and not was_up:
                     self.walked["linking", "PONG"] += 1
+                    if self.bulk is not None and (out_still := self.bulk.pending()):
+                        self.again += len(out_still)
+                        self._send(self.bulk, out_still, now, out)
             case wire.TASK | wire.JOINED as odd:
                 out += self.violations.add(BROKER, f"a client got a {odd.value}", now)
             case wrong:

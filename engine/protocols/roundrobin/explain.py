@@ -29,6 +29,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import FEWER, Broker
 from engine.protocols.roundrobin.pool import OVERTAKEN
+from engine.protocols.roundrobin.presence import ENDED
 from engine.protocols.roundrobin.worker import State
 
 _PASS = "000 process_round_robin_pass"
@@ -184,10 +185,12 @@ _WORKER = (
     Edge(_REGISTERING, "RESPONSE to REGISTER", "none", _WORKING, _REGISTER),
     Edge(_REGISTERING, "no RESPONSE for a heartbeat", "send REGISTER", _REGISTERING, "R4 coming back"),
     Edge(_REGISTERING, "no PONG for expiry", "open the socket anew, send PING", _LINKING, "R4 coming back"),
+    Edge(_REGISTERING, "the connection ended", "send PING on the next one", _LINKING, "R4 coming back"),
     Edge(_REGISTERING, "told to leave", "send DEREGISTER, PING", _LEAVING, "000 DEREGISTER"),
     Edge(_WORKING, "task", "send RESPONSE, INCREMENT", _WORKING, "000 INCREMENT"),
     Edge(_WORKING, "PONG that denies", "send REGISTER", _REGISTERING, "R4 coming back"),
     Edge(_WORKING, "no PONG for expiry", "open the socket anew, send PING", _LINKING, "R4 coming back"),
+    Edge(_WORKING, "the connection ended", "send PING on the next one", _LINKING, "R4 coming back"),
     Edge(_WORKING, "paused for expiry", "open the socket anew, send PING", _LINKING, "R4 coming back"),
     Edge(_WORKING, "told to leave", "send DEREGISTER, PING", _LEAVING, "000 DEREGISTER"),
     Edge(_LEAVING, "PONG, nothing held", "exit", _LEFT, "R10 leaving"),
@@ -203,14 +206,17 @@ _SEEN = (
     Edge("ready", "DEREGISTER, nothing held", "none", "unknown", "000 DEREGISTER"),
     Edge("ready", "DEREGISTER, tasks held", "none", "draining", "R10 leaving"),
     Edge("ready", "silent for expiry", "take its tasks back", "lost", "R3 lost workers"),
+    Edge("ready", ENDED, "take its tasks back", "lost", "R13 connections"),
     Edge("busy", "RESPONSE", "relay it", "busy", _RELAY),
     Edge("busy", "INCREMENT", "pass on what waits", "ready", "000 INCREMENT"),
     Edge("busy", "PING, REGISTER", "take its tasks back, send RESPONSE", "ready", "R7 a REGISTER from a known worker"),
     Edge("busy", "task_deadline", "its task has failed", "ready", "R9 deadlines"),
     Edge("busy", "DEREGISTER", "none", "draining", "R10 leaving"),
     Edge("busy", "silent for expiry", "take its tasks back", "lost", "R3 lost workers"),
+    Edge("busy", ENDED, "take its tasks back", "lost", "R13 connections"),
     Edge("draining", "the last INCREMENT", "none", "unknown", "R10 leaving"),
     Edge("draining", "silent for expiry", "take its tasks back", "unknown", "R3 lost workers"),
+    Edge("draining", ENDED, "take its tasks back", "unknown", "R13 connections"),
     Edge("lost", "PING", "send PONG", "ready", "R4 coming back"),
     Edge("lost", "PONG", "none", "ready", "R4 coming back"),
     Edge("lost", "REGISTER", "send RESPONSE", "ready", _REGISTER),
@@ -222,6 +228,7 @@ _CLIENT = (
     Edge("linking", "PONG", "send what the run wants", "linked", "000 RR_MQ_CLIENT"),
     Edge("linking", "no PONG for expiry", "open the socket anew, send PING", "linking", "R4 coming back"),
     Edge("linked", "RESPONSE", "send the next task", "linked", "000 RR_MQ_CLIENT"),
+    Edge("linked", "the connection ended", "send PING on the next one", "linking", "R4 coming back"),
     Edge("linked", "no PONG for expiry", "open the socket anew, send PING", "linking", "R4 coming back"),
 )
 
@@ -299,7 +306,7 @@ def _seen(picture: BrokerView) -> Counter[str]:
 
 RULES = {
     "wrong number of frames": "R6 malformed input",
-    "no routing id": "R6 malformed input",
+    "routing id of a wrong length": "R6 malformed input",
     "no empty frame": "R6 malformed input",
     "bad address": "R6 malformed input",
     "no address": "R6 malformed input",
@@ -327,6 +334,8 @@ RULES = {
 COUNTED = {
     "late": "R3 the first reply ends a task",
     "denied": "R4 coming back",
+    "asked again": "R1 one task, one record",
+    "takeovers": "R14 two peers of one name",
     "unpaid slots": "R9 deadlines",
 }
 

@@ -8,18 +8,38 @@
 - A PING may ask for the packed lane. Each PONG says anew whether the broker agrees; the original's echo does not.
 - Only PONGs prove that the broker hears us. After ``expiry`` without one the socket is opened anew under the same
   routing id and the handshake begins again, for as long as it takes.
+- A connection that ended took with it what was under way: the link begins anew, on the one that libzmq makes by itself.
+- Where another peer lives under our routing id (``engine.parts.taken``) the socket is opened under another one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.core import NEVER, Command, Note, Reopen, Send
+from engine.parts.limits import NONCES
+from engine.parts.taken import Taken
 from engine.protocols.roundrobin import messages as wire
+
+MICRO = 1_000_000  # a second
+
+
+Name = Callable[[float], bytes]
+
+
+def another(endpoint: str, nonce: int) -> Name:
+    """How a peer at this endpoint names itself where its name is taken; others of that name go elsewhere, or later."""
+
+    def name(now: float) -> bytes:
+        return f"{endpoint}:{(nonce + int(now * MICRO)) % NONCES + 1}".encode()
+
+    return name
 
 
 class Link:
     """Times in monotonic seconds. ``number`` counts the links that were up, 0 before the first.
 
-    ``asks``: whether PINGs ask for the packed lane.
+    ``asks``: whether PINGs ask for the packed lane. ``name``: makes another routing id, from the time.
     """
 
     __slots__ = (
@@ -28,9 +48,11 @@ class Link:
         "_expiry",
         "_heartbeat",
         "_ident",
+        "_name",
         "_ping_at",
         "_pings",
         "_since",
+        "_taken",
         "claims",
         "denied",
         "heard",
@@ -41,8 +63,9 @@ class Link:
         "waits",
     )
 
-    def __init__(self, heartbeat: float, expiry: float, asks: bool = False) -> None:
-        self._heartbeat, self._expiry, self._asks = heartbeat, expiry, asks
+    def __init__(self, heartbeat: float, expiry: float, asks: bool = False, name: Name | None = None) -> None:
+        self._heartbeat, self._expiry, self._asks, self._name = heartbeat, expiry, asks, name
+        self._taken = Taken(expiry, heartbeat)
         self.up = False
         self.waits = False  # the newest PING is unanswered
         self.number = 0
@@ -81,6 +104,7 @@ class Link:
         self.packs = agreed
         self.waits = False
         self.rtt, self.heard, self._since = now - self._asked_at, now, now
+        self._taken.heard(now)
         if not self.up:
             self.up = True
             self.number += 1
@@ -90,8 +114,20 @@ class Link:
         """What is due: a heartbeat, or after too long a silence a new socket and a new handshake."""
         if now >= self._since + self._expiry:
             lost: list[Command] = [Note("bad", "no PONG from the broker: linking anew")] if self.up else []
-            return [*lost, Reopen(), *self.open(now)]
+            return [*lost, *self._reopen(now), *self.open(now)]
         return [self.ask(now)] if now >= self._ping_at else []
+
+    def _reopen(self, now: float) -> list[Command]:
+        if not self._taken.silent(now) or self._name is None:
+            return [Reopen()]
+        name = self._name(now)
+        return [Note("bad", f"another live peer has this name: {name.decode()} from now on"), Reopen(routing_id=name)]
+
+    def ended(self, now: float) -> list[Command]:
+        """The connection ended, and libzmq makes another."""
+        self._taken.disconnected()
+        lost: list[Command] = [Note("warn", "the connection to the broker ended: linking anew")] if self.up else []
+        return [*lost, *self.open(now)]
 
     def wake_at(self) -> float:
         """When ``tick`` has something to do."""

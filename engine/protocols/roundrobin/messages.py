@@ -76,8 +76,8 @@ def at_broker(frames: Frames) -> Is | str:
     n = len(frames)
     if not 6 <= n <= MAX_FRAMES:
         return "wrong number of frames"
-    if not frames[0]:
-        return "no routing id"
+    if not 0 < len(frames[0]) <= MAX_ROUTING_ID:
+        return "routing id of a wrong length"
     if frames[-1]:
         return "no empty frame at the end"
     if frames[1]:

@@ -8,6 +8,7 @@ from engine.parts.legs import BrokerLegs
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin.pool import Pool
+from engine.protocols.roundrobin.presence import Presence
 from engine.protocols.roundrobin.table import Worker
 
 LATE = 1.5  # heartbeats of silence
@@ -17,6 +18,7 @@ class Source(Protocol):
     """The structures of a broker's core that its picture is drawn from."""
 
     pool: Pool
+    presence: Presence
     violations: Violations
     legs: BrokerLegs
     late: int
@@ -39,6 +41,8 @@ def of(broker: Source, now: float) -> BrokerView:
         counters=(
             ("violations", broker.violations.total),
             ("redelivered", broker.pool.redelivered),
+            ("asked again", broker.pool.again),
+            ("takeovers", broker.presence.takeovers),
             ("late", broker.late),
             ("denied", broker.denied),
             ("unsent", broker.unsent),

@@ -26,7 +26,7 @@ from engine.parts.suspects import Suspects
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Worker, is_empty
+from engine.protocols.roundrobin.table import Worker, is_empty, is_quiet, size_of
 
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
@@ -51,6 +51,7 @@ class Pool:
         self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
         self.redelivered = 0
+        self.again = 0  # tasks that were asked for while they were here
         self.unpaid = 0  # INCREMENTs that never came
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self.filled = 0  # how often a worker was given the task of its last slot
@@ -88,7 +89,7 @@ class Pool:
         assert not any(task.attempt for task in self.backlog), "a suspect waits among the others"
         assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
         assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
-        assert self.size == sum(_size(task.message) for task in self.tasks.values()) <= MAX_HELD
+        assert self.size == sum(size_of(task.message) for task in self.tasks.values()) <= MAX_HELD
         assert not (self.backlog and self.ready), "a task waits beside a free slot"
         self.suspects.check(self.ready, is_empty)
         assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
@@ -103,31 +104,36 @@ class Pool:
             free = worker.used < worker.slots and not worker.leaving and not worker.apart
             assert (worker in self.ready) == free, "not in its place"
             assert worker.used or not worker.leaving, "a drained worker stays"
-            assert list(worker.quiet) == [task for task in worker.held if _is_quiet(task)]
+            assert list(worker.quiet) == [task for task in worker.held if is_quiet(task)]
 
     # ---- tasks ---------------------------------------------------------------------------------------------------
 
     def accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
         """000 process_round_robin_pass: to the first worker with a free slot, else into the processing queue.
 
-        ``messages``: of each the task alone. Returns how many were refused, because their id is in use.
+        ``messages``: of each the task alone. Returns how many were refused, because their id is in use for
+        another task; one that is asked for again is only counted.
         """
         tasks, ready = self.tasks, self.ready
-        refused = 0
+        refused = passed = 0
         for message in messages:
             key = (client, message[1])
             if key in tasks:
-                refused += 1
+                if tasks[key].message == message:
+                    self.again += 1
+                else:
+                    refused += 1
+                passed += 1
                 continue
             worker = ready.first()
-            if (worker is None or len(message) > PLAIN) and not self._room(worker, _size(message), client, out):
+            if (worker is None or len(message) > PLAIN) and not self._room(worker, size_of(message), client, out):
                 continue
             task = tasks[key] = Task(key, KINDS.get(message[2], OTHER), message, now)
             if worker is None:
                 self.backlog.append(task)
             else:
                 self._give(task, worker, now, out)
-        self.ledger.sent += len(messages) - refused
+        self.ledger.sent += len(messages) - passed
         return refused
 
     def _room(self, worker: Worker | None, size: int, client: bytes, out: list[Command]) -> bool:
@@ -189,7 +195,7 @@ class Pool:
         """Take a task out of the books, wherever it is; returns who held it. If nobody did, the caller drains."""
         del self.tasks[task.key]
         if len(task.message) > PLAIN:
-            self.size -= _size(task.message)
+            self.size -= size_of(task.message)
         if self.former:
             self.former.pop(task.key, None)
         if not task.worker:
@@ -238,7 +244,7 @@ class Pool:
                 self.former.setdefault(task.key, []).append(worker.key)
             else:
                 del self.tasks[task.key]
-                self.size -= _size(task.message)
+                self.size -= size_of(task.message)
                 self.former.pop(task.key, None)
                 self.ledger.fail("undeliverable")
         self.suspects.waiting.extendleft(task for task in reversed(again) if task.attempt)
@@ -388,13 +394,3 @@ class Pool:
             worker.owed_at += seconds
             for task in worker.held:
                 task.given += seconds
-
-
-def _is_quiet(task: Task) -> bool:
-    """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
-    return task.message[0] == EXEC or task.kind == OTHER
-
-
-def _size(message: Frames) -> int:
-    """Bytes of a task, nothing where it brings no arguments: there its id's bound is one."""
-    return sum(map(len, message)) if len(message) > PLAIN else 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engine.core import NEVER
+from engine.core import NEVER, Frames
 from engine.parts.inflight import Task
 from engine.parts.view import State, WorkerRow
+from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
 
 
 class Worker:
@@ -98,3 +99,13 @@ class Worker:
 def is_empty(worker: Worker) -> bool:
     """Whether a suspect may be given to it."""
     return not worker.used
+
+
+def is_quiet(task: Task) -> bool:
+    """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
+    return task.message[0] == EXEC or task.kind == OTHER
+
+
+def size_of(message: Frames) -> int:
+    """Bytes of a task, nothing where it brings no arguments: there its id's bound is one."""
+    return sum(map(len, message)) if len(message) > PLAIN else 0

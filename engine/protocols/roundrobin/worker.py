@@ -9,6 +9,7 @@ The rules of this file (numbers are those of README.md):
   task that nobody here knows how to answer. (R5)
 - Over the packed lane, once the broker agreed to it, answers that are due together go together, and each is its slot's
   INCREMENT too. A task of an earlier registration, which has no slot to give back, is answered over the seed's lane.
+- A connection that ended is a new link, also where libzmq has made another before anybody missed it. (R4)
 - A link that opens anew and a PONG that denies that we are registered both lead to a new registration, with all slots
   free: a task held from before is answered, but its slot is gone. (R4)
 """
@@ -43,7 +44,7 @@ from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.link import Link
+from engine.protocols.roundrobin.link import Link, Name
 from engine.protocols.roundrobin.options import Options
 
 BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
@@ -59,12 +60,15 @@ class State(Enum):
 
 
 class Worker:
-    """The core of the worker's role. Orders: ``Leave``, ``Slow``. ``seed`` makes its stream data its own."""
+    """The core of the worker's role. Orders: ``Leave``, ``Slow``. ``seed`` makes its stream data its own.
 
-    def __init__(self, options: Options, slots: int, seed: int) -> None:
+    ``name``: see ``Link``.
+    """
+
+    def __init__(self, options: Options, slots: int, seed: int, name: Name | None = None) -> None:
         self.options, self.slots = options, slots
         self.state = State.LINKING
-        self.link = Link(options.heartbeat, options.expiry, options.packed)
+        self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for that of each task
@@ -106,8 +110,10 @@ class Worker:
                     self._relink([Reopen(), *self.link.open(now)], out)
             case Unsent():
                 self.unsent += 1
-            case Connected() | Disconnected():
-                pass
+            case Disconnected():
+                self._ended(now, out)
+            case Connected():
+                pass  # the PING that waits for it says all
             case _:
                 raise TypeError(f"a round robin worker takes no {event!r}")
         self._flush(out)
@@ -255,6 +261,14 @@ class Worker:
         out += commands
         self.state, self._register_at = State.LINKING, NEVER
 
+    def _ended(self, now: float, out: list[Command]) -> None:
+        if self.state is State.LEAVING:  # the goodbye may be lost with it
+            out += [Send(wire.deregister()), self.link.ask(now)]
+            return
+        if self.state is not State.LINKING:
+            self._walk("the connection ended")
+        self._relink(self.link.ended(now), out)
+
     def _leave(self, now: float, out: list[Command]) -> None:
         if self.state is State.LEAVING:
             return
@@ -275,7 +289,7 @@ class Worker:
         self._serve(now, out)
         self._flush(out)  # the link may open anew
         commands = self.link.tick(now)
-        if Reopen() in commands and self.state is not State.LEAVING:
+        if any(type(command) is Reopen for command in commands) and self.state is not State.LEAVING:
             self._walk("no PONG for expiry")
         if self.link.up or self.state is State.LINKING or self.state is State.LEAVING:
             out += commands

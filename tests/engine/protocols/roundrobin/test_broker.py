@@ -10,8 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from engine.core import NEVER, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started
+from engine.parts.limits import MAX_ROUTING_ID
 from engine.protocols.roundrobin import messages as wire
-from tests.helpers.roundrobin import Front, given, ident, relayed
+from tests.helpers.roundrobin import Front, given, ident, relayed, submitted
 
 V = wire.VERSION
 REGISTERED = [b"", V, wire.RESPONSE, b"reg1", b""]
@@ -108,14 +109,32 @@ def test_seed_rule_6_what_waited_goes_first() -> None:
 def test_r1_an_id_in_use_is_refused_and_free_again_afterwards() -> None:
     front = front_with(b"w", slots=1)
     front.pingt(0)
-    assert front.pingt(0) == [], "held"
+    assert front.ping(0) == [], "held"
     front.pingt(1)
-    assert front.pingt(1) == [], "queued"
+    assert front.ping(1) == [], "queued"
     assert front.pingt(0, client=b"d") == [], "another client's, queued"
     assert front.wrongs == [(b"c", "id already in use", 2)] and front.books == (3, 0, {}, 1, 2, 0)
     front.reply(b"w", 0)
     assert front.increment(b"w") == [given(b"w", 1)] and front.pingt(0) == []
     assert front.books == (4, 1, {}, 1, 2, 0)
+
+
+def test_r1_a_task_that_is_asked_for_again_while_it_is_here_is_counted_and_is_no_violation() -> None:
+    front = front_with(b"w", slots=1)
+    front.pingt(0)
+    front.pingt(1)
+    assert front.pingt(0) == front.pingt(1) == [] and front.wrongs == []
+    assert dict(front.broker.snapshot(front.now).counters)["asked again"] == 2
+    assert front.books == (2, 0, {}, 1, 1, 0)
+    assert front.reply(b"w", 0) == [relayed(0, b"w")], "answered once"
+
+
+def test_routing_ids_that_no_socket_can_have_are_refused_at_the_first_message() -> None:
+    front = front_with()
+    long = b"x" * (MAX_ROUTING_ID + 1)
+    assert front.join(long) == [] == front.told([long, *wire.link_ping(ident(1))]) == front.told(submitted(long, 1))
+    assert front.wrongs == [(long, "routing id of a wrong length", 3)] and front.states == {}
+    assert front.join(long[1:]) != [] and front.books == (0, 0, {}, 0, 0, 0)
 
 
 def test_r1_a_drained_backlog_sends_nothing_twice() -> None:

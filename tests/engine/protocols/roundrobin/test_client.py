@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Finished, Frames, Leave, Note, Ordered, Paused, Received, Reopen, Started, StopRun, Unsent
+from engine.core import (
+    Connected,
+    Disconnected,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Started,
+    StopRun,
+    Unsent,
+)
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
@@ -312,3 +326,26 @@ def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
     front = Packing()
     assert front.told([frame]) == []
     assert [one.reason for one in front.client.violations.newest()] == [reason]
+
+
+def test_what_is_out_when_the_connection_ends_is_asked_for_again_and_answered_once() -> None:
+    runs = Runs(Client(Options(packed=False)))
+    runs.do(Started())
+    runs.told(pong(1))
+    assert runs.begin("ping", 3, in_flight=3) == [wire.ping(ident(n), True) for n in range(3)]
+    runs.told(reply(0))
+    assert runs.do(Disconnected()) == [wire.link_ping(ident(2))] and runs.do(Connected()) == []
+    assert runs.notes == [Note("warn", "the connection to the broker ended: linking anew")]
+    assert runs.told(pong(2)) == [wire.ping(ident(n), True) for n in (1, 2)]
+    runs.told(reply(1), reply(2), reply(1))
+    assert runs.run.passed and runs.client.late == 1
+    assert dict(runs.client.snapshot(runs.now).terms)["asked again"] == "2"
+
+
+def test_over_the_packed_lane_it_asks_again_in_one_frame() -> None:
+    packing = Packing()
+    packing.begin("ping", 2, in_flight=2)
+    asked = wire.link_id(2, packs=True)
+    assert packing.do(Disconnected()) == [wire.link_ping(asked)]
+    again = packing.told(wire.link_pong(wire.agreed(asked) or b""))
+    assert again == [[packed.tasks([wire.ping(ident(n), True)[2:-1] for n in range(2)])]]

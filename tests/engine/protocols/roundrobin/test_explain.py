@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Frames, Leave, Paused, Unsent
+from engine.core import Disconnected, Frames, Leave, Paused, Unsent
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
 from engine.protocols.roundrobin import messages as wire
@@ -190,6 +190,8 @@ WORKER: Scripts = {
     ("working", "task"): lambda: after(working(), "hear", wire.delivery(W, C, list(TASK))[1:]),
     ("working", "PONG that denies"): denied,
     ("working", "no PONG for expiry"): lambda: after(working(), "wait", OPTIONS.expiry),
+    ("registering", "the connection ended"): lambda: after(registering(), "do", Disconnected()),
+    ("working", "the connection ended"): lambda: after(working(), "do", Disconnected()),
     ("working", "paused for expiry"): lambda: after(working(), "do", Paused(OPTIONS.expiry)),
     ("working", "told to leave"): lambda: after(working(), "order", Leave()),
     ("leaving", "PONG, nothing held"): lambda: (table := leaving(), lambda: pong(table)),
@@ -231,6 +233,9 @@ SEEN: Scripts = {
     ("ready", "DEREGISTER, nothing held"): lambda: says(broker(1), GOODBYE),
     ("ready", "DEREGISTER, tasks held"): lambda: says(broker(2, 1), GOODBYE),
     ("ready", "silent for expiry"): lambda: after(broker(2, 1), "wait", OPTIONS.expiry),
+    ("ready", "its connection ended"): lambda: after(broker(2, 1), "do", Disconnected(peer=W)),
+    ("busy", "its connection ended"): lambda: after(broker(1, 1), "do", Disconnected(peer=W)),
+    ("draining", "its connection ended"): lambda: after(draining(), "do", Disconnected(peer=W)),
     ("busy", "RESPONSE"): lambda: says(broker(1, 1), REPLY),
     ("busy", "INCREMENT"): lambda: says(broker(1, 1).hear([W, *REPLY]), INCREMENT),
     ("busy", "PING, REGISTER"): lambda: says(broker(1, 1), wire.link_ping(ID), wire.register(b"reg1", 2)),
@@ -262,6 +267,7 @@ CLIENT: Scripts = {
     ("linking", "PONG"): lambda: (table := client(), lambda: pong(table)),
     ("linking", "no PONG for expiry"): lambda: after(client(), "wait", OPTIONS.expiry),
     ("linked", "RESPONSE"): asking,
+    ("linked", "the connection ended"): lambda: after(client(True), "do", Disconnected()),
     ("linked", "no PONG for expiry"): lambda: after(client(True), "wait", OPTIONS.expiry),
 }
 

@@ -4,7 +4,7 @@ from itertools import product
 
 from engine.core import NEVER, Command, Note, Reopen, Send
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.link import Link
+from engine.protocols.roundrobin.link import Link, another
 
 ONE, TWO, THREE = (number.to_bytes(8, "little") for number in (1, 2, 3))
 
@@ -109,3 +109,35 @@ def test_who_does_not_ask_takes_no_agreement() -> None:
     link = Link(2.0, 6.0)
     link.open(10.0)
     assert not link.ponged(wire.agreed(wire.link_id(1, packs=True)) or b"", 10.0) and not link.up
+
+
+def taken(link: Link, now: float) -> list[Command]:
+    """Deaf, answered at once on a new connection, deaf again: what it does then."""
+    link.open(now)
+    for number in (1, 2):
+        assert link.ponged(number.to_bytes(8, "little"), now)
+        commands = link.tick(now + 6.0)
+        now += 6.0
+    return commands
+
+
+def test_a_name_that_another_live_peer_has_is_changed_and_that_is_said() -> None:
+    commands = taken(Link(2.0, 6.0, name=another("tcp://h:1", 7)), 10.0)
+    name = b"tcp://h:1:%d" % (7 + 22_000_000 + 1)
+    words = f"another live peer has this name: {name.decode()} from now on"
+    assert commands[1:] == [Note("bad", words), Reopen(routing_id=name), *ping(THREE)]
+
+
+def test_a_connection_that_ended_is_not_taken_for_a_name_that_is_taken() -> None:
+    link = Link(2.0, 6.0, name=another("tcp://h:1", 7))
+    link.open(10.0)
+    link.ponged(ONE, 10.0)
+    assert link.ended(11.0) == [Note("warn", "the connection to the broker ended: linking anew"), *ping(TWO)]
+    assert link.ended(11.5) == ping(THREE), "said once"
+    link.ponged(THREE, 12.0)
+    assert Reopen() in link.tick(18.0)
+
+
+def test_other_names_are_within_what_ids_may_be_and_those_of_two_differ_by_time() -> None:
+    name = another("tcp://h:1", 999_999_999_999)
+    assert name(0.0) == b"tcp://h:1:1000000000000" and name(0.000001) == b"tcp://h:1:1"

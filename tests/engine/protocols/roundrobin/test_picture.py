@@ -22,6 +22,8 @@ def test_the_picture_of_a_broker_at_work() -> None:
         "redelivered": 0,
         "late": 0,
         "denied": 0,
+        "asked again": 0,
+        "takeovers": 0,
         "unsent": 0,
         "unpaid slots": 0,
     }

@@ -6,7 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Exit, Finished, Frames, Leave, Note, Ordered, Paused, Received, Reopen, Slow, Started, Unsent
+from engine.core import (
+    Connected,
+    Disconnected,
+    Exit,
+    Finished,
+    Frames,
+    Leave,
+    Note,
+    Ordered,
+    Paused,
+    Received,
+    Reopen,
+    Slow,
+    Started,
+    Unsent,
+)
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.options import Options
@@ -128,6 +143,25 @@ def test_r4_when_pongs_stop_it_opens_a_new_socket_and_registers_again() -> None:
     assert bench.told(PONG3) == [wire.register(REG2, 10)]
     assert bench.told(wire.registered(REG2)) == [] and bench.state is State.WORKING
     assert bench.others == [Reopen()]
+
+
+@pytest.mark.parametrize("state", [State.LINKING, State.REGISTERING, State.WORKING])
+def test_r4_a_connection_that_ended_is_a_new_link_and_it_registers_again(state: State) -> None:
+    bench = Bench(state)
+    assert bench.do(Connected()) == [], "its PING says all"
+    assert bench.do(Disconnected()) == [PING2] and bench.state is State.LINKING and not bench.others
+    known = [] if state is State.LINKING else [Note("warn", "the connection to the broker ended: linking anew")]
+    assert bench.notes == known
+    assert bench.do(Connected()) == []
+    number = REG1 if state is State.LINKING else REG2
+    assert bench.told(PONG2) == [wire.register(number, 10)] and bench.told(wire.registered(number)) == []
+    assert bench.worker.snapshot(bench.now).joined
+
+
+def test_r10_a_goodbye_whose_connection_ended_is_said_again() -> None:
+    bench = Bench(State.LEAVING)
+    assert bench.do(Disconnected()) == [wire.deregister(), PING2] and not bench.others
+    assert bench.told(PONG2) == [] and bench.others == [Exit("left the broker")]
 
 
 def test_r4_a_broker_that_knows_us_echoes_the_claim() -> None:

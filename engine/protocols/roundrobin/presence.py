@@ -1,0 +1,75 @@
+"""Which workers are there: whom the broker PINGs, and what follows from connections that come and go.
+
+The rules of this file (numbers are those of README.md):
+
+- A worker that was silent for most of a heartbeat is PINGed; so is a lost one, for as long as it is remembered: an
+  original that was cut off never says anything first. (R3, R13)
+- A connection that ended took with it what was under way, and its worker may not know: it is lost, at once. (R13)
+- Of two live connections of one registered id the newer is served, and that is told. (R14)
+"""
+
+from __future__ import annotations
+
+from engine.core import NEVER, Command, Note, Send
+from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.lanes import KEPT
+from engine.protocols.roundrobin.pool import EAGER, Pool
+
+ENDED = "its connection ended"
+SOON = 0.25  # seconds until a worker is looked for whose connection ended: libzmq makes another in a tenth
+
+
+class Presence:
+    """Of the workers of one pool. ``takeovers``: registered ids that came by a second live connection."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.takeovers = 0
+        self._pool = pool
+        self._pings = 0
+        self._seek_at = NEVER  # when lost workers are PINGed next
+        self._linked: dict[bytes, None] = {}  # peers whose connection stands, as far as it was told
+
+    def wake_at(self) -> float:
+        """The next PING of the lost."""
+        return self._seek_at
+
+    def beat(self, now: float, out: list[Command]) -> None:
+        """PING the workers that were silent for a heartbeat, and those that are lost."""
+        pool = self._pool
+        for key in pool.liveness.beats(now):
+            worker = pool.workers[key]
+            out.append(self._ping(key))
+            worker.ping_id, worker.ping_at = self._pings, now
+        if now >= self._seek_at:
+            out += map(self._ping, pool.lost)
+            self._seek_at = NEVER
+        self.seek(now)
+
+    def seek(self, now: float, after: float | None = None) -> None:
+        """Lost workers are PINGed after so many seconds, as others where none are named, or earlier."""
+        at = now + (self._pool.options.heartbeat * EAGER if after is None else after)
+        self._seek_at = min(self._seek_at, at) if self._pool.lost else NEVER
+
+    def _ping(self, worker: bytes) -> Send:
+        self._pings += 1
+        return Send([worker, *wire.link_ping(self._pings.to_bytes(8, "little"))])
+
+    def connected(self, peer: bytes, out: list[Command]) -> None:
+        """A peer came by a connection that is new."""
+        worker = self._pool.workers.get(peer)
+        if peer not in self._linked:
+            self._linked[peer] = None
+            if len(self._linked) > KEPT:
+                del self._linked[next(iter(self._linked))]
+        elif worker is not None:
+            self.takeovers += 1
+            out.append(Note("warn", f"{worker.name}: a second live connection took its id over", peer))
+
+    def disconnected(self, peer: bytes, now: float, out: list[Command]) -> None:
+        """The connection of a peer ended; what it sent before has been read."""
+        self._linked.pop(peer, None)
+        worker = self._pool.workers.get(peer)
+        if worker is not None:
+            self._pool.lose(worker, ENDED, now, out)
+            self.seek(now, SOON)
+            self._pool.drain(now, out)

@@ -1,0 +1,54 @@
+"""What a broker makes of connections that come and go, and whom it asks for."""
+
+from __future__ import annotations
+
+from engine.core import Connected, Disconnected, Note
+from engine.protocols.roundrobin import messages as wire
+from tests.helpers.roundrobin import Front, given, relayed
+
+
+def front_with(*workers: bytes, slots: int = 10) -> Front:
+    front = Front(heartbeat=2.0, lost_shown=30.0)
+    for worker in workers:
+        front.join(worker, slots)
+    front.notes.clear()
+    return front
+
+
+def test_r13_a_connection_that_ended_makes_suspects_of_what_its_worker_held_at_once() -> None:
+    front = front_with(b"a", b"b", slots=2)
+    front.pingt(0)
+    assert front.do(Disconnected(peer=b"a")) == [given(b"b", 0)] and front.states == {b"b": "ready", b"a": "lost"}
+    assert front.do(Disconnected(peer=b"a")) == [] == front.do(Disconnected(peer=b"nobody"))
+    assert front.notes == [Note("bad", "w1 lost (its connection ended), 1 tasks taken back", b"a")]
+    assert front.reply(b"b", 0) == [relayed(0, b"b")] and front.books == (1, 1, {}, 0, 0, 0)
+
+
+def test_r13_a_lost_worker_is_asked_for_until_it_is_forgotten_and_is_one_again_when_it_answers() -> None:
+    front = front_with(b"a", slots=1)
+    front.pingt(0)
+    front.do(Disconnected(peer=b"a"))
+    assert front.core.wake_at() == 100.25
+    ((peer, *ping),) = front.at(100.25)
+    assert (peer, ping[2]) == (b"a", wire.PING)
+    assert front.unsent([peer, *ping]) == [] and front.broker.unsent == 0, "it is not back yet"
+    assert front.at(101.5) == [] and front.core.wake_at() == 101.75
+    ((_, *ping),) = front.at(101.75)
+    assert front.told([b"a", *wire.link_pong(ping[3])]) == [given(b"a", 0)] and front.states == {b"a": "busy"}
+    front.do(Disconnected(peer=b"a"))
+    front.at(140.0)
+    assert front.states == {} and front.at(150.0) == [], "forgotten"
+
+
+def test_r14_a_second_live_peer_that_takes_a_registered_id_over_is_told_and_counted() -> None:
+    front = front_with()
+    front.do(Connected(peer=b"a"))
+    front.join(b"a")
+    front.notes.clear()
+    front.do(Connected(peer=b"a"))
+    assert front.notes == [Note("warn", "w1: a second live connection took its id over", b"a")]
+    front.do(Disconnected(peer=b"a"))
+    front.do(Connected(peer=b"a"))
+    front.do(Connected(peer=b"c"))
+    front.do(Connected(peer=b"c"))
+    assert dict(front.broker.snapshot(front.now).counters)["takeovers"] == 1, "another link; a client"
