@@ -106,8 +106,25 @@ class Send(NamedTuple):
     socket: str = MAIN
 
 
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A task body: run ``[command, argument]`` in ``cwd``, output to ``<log_dir>/<log_name>.log``.
+
+    No shell, empty input. A log that exists is left alone: ``<log_name>-1.log``, ``-2`` … are tried in its place.
+    """
+
+    command: str
+    argument: str
+    cwd: str
+    log_dir: str
+    log_name: str
+
+
 class Start(NamedTuple):
-    """Run a task body away from this thread; ``Finished`` with the same key follows exactly once."""
+    """Run a task body away from this thread; ``Finished`` with the same key follows exactly once.
+
+    A node runs ``Process`` as body; a body of another type is what whoever drives this core alone knows to run.
+    """
 
     key: object
     body: object

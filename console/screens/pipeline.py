@@ -53,7 +53,7 @@ class Pipelines(Typed, Screen[None]):
         self.keybar = KeyBar(id="keys")
         self.documents = Documents(id="documents")
         self.drivers = Drivers(id="drivers")
-        self._identity = QueueIdentity(lab.root, lab.demonstration, lab.readonly, id="identity")
+        self._identity = QueueIdentity(lab.system.name, lab.root, lab.demonstration, lab.readonly, id="identity")
         self._banner = Banner(id="banner")
         self._strip = QueueStrip(id="strip")
         self._facts = Facts(_nobody, id="facts")

@@ -16,8 +16,9 @@ class QueueIdentity(Inked):
 
     ALLOW_SELECT = False
 
-    def __init__(self, root: str, demonstration: bool, readonly: bool, *, id: str | None = None) -> None:
+    def __init__(self, system: str, root: str, demonstration: bool, readonly: bool, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._system = system
         self._where = "demonstration" if demonstration else clean(root)
         self._root = clean(root)
         self._readonly = readonly
@@ -39,7 +40,7 @@ class QueueIdentity(Inked):
         state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
         if self._readonly:
             state.append((" read-only", "warn"))
-        system: Parts = [("  diskqueue", "label")]
+        system: Parts = [(f"  {self._system}", "label")]
         where: Parts = [(f"  {self._where}", "text")]
         root: Parts = [(f"  {self._root}", "label")] if self._root != self._where else []
         rate: Parts = [(units.short(picture.rate), "text bold"), (" docs/s", "label")]

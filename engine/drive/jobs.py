@@ -19,10 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from engine.core import Process
 from engine.drive import environment
 from engine.drive.cpus import ALL
 from engine.drive.supervisor import FAULT
-from engine.protocols.conversation.messages import Process
 
 LIMIT = 1024  # processes at a time
 PATIENCE = 2.0  # seconds that the guard may take to end

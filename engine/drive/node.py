@@ -36,6 +36,7 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
+    Process,
     Received,
     Reopen,
     Save,
@@ -54,7 +55,6 @@ from engine.drive.lateness import Lateness
 from engine.drive.sockets import Context, send
 from engine.feed import Feed
 from engine.journal.codec import kept
-from engine.protocols.conversation.messages import Process
 
 DRAIN = 64  # messages taken from a socket at a time, fewer where that many take long: the next peer's wait behind them
 QUICK = 0.02  # seconds that a batch may take

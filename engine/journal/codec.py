@@ -35,7 +35,7 @@ class Codec:
     def __init__(self, package: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}
         self._names: dict[type[Any], str] = {}
-        for module in (core, bulk, package, *_modules(package)):
+        for module in (package, *_modules(package), core, bulk):  # a system's own word comes first
             for name, value in vars(module).items():
                 if isinstance(value, type) and _fields(value) is not None and value.__module__ == module.__name__:
                     if name in self._classes:  # two modules may use one word, each in its own sense

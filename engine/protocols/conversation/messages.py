@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgpack
 
+from engine.core import Process
 from engine.parts.unpacking import UNREADABLE, unpack
 
 WAITING, RUNNING, FINISHED, HELD, CANCELLED = range(5)
@@ -75,20 +75,6 @@ class Update(NamedTuple):
     status: str
     free: int | None = None
     data: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """The body of a ``Start``: run ``[command, argument]`` in ``cwd``, output to ``<log_dir>/<log_name>.log``.
-
-    No shell, empty input. A log that exists is left alone: ``<log_name>-1.log``, ``-2`` … are tried in its place.
-    """
-
-    command: str
-    argument: str
-    cwd: str
-    log_dir: str
-    log_name: str
 
 
 def load(body: bytes, most: int) -> Any:

@@ -8,12 +8,12 @@ from queue import Queue
 
 import pytest
 
+from engine.core import Process as Body
 from engine.drive import environment
 from engine.drive.documents import parse_work, process
 from engine.drive.jobs import Jobs
 from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
-from engine.protocols.conversation.messages import Process as Body
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.operations import Process
 from engine.protocols.diskqueue.options import Options

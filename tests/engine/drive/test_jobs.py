@@ -14,10 +14,10 @@ from queue import Queue
 
 import pytest
 
+from engine.core import Process
 from engine.drive import jobs as module
 from engine.drive.cpus import ALL, share_one
 from engine.drive.jobs import Jobs
-from engine.protocols.conversation.messages import Process
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 20.0  # seconds after which a test fails instead of hanging
@@ -167,7 +167,7 @@ def test_no_guard_at_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 WORKER = """
 import sys
 from engine.drive.jobs import Jobs
-from engine.protocols.conversation.messages import Process
+from engine.core import Process
 
 folder, script = sys.argv[1:]
 jobs = Jobs(lambda key, ok, result: None)

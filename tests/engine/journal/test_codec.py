@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine import core
 from engine.core import (
     Connected,
     Disconnected,
@@ -90,6 +91,22 @@ def test_two_modules_of_one_word_are_told_apart() -> None:
     for value in (books.Entry(1, 2, 3, 4), operations.Entry("a.ready", 5, 6)):
         again = tape.value(tape.plain(value))
         assert again == value and type(again) is type(value)
+
+
+def test_a_word_of_the_contract_that_a_system_uses_in_its_own_sense_stays_the_systems() -> None:
+    """Recordings from before the contract had the word hold the system's."""
+    theirs = operations.Process("a", 1, "a.working", "a.done")
+    tape = Codec(diskqueue)
+    assert tape.plain(theirs) == ["\x00", "Process", "a", 1, "a.working", "a.done"]
+    assert tape.value(tape.plain(theirs)) == theirs
+    ours = core.Process("work", "1", "a", "b", "c")
+    assert tape.value(tape.plain(ours)) == ours and Codec(conversation).plain(ours)[1] == "Process"
+
+
+def test_a_body_is_told_in_a_checksum_as_it_was_before_it_came_into_the_contract() -> None:
+    body = core.Process("work", "1", "a", "b", "c")
+    words = "Process(command='work', argument='1', cwd='a', log_dir='b', log_name='c')"
+    assert repr(core.Start((1, 1), body)) == f"Start(key=(1, 1), body={words})"
 
 
 ROWS = tuple(operations.Entry(f"{number}.ready", number, 7) for number in range(3))

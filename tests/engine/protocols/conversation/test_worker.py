@@ -18,6 +18,7 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
+    Process,
     Received,
     Reopen,
     Send,
@@ -28,7 +29,6 @@ from engine.core import (
     Woken,
 )
 from engine.protocols.conversation import header
-from engine.protocols.conversation.messages import Process
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Cl, Worker
 from tests.helpers.conversation import frames_in_words, message
