@@ -79,8 +79,9 @@ class Front(Desk):
         return [(one.peer, one.reason, one.times) for one in self.broker.violations.newest()]
 
     def join(self, worker: bytes, slots: int = 10) -> list[Frames]:
-        """REGISTER."""
-        return self.told([worker, *wire.register(b"reg1", slots)])
+        """REGISTER, and something else behind the answer, so that it may be given tasks."""
+        sent = self.told([worker, *wire.register(b"reg1", slots)])
+        return sent + self.told([worker, *wire.link_pong(bytes(8))]) if sent else sent
 
     def pingt(self, number: int, client: bytes = b"c") -> list[Frames]:
         """A TRACKEXEC PING."""

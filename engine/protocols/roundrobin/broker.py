@@ -122,6 +122,8 @@ class Broker:
         worker = self.pool.workers.get(peer)
         if worker is not None:
             self.pool.liveness.heard(peer, now)
+            if self.pool.settling and what is not wire.JOIN and worker in self.pool.settling:
+                self.pool.settled(worker, now, out)
         if what is wire.TASK:
             if self.pool.accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
@@ -223,6 +225,8 @@ class Broker:
                 return
         elif worker.opened != NEVER:
             self.pool.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
+        if before is None or worker.opened != NEVER:
+            self.pool.settle(worker, now)
         worker.opened = NEVER
         self.pool.offer(worker, slots)
         if before not in (None, worker.stands):

@@ -23,14 +23,15 @@ from engine.parts.limits import MAX_HELD, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.parts.suspects import Suspects
+from engine.protocols.roundrobin.invariants import LOST_KEPT, check
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Worker, is_empty, is_quiet, size_of
+from engine.protocols.roundrobin.table import Worker, is_empty, size_of
 
+SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
-LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 
 
 class Pool:
@@ -47,6 +48,7 @@ class Pool:
         self.suspects: Suspects[Worker] = Suspects()  # tried by workers that were lost
         self.size = 0  # bytes of all tasks
         self.ready: Ready[Worker] = Ready()
+        self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
         self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
@@ -56,7 +58,7 @@ class Pool:
         self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self.filled = 0  # how often a worker was given the task of its last slot
         self._joined = 0  # workers so far, for names
-        self._overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
+        self.overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
 
     @property
     def in_flight(self) -> int:
@@ -70,41 +72,14 @@ class Pool:
 
     def wake_at(self) -> float:
         """The next heartbeat, expiry or deadline, or the moment when the oldest lost worker is forgotten."""
-        at = min(self.liveness.wake_at(), self._overdue_at)
+        at = min(self.liveness.wake_at(), self.overdue_at, next(iter(self.settling.values()), NEVER))
         if self.lost:
             at = min(at, next(iter(self.lost.values())).lost_at + self.options.lost_shown)
         return at
 
     def check(self) -> None:
         """The books balance, slots add up, and every task is in one place."""
-        self.liveness.check()
-        self.lanes.check()
-        view = self.ledger.view(self.in_flight, self.queued)
-        assert view.balanced, f"the ledger does not balance: {view}"
-        waiting = [*self.suspects.waiting, *self.backlog]
-        places = [*waiting, *(task for worker in self.workers.values() for task in worker.held)]
-        assert len(places) == len(self.tasks), "a task is lost, or in two places"
-        assert all(self.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
-        assert all(not task.worker for task in waiting), "a queued task names a holder"
-        assert not any(task.attempt for task in self.backlog), "a suspect waits among the others"
-        assert all(task.attempt <= self.options.max_deliveries for task in self.tasks.values())
-        assert self.former.keys() <= self.tasks.keys(), "an ended task is remembered"
-        assert self.size == sum(size_of(task.message) for task in self.tasks.values()) <= MAX_HELD
-        assert not (self.backlog and self.ready), "a task waits beside a free slot"
-        self.suspects.check(self.ready, is_empty)
-        assert not self.workers.keys() & self.lost.keys() and len(self.lost) <= LOST_KEPT
-        assert len(self.dismissed) <= LOST_KEPT
-        assert len(self.liveness) == len(self.workers), "a worker is not watched, or a stranger is"
-        assert self._overdue_at != NEVER or not self.in_flight, "nobody looks at deadlines"
-        for key, worker in self.workers.items():
-            assert key in self.liveness and worker.owed >= 0 and worker.written_off >= 0
-            assert all(task.worker == key for task in worker.held), "a task names another holder"
-            kept, tries = worker in self.suspects.kept, any(task.attempt > 1 for task in worker.held)
-            assert (worker.apart and (kept or worker.used == 1)) or not (worker.apart or kept or tries), "not alone"
-            free = worker.used < worker.slots and not worker.leaving and not worker.apart
-            assert (worker in self.ready) == free, "not in its place"
-            assert worker.used or not worker.leaving, "a drained worker stays"
-            assert list(worker.quiet) == [task for task in worker.held if is_quiet(task)]
+        check(self)
 
     # ---- tasks ---------------------------------------------------------------------------------------------------
 
@@ -166,7 +141,25 @@ class Pool:
             worker.apart = True
         for worker in self.suspects.spare():
             worker.apart = False
+            self._place(worker)
+
+    def _place(self, worker: Worker) -> None:
+        """It has a free slot: to the bottom of the table, unless it gets nothing yet."""
+        if worker not in self.settling:
             self.ready.put(worker)
+
+    def settle(self, worker: Worker, now: float) -> None:
+        """An original has opened a link and registers: what comes before it knows its commands is dropped there."""
+        if worker.key not in self.lanes.peers:
+            self.settling.pop(worker, None)
+            self.settling[worker] = now + SETTLE
+
+    def settled(self, worker: Worker, now: float, out: list[Command]) -> None:
+        """It has said something else, or has had its time."""
+        del self.settling[worker]
+        if worker.used < worker.slots and not worker.leaving and not worker.apart:
+            self.ready.put(worker)
+            self.drain(now, out)
 
     def _release(self, worker: Worker) -> None:
         """It is kept for no suspect any longer, and alone with none."""
@@ -187,8 +180,8 @@ class Pool:
         else:
             self.filled += 1
             self.ready.drop(worker)
-        if self._overdue_at == NEVER:
-            self._overdue_at = now + self.options.task_deadline
+        if self.overdue_at == NEVER:
+            self.overdue_at = now + self.options.task_deadline
         self.lanes.deliver(worker.key, task.key[0], message, out)
 
     def end(self, task: Task) -> Worker | None:
@@ -223,7 +216,7 @@ class Pool:
                 if used:
                     return
                 self._release(worker)
-            self.ready.put(worker)
+            self._place(worker)
             if self.backlog or self.suspects.waiting:
                 self.drain(now, out)
 
@@ -272,7 +265,7 @@ class Pool:
         self.dismissed.pop(worker.key, None)
         if worker in self.suspects.kept or not worker.used:
             self._release(worker)
-        if worker.used < slots and not worker.apart:
+        if worker.used < slots and not worker.apart and worker not in self.settling:
             self.ready.put(worker)
         else:
             self.ready.drop(worker)
@@ -309,6 +302,7 @@ class Pool:
     def _strike(self, worker: Worker) -> None:
         """Off every list of the living; it holds nothing any more."""
         del self.workers[worker.key]
+        self.settling.pop(worker, None)
         self.ready.drop(worker)
         self._release(worker)
         self.liveness.forget(worker.key)
@@ -353,8 +347,10 @@ class Pool:
                 break
             self.walked["lost", "lost_shown is over"] += 1
             del self.lost[oldest.key]
-        if now >= self._overdue_at:
+        if now >= self.overdue_at:
             self._write_off(now, out)
+        while self.settling and next(iter(self.settling.values())) <= now:
+            self.settled(next(iter(self.settling)), now, out)
         self.drain(now, out)
 
     def _write_off(self, now: float, out: list[Command]) -> None:
@@ -385,7 +381,7 @@ class Pool:
                     self.walked[before, "task_deadline"] += 1
                 out.append(Note("bad", f"{worker.name} let the deadline of {slots} slots pass", worker.key))
                 self.free(worker, now, out)
-        self._overdue_at = oldest + allowed
+        self.overdue_at = oldest + allowed
 
     def grace(self, seconds: float) -> None:
         """Our own pause counts against nobody."""

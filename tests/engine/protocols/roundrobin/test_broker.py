@@ -9,7 +9,7 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from engine.core import NEVER, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started
+from engine.core import NEVER, Disconnected, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.roundrobin import Front, given, ident, relayed, submitted
@@ -755,3 +755,41 @@ def test_whatever_peers_do_the_books_balance_and_nothing_is_answered_twice(data:
         view = front.broker.snapshot(front.now)
         assert view.ledger.balanced and all(0 <= row.free <= row.slots for row in view.workers)
     assert answered <= accepted, "a task was answered twice"
+
+
+def test_r16_an_original_gets_its_first_task_when_it_knows_its_commands() -> None:
+    """It installs them behind REGISTER's answer: of 150 tasks that followed at once 71 were dropped there."""
+    front = Front()
+    front.pingt(0)
+    assert front.told([b"a", *wire.register(b"reg1", 2)]) == [[b"a", *REGISTERED]]
+    assert front.core.wake_at() == pytest.approx(front.now + 0.02) and front.free == {b"a": 2}
+    assert front.pingt(1) == [] and front.at(100.019) == []
+    assert front.join(b"b", 1) == [[b"b", *REGISTERED], given(b"b", 0)], "one that says anything goes first"
+    assert front.told([b"a", *wire.register(b"reg1", 2)]) == [[b"a", *REGISTERED]], "no new link"
+    assert front.at(100.02) == [given(b"a", 1)] and front.books == (2, 0, {}, 2, 0, 0)
+
+
+@pytest.mark.parametrize("word", [wire.link_pong(bytes(8)), wire.increment(b"inc1"), wire.link_ping(ident(1))])
+def test_r16_or_as_soon_as_it_says_anything_else(word: Frames) -> None:
+    front = Front()
+    front.told([b"a", *wire.register(b"reg1", 2)])
+    assert front.pingt(0) == []
+    assert given(b"a", 0) in front.told([b"a", *word])
+
+
+def test_r16_on_a_new_link_of_a_known_worker_too_and_never_for_one_that_packs() -> None:
+    front = Front()
+    front.join(b"a", 1)
+    front.told([b"a", *wire.link_ping(ident(1))], [b"a", *wire.register(b"reg2", 1)])
+    assert front.pingt(0) == [] and front.at(100.02) == [given(b"a", 0)]
+    front.told([b"b", *wire.link_ping(wire.link_id(1, packs=True))])
+    front.told([b"b", *wire.register(b"reg1", 1)])
+    assert [frames[0] for frames in front.pingt(1)] == [b"b"]
+
+
+def test_r16_who_leaves_or_is_lost_meanwhile_gets_nothing() -> None:
+    front = Front()
+    front.told([b"a", *wire.register(b"reg1", 2)], [b"b", *wire.register(b"reg1", 2)], [b"a", *wire.deregister()])
+    front.do(Disconnected(peer=b"b"))
+    front.pingt(0)
+    assert front.at(100.02) == [] and front.states == {b"b": "lost"} and front.books == (1, 0, {}, 0, 1, 0)

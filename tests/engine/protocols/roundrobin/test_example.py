@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.core import Event, Exit, Frames, Leave, Ordered, Received, Send, Started
+from engine.core import Event, Exit, Frames, Leave, Ordered, Received, Send, Started, Woken
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin import SYSTEM, data
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.pool import SETTLE
 from engine.protocols.roundrobin.worker import Worker
 
 EXAMPLE = Path(__file__).parents[3] / "transcripts" / "roundrobin" / "example.txt"
@@ -103,6 +104,15 @@ class Programs:
         core.check()
 
     def settle(self) -> None:
+        """All that follows, and what the broker does when workers that have registered had the time that they take."""
+        self.pass_on()
+        self.now += SETTLE
+        for command in self.broker.handle(Woken(), self.now):
+            assert isinstance(command, Send)
+            self.wire.append((command.frames[0], False, command.frames[1:]))
+        self.pass_on()
+
+    def pass_on(self) -> None:
         while self.wire:
             self.now += 0.0001
             peer, to_broker, frames = self.wire.popleft()

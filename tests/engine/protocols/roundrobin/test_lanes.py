@@ -17,6 +17,7 @@ from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import KEPT, Lanes
 from tests.helpers.roundrobin import Front, given_packed, ident, submitted
 
+SPOKE = wire.link_pong(bytes(8))  # so that it may be given tasks at once
 ASK, YES = wire.link_id(7, packs=True), wire.agreed(wire.link_id(7, packs=True)) or b""
 
 
@@ -370,9 +371,9 @@ class Life:
         match act:
             case "join":
                 self.held[worker].clear()
-                self.tell([worker, *wire.link_ping(ASK)], [worker, *wire.register(b"reg1", 1 + n)])
+                self.tell([worker, *wire.link_ping(ASK)], [worker, *wire.register(b"reg1", 1 + n)], [worker, *SPOKE])
             case "register":
-                self.tell([worker, *wire.register(b"reg1", 1 + n)])
+                self.tell([worker, *wire.register(b"reg1", 1 + n)], [worker, *SPOKE])
             case "submit":
                 self.submit(client, [[kind[0], ident(number), kind[1]] for number in numbers])
             case "answer":

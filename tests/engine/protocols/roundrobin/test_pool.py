@@ -6,8 +6,9 @@ import pytest
 
 from engine.core import NEVER, Command, Note, Send
 from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin.invariants import LOST_KEPT
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.pool import LOST_KEPT, Pool
+from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import Worker
 from tests.helpers.roundrobin import given, ident
 

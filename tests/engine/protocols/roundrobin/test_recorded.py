@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.core import Frames, Received, Send, Started, Woken
+from engine.core import Event, Frames, Received, Send, Started, Woken
 from engine.protocols.roundrobin import data
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker
@@ -62,7 +62,8 @@ class Replay:
         self._exec: deque[bytes] = deque()  # who of ours holds the EXEC tasks
         for message in messages:
             if message.to_broker:
-                self._tell(self._as_ours(message), message.frames, message.at)
+                self._hand(Woken(), message.at)
+                self._hand(Received([[self._as_ours(message), *message.frames]]), message.at)
 
     def _as_ours(self, message: Message) -> bytes:
         what = wire.at_broker([message.peer, *message.frames])
@@ -75,15 +76,14 @@ class Replay:
             return debts.popleft() if debts else self._exec.popleft()
         return message.peer
 
-    def _tell(self, peer: bytes, frames: Frames, now: float) -> None:
-        for event in (Woken(), Received([[peer, *frames]])):
-            for command in self.broker.handle(event, now):
-                if isinstance(command, Send):
-                    to, *sent = command.frames
-                    self.sent.append((to, sent))
-                    if sent[2] == wire.EXEC:
-                        self._exec.append(to)
-            self.broker.check()
+    def _hand(self, event: Event, now: float) -> None:
+        for command in self.broker.handle(event, now):
+            if isinstance(command, Send):
+                to, *sent = command.frames
+                self.sent.append((to, sent))
+                if sent[2] == wire.EXEC:
+                    self._exec.append(to)
+        self.broker.check()
 
 
 def to_peer(frames: Frames) -> wire.Is:
