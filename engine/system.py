@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from engine.core import Frames, Seat
 from engine.parts.explain import Explain
@@ -16,6 +16,23 @@ from engine.parts.promise import Times
 
 Spoken = tuple[tuple[str, Frames], ...]
 """What a hostile peer says, one message after the other: each in words, and its frames behind the routing id."""
+
+
+class Orders(NamedTuple):
+    """What a broker takes orders by, of clients within its process; a control socket passes those of its user on.
+
+    Requests and answers are the protocol's own types. On the wire each is one msgpack map: of a request ``Ask``, its
+    word, and ``Ref``, its number; of an answer ``Say`` and the same ``Ref``.
+    """
+
+    endpoint: Callable[[str], str]  # where a broker at this endpoint within the process takes them, and nowhere else
+    client: bytes  # the routing id that speaks for the broker's own user
+    pack: Callable[[int, Any], bytes]  # a request under a number
+    load: Callable[[bytes], dict[str, Any]]  # the map of a message that is known to be one
+    parse: Callable[[Any], tuple[int, Any] | str]  # a map from a stranger: number and request, or why it is none
+    answer: Callable[[Any], Any]  # an answer's map from a stranger: the answer, or why it is none (a text)
+    follows: Callable[[Any], bool]  # whether a request has more answers than one
+    refusal: Callable[[object], str]  # why nobody may give an order as it stands; empty where one may
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +53,7 @@ class System:
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
     ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
-    ``orders(endpoint)``: where a broker at this endpoint within the process takes orders of clients, which it takes
-    nowhere else; None where clients have none.
+    ``orders``: those that clients have for its broker; None where they have none.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -61,7 +77,7 @@ class System:
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
-    orders: Callable[[str], str] | None = None
+    orders: Orders | None = None
 
 
 @dataclass(frozen=True, slots=True)

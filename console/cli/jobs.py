@@ -19,6 +19,7 @@ from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
 from engine.drive.control.caller import Caller
 from engine.drive.control.place import place
+from engine.protocols.conversation import ORDERS as SPOKEN
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
@@ -162,7 +163,7 @@ def desk(options: Namespace, flags: list[Flag]) -> Iterator[Desk]:
             raise Wrong([Problem(flag.name, f"jobs are those of {SYSTEM}, not of {clean(flag.text)}")])
     settings = settings_of([*flags, Flag(("system",), "--system", SYSTEM)])
     endpoint = options.connect or broker_of(settings)
-    with Signals() as signals, Caller(place(settings.paths.control, endpoint), endpoint) as caller:
+    with Signals() as signals, Caller(place(settings.paths.control, endpoint), endpoint, SPOKEN) as caller:
         yield Desk(caller, signals, endpoint)
 
 

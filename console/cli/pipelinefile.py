@@ -1,5 +1,5 @@
 """A pipeline as a TOML file describes it: one ``[[stage]]`` with ``name``, ``workers`` and ``work`` for each step, in
-their order, and what it wants to be different from the settings in ``[diskqueue]``."""
+their order, and what it wants to be different from the settings in the table of its system."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
+from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, Stage, check_stages
 from engine.schema import Misfit, Range, fit, nearest
 from engine.settings import Problem, Wrong, parse_toml, read_text
 
+TABLE = SYSTEM.name
 STAGE: dict[str, Any] = {"name": str, "workers": Annotated[int, Range(1, MAX_WORKERS)], "work": str}
 OPTIONS: dict[str, Any] = get_type_hints(Options, include_extras=True)
 
@@ -26,13 +28,13 @@ def read_pipeline(path: Path, options: Options) -> tuple[tuple[Stage, ...], Opti
         line = lines.get(place)
         problems.append(Problem(f"{path}:{line}" if line else str(path), reason))
 
-    for key in content.keys() - {"stage", "diskqueue"}:
-        wrong((key,), f"{key}: no such key{nearest(key, ('stage', 'diskqueue'))}")
-    given = content.get("diskqueue", {})
+    for key in content.keys() - {"stage", TABLE}:
+        wrong((key,), f"{key}: no such key{nearest(key, ('stage', TABLE))}")
+    given = content.get(TABLE, {})
     if isinstance(given, dict):
-        options = replace(options, **_fitting(given, OPTIONS, lambda key, why: wrong(("diskqueue", key), why)))
+        options = replace(options, **_fitting(given, OPTIONS, lambda key, why: wrong((TABLE, key), why)))
     else:
-        wrong(("diskqueue",), "[diskqueue] is not a table")
+        wrong((TABLE,), f"[{TABLE}] is not a table")
     stages: list[Stage] = []
     listed = content.get("stage")
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):

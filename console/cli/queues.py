@@ -131,7 +131,7 @@ def found(options: Namespace, say: Callable[[Note], None] | None = None) -> Pipe
 def pipeline_of(options: Namespace, settings: Settings, say: Watched | None = None) -> Pipeline:
     """What was asked for: stages of flags or a file, else those that were run last under this root."""
     notes = say or tell_note
-    made = settings.options["diskqueue"]
+    made = settings.options[SYSTEM.name]
     stages = options.stages
     if options.config:
         stages, made = read_pipeline(options.config, made)

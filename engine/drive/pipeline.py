@@ -1,6 +1,6 @@
 """A pipeline's processes: starts drivers, watches over them, shows them, stops them.
 
-The watchdog's decisions are a pure core (``engine.protocols.diskqueue.watchdog``); this runs it, on any thread. Another
+The watchdog's decisions are a pure core; this runs it, on any thread. Another
 process finds a running watchdog by its lock and speaks to it through two files in the root, ``quit`` and ``kill``.
 """
 

@@ -1,6 +1,6 @@
 """One driver of disk queues as a process: ``python -m engine.drive.queuedriver worker.par``.
 
-It runs the core (``engine.protocols.diskqueue.driver``) on its main thread: performs what the core asks of the disk,
+It runs the core on its main thread: performs what the core asks of the disk,
 processes documents in between, sleeps until the core's next deadline or a signal.
 """
 

@@ -16,9 +16,9 @@ from engine.journal.codec import Unreadable
 from engine.journal.journal import FARTHEST
 from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_HELD, MAX_SLOTS
-from engine.protocols.conversation.frontend import Submit, refusal
 from engine.schema import Misfit, fit
 from engine.settings import Run
+from engine.system import Orders
 
 MAX_RATE = 1e9  # tasks a second
 MAX_SLOW = 86_400.0  # seconds
@@ -61,8 +61,8 @@ def judge_seat(role: str, args: Any, world: Mapping[str, Any]) -> None:
         raise Unreadable(f"a {role} with such arguments is not made here")
 
 
-def judge_order(order: object) -> None:
-    """Raise Unreadable for an order that no operator can give."""
+def judge_order(order: object, orders: Orders | None) -> None:
+    """Raise Unreadable for an order that no operator can give. ``orders``: the system's."""
     match order:
         case BulkSpec():
             _judge_run(order)
@@ -72,13 +72,11 @@ def judge_order(order: object) -> None:
         case ClockSet(offset):
             if not _number(offset, -FARTHEST, FARTHEST):
                 raise Unreadable("an order to set a clock to no time")
-        case Submit():
-            why = "a field of another type" if not fits(order, Submit) else refusal(order)
-            if why:
-                raise Unreadable(f"an order for a job: {why}")
         case _:
             if not fits(order, type(order)):
                 raise Unreadable(f"an order {type(order).__name__} with a field of another type")
+            if why := orders.refusal(order) if orders is not None else "":
+                raise Unreadable(f"an order {type(order).__name__}: {why}")
 
 
 def _judge_run(spec: BulkSpec) -> None:

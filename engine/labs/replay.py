@@ -51,6 +51,7 @@ class Replay:
         self.about, self.records, self.cut, recorded = reading
         self.system = systems[self.about.system]
         self.options = options_of(self.system.options, self.about.options)
+        self._orders = self.system.orders if isinstance(self.system, System) else None
         self._work = WORK + FACTOR * recorded  # that its cores may still make
         self.position = 0
         self.differences: list[Difference] = []
@@ -167,7 +168,7 @@ class Replay:
         elif kind == EVENT:
             event = kept(record[3])
             if type(event) is Ordered:
-                judge_order(event.order)
+                judge_order(event.order, self._orders)
             commands = seat.core.handle(event, at)
             if self.position >= self._checked:
                 self._spend(commands)

@@ -6,23 +6,26 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 from engine.core import Socket as Spec
 from engine.drive.control.place import check_folder
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
 from engine.errors import Refused
-from engine.protocols.conversation import frontend
-from engine.protocols.conversation.frontend import Answer, Request
+from engine.system import Orders
 
 SILENCE = 5.0  # seconds after which a broker that was asked something is not there any more
 
 
 class Caller:
-    """Open it, or use it as a context. ``path``: the control socket of the broker that is known as ``endpoint``."""
+    """Open it, or use it as a context. ``path``: the control socket of the broker that is known as ``endpoint``.
 
-    def __init__(self, path: Path, endpoint: str) -> None:
-        self._path, self._endpoint = path, endpoint
+    Requests and answers are the types of the system's ``orders``.
+    """
+
+    def __init__(self, path: Path, endpoint: str, orders: Orders) -> None:
+        self._path, self._endpoint, self._orders = path, endpoint, orders
         self._last = 0
         self._outbox: list[bytes] = []  # until the broker is there
         self._asked: float | None = None  # since when nothing has come, though something was asked
@@ -43,13 +46,13 @@ class Caller:
         """Whether the broker is there, as far as its answers tell."""
         return self._asked is None or time.monotonic() < self._asked + SILENCE
 
-    def ask(self, request: Request) -> None:
+    def ask(self, request: Any) -> None:
         """Send a request."""
         self._last += 1
-        fields = frontend.loaded(frontend.pack_request(self._last, request))
+        fields = self._orders.load(self._orders.pack(self._last, request))
         self._send(Message(fields.pop("Ref"), fields.pop("Ask"), fields))
 
-    def answers(self, timeout: float) -> list[Answer]:
+    def answers(self, timeout: float) -> list[Any]:
         """What has come, after so many seconds at most. Raises Refused where it is of another version."""
         self._flush()
         if not self._socket.poll(int(timeout * 1000)):
@@ -68,11 +71,11 @@ class Caller:
         while self._outbox and not send(self._socket, [self._outbox[0]]):
             self._outbox.pop(0)
 
-    def _answer(self, frames: list[bytes]) -> Answer:
+    def _answer(self, frames: list[bytes]) -> Any:
         said = read("say", frames[0])
         if isinstance(said, str):
             raise Refused(f"the broker at {self._endpoint}: {said}")
-        answer: Answer | str = frontend.answered({**said.fields, "Say": said.word, "Ref": said.id})
+        answer = self._orders.answer({**said.fields, "Say": said.word, "Ref": said.id})
         if isinstance(answer, str):
             raise Refused(f"the broker at {self._endpoint} answers what can not be read")
         return answer

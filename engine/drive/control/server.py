@@ -25,9 +25,7 @@ from engine.core import Socket as Spec
 from engine.drive.control.place import make_folder, place
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.sockets import Context, close_socket, open_socket, receive, send
-from engine.protocols.conversation import frontend
-from engine.protocols.conversation.frontend import Submit
-from engine.system import System
+from engine.system import Orders, System
 
 PENDING = 10_000
 LOOKS = ("hello", "jobs")
@@ -36,17 +34,24 @@ READONLY = "readonly is set where the broker runs"
 
 
 class Control:
-    """Listens at ``endpoint`` for the broker that takes orders at ``orders``. ``about``: what ``hello`` is answered."""
+    """Listens at ``endpoint`` for the broker that takes orders at ``broker``. ``about``: what ``hello`` is answered."""
 
     def __init__(
-        self, context: Context, endpoint: str, orders: str, about: dict[str, Any], *, readonly: bool = False
+        self,
+        context: Context,
+        endpoint: str,
+        orders: Orders,
+        broker: str,
+        about: dict[str, Any],
+        *,
+        readonly: bool = False,
     ) -> None:
         """Raises zmq.ZMQError where it can not listen there."""
         self.dead: str | None = None
         self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
-        self._context, self._about, self._readonly = context, about, readonly
+        self._context, self._orders, self._about, self._readonly = context, orders, about, readonly
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
-        self._broker = open_socket(context, Spec("dealer", connect=(orders,), routing_id=frontend.CONTROL))
+        self._broker = open_socket(context, Spec("dealer", connect=(broker,), routing_id=orders.client))
         self._asked: dict[int, tuple[bytes, int, bool]] = {}  # our number → the peer, its own, one answer of many?
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
@@ -92,21 +97,21 @@ class Control:
             self._say(peer, Message(asked.id, "refused", {"Why": READONLY}))
             return
         self._last += 1
-        request = frontend.parsed({**asked.fields, "Ask": asked.word, "Ref": self._last})
+        request = self._orders.parse({**asked.fields, "Ask": asked.word, "Ref": self._last})
         if isinstance(request, str):
             self.counts["unreadable"] += 1
             self._say(peer, Message(asked.id, "refused", {"Why": f"{asked.word}: {request}"}))
             return
         if len(self._asked) >= PENDING:
             del self._asked[next(iter(self._asked))]
-        self._asked[self._last] = peer, asked.id, isinstance(request[1], Submit) and request[1].follow
-        if send(self._broker, [frontend.pack_request(*request)]):
+        self._asked[self._last] = peer, asked.id, self._orders.follows(request[1])
+        if send(self._broker, [self._orders.pack(*request)]):
             self.counts["unsent"] += 1
             del self._asked[self._last]
             self._say(peer, Message(asked.id, "refused", {"Why": "the broker is gone"}))
 
     def _answer(self, frames: list[bytes]) -> None:
-        said = frontend.loaded(frames[0])
+        said = self._orders.load(frames[0])
         ref, word = said.pop("Ref"), said.pop("Say")
         if ref not in self._asked:
             return  # forgotten: too many others were asked since
@@ -125,10 +130,11 @@ def listen(context: Context, folder: Path, system: System, endpoints: Sequence[s
     if system.orders is None:
         return None
     about = {"system": system.name, "role": "broker", "endpoints": list(endpoints), "pid": os.getpid()}
-    orders = system.orders(f"inproc://{system.name}")
+    broker = system.orders.endpoint(f"inproc://{system.name}")
     try:
         make_folder(folder)
-        return Control(context, f"ipc://{place(folder, endpoints[0])}", orders, about, readonly=readonly)
+        at = f"ipc://{place(folder, endpoints[0])}"
+        return Control(context, at, system.orders, broker, about, readonly=readonly)
     except (OSError, zmq.ZMQError) as error:
         words = f"submit, jobs and stop do not reach this broker: no control socket: {error}"
         context.door.say(Note("bad", words))

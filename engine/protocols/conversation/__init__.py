@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.core import Seat, Socket
-from engine.protocols.conversation import endpoints
+from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND, OPEN
@@ -16,7 +16,7 @@ from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.promises import times
 from engine.protocols.conversation.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.conversation.worker import Worker
-from engine.system import System
+from engine.system import Orders, System
 
 
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
@@ -48,6 +48,17 @@ def _client(options: Options, endpoint: str, nonce: int) -> Seat:
     return Seat(Client(options, name), (Socket("dealer", connect=(frontend,), routing_id=name.encode()),))
 
 
+ORDERS = Orders(
+    endpoint=endpoints.frontend,
+    client=frontend.CONTROL,
+    pack=frontend.pack_request,
+    load=frontend.loaded,
+    parse=frontend.parsed,
+    answer=frontend.answered,
+    follows=frontend.follows,
+    refusal=frontend.unfit,
+)
+
 SYSTEM = System(
     name="conversation",
     seed="001",
@@ -58,7 +69,7 @@ SYSTEM = System(
     worker=_worker,
     client=_client,
     payload=lambda options: MAX_DATA,
-    orders=endpoints.frontend,
+    orders=ORDERS,
     explain=EXPLAIN,
     times=times,
     garbage=GARBAGE,

@@ -212,6 +212,16 @@ def refusal(submit: Submit) -> str:
     return ""
 
 
+def follows(request: Request) -> bool:
+    """Whether a request has more answers than one."""
+    return isinstance(request, Submit) and request.follow
+
+
+def unfit(order: object) -> str:
+    """Why an order can not be given as it stands, empty where it can."""
+    return refusal(order) if isinstance(order, Submit) else ""
+
+
 def pack_answer(answer: Answer) -> bytes:
     """One answer as a message."""
     match answer:

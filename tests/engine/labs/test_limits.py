@@ -11,6 +11,7 @@ from engine.core import ClockSet, Drain, Inspect, Leave, Slow, StopRun
 from engine.journal.codec import Unreadable
 from engine.labs.limits import judge_order, judge_seat, options_of
 from engine.parts.bulk import BulkSpec
+from engine.protocols.conversation import ORDERS
 from engine.protocols.conversation.frontend import CancelJob, StopWorkers, Submit
 from engine.protocols.conversation.messages import Description
 
@@ -35,7 +36,7 @@ JOB = Description(0, "a", 1, "/", "/", "true")
     ],
 )
 def test_what_an_operator_can_order_is_replayed(order: object) -> None:
-    judge_order(order)
+    judge_order(order, ORDERS)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +55,14 @@ def test_what_an_operator_can_order_is_replayed(order: object) -> None:
         (Slow(1e300), "slow by 1e\\+300 s"),
         (Slow(float("nan")), "slow by nan s"),
         (ClockSet(float("inf")), "to no time"),
-        (Submit(JOB._replace(num_tasks=0)), "an order for a job: no tasks"),
-        (Submit(5), "an order for a job: a field of another type"),  # type: ignore[arg-type]
+        (Submit(JOB._replace(num_tasks=0)), "an order Submit: no tasks"),
+        (Submit(5), "an order Submit with a field of another type"),  # type: ignore[arg-type]
         (Drain(5), "Drain with a field of another type"),  # type: ignore[arg-type]
     ],
 )
 def test_what_nobody_can_order_is_not(order: object, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
-        judge_order(order)
+        judge_order(order, ORDERS)
 
 
 @pytest.mark.parametrize("system", CATALOGUE.values(), ids=list(CATALOGUE))

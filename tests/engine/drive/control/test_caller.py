@@ -14,6 +14,7 @@ from engine.drive.control import caller as module
 from engine.drive.control.caller import Caller, check
 from engine.drive.sockets import Context, ZSocket, close_socket, make_context, open_socket
 from engine.errors import Refused
+from engine.protocols.conversation import ORDERS
 from engine.protocols.conversation.frontend import Accepted, Hold, ListJobs
 from tests.helpers.processes import until
 from tests.helpers.strangers import STRANGER, needs_stranger
@@ -44,7 +45,7 @@ def broker(folder: Path, context: Context) -> Iterator[ZSocket]:
 
 
 def test_it_asks_and_hears(folder: Path, broker: ZSocket) -> None:
-    with Caller(folder / "x", HERE) as caller:
+    with Caller(folder / "x", HERE, ORDERS) as caller:
         caller.ask(Hold(3))
         caller.answers(0)
         peer = b""
@@ -62,7 +63,7 @@ def test_it_asks_and_hears(folder: Path, broker: ZSocket) -> None:
 
 
 def test_a_broker_that_is_silent_is_not_there(folder: Path, broker: ZSocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Caller(folder / "x", HERE) as caller:
+    with Caller(folder / "x", HERE, ORDERS) as caller:
         assert caller.linked
         caller.ask(ListJobs())
         assert caller.linked
