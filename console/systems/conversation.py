@@ -160,17 +160,15 @@ class Conversation(Terms):
         """Give no more tasks of the chosen job."""
         if (row := self._chosen()) is not None:
             order = Hold(row.job.job_id)
-            self.app.order(
-                lambda lab: lab.order_client(order, "holding a job"), f"job {row.job.job_id} is asked to wait"
-            )
+            said = f"job {row.job.job_id} is asked to wait"
+            self.app.order(lambda lab: lab.order_client(order, "holding a job"), said, destroys=True)
 
     def action_release(self) -> None:
         """Let it go on."""
         if (row := self._chosen()) is not None:
             order = Release(row.job.job_id)
-            self.app.order(
-                lambda lab: lab.order_client(order, "releasing a job"), f"job {row.job.job_id} is asked to go on"
-            )
+            said = f"job {row.job.job_id} is asked to go on"
+            self.app.order(lambda lab: lab.order_client(order, "releasing a job"), said, destroys=True)
 
     def action_cancel_job(self) -> None:
         """Ask, then drop what waits of the job that was asked about."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 WAIT = 30.0  # seconds at most for what takes one; no test passes by waiting
@@ -96,12 +97,13 @@ class Processes:
 
     def __init__(self, folder: Path, *, module: str = "console", **environ: str) -> None:
         self.folder, self._module = folder, module
+        self._runtime = TemporaryDirectory(prefix="rh-")  # the path of a socket has a hundred characters at most
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
         self.environ |= {
             "HOME": str(folder),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_STATE_HOME": str(folder / "state"),
-            "XDG_RUNTIME_DIR": str(folder / "run"),
+            "XDG_RUNTIME_DIR": self._runtime.name,
             "PYTHONPATH": str(ROOT),
             **environ,
         }
@@ -113,6 +115,7 @@ class Processes:
     def __exit__(self, *_: object) -> None:
         for process in self._started:
             process.kill()
+        self._runtime.cleanup()
 
     def start(self, *arguments: str, **environ: str) -> Process:
         """``roundhouse ARGUMENTS``; ``environ`` on top of the test's."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import psutil
@@ -31,6 +32,7 @@ class Terminal:
         ``more``: systems that are no part of the product, each with the module that runs it.
         """
         self.folder = folder
+        self._runtime = TemporaryDirectory(prefix="rh-")  # the path of a socket has a hundred characters at most
         self._module = next(iter(more.values()), "console")
         self._systems = (*SYSTEMS, *more)
         self._python, self._path = (sys.executable, str(ROOT)) if installed is None else (str(installed), "")
@@ -48,7 +50,7 @@ class Terminal:
         environ = {
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "XDG_STATE_HOME": str(self.folder / "state"),
-            "XDG_RUNTIME_DIR": str(self.folder / "run"),
+            "XDG_RUNTIME_DIR": self._runtime.name,
             "COLORTERM": "truecolor",
             "PYTHONPATH": self._path,
             **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in self._systems},
@@ -65,6 +67,7 @@ class Terminal:
         self.tmux("kill-server")
         if socket:  # the server leaves it behind
             Path(socket).unlink(missing_ok=True)
+        self._runtime.cleanup()
 
     def shown(self) -> str:
         return self.tmux("capture-pane", "-p", "-t", "it")

@@ -31,7 +31,7 @@ def test_a_file_that_is_wrong_is_named_in_the_picker(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "mine.toml").write_text('[theme]\nprimary = "#12"\n')
         await driver.press("t")
-        assert driver.shows("mine.toml: theme.primary")
+        assert driver.shows("mine.toml:2: theme.primary")
         await driver.press("escape")
 
     drive(scenario, tmp_path)

@@ -70,7 +70,10 @@ def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
         await driver.press("v")
         await driver.tick()
         await driver.press("down", "h", "l")
-        assert orders(driver) == [("order_client", Hold(8), ""), ("order_client", Release(8), "")]
+        assert orders(driver) == [
+            ("order_client", Hold(8), "holding a job"),
+            ("order_client", Release(8), "releasing a job"),
+        ]
         driver.lab.orders.clear()
         await driver.press("c", "enter")
         assert orders(driver) == [], "cancel is the default"
@@ -83,11 +86,11 @@ def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
     drive(scenario, tmp_path, house=house())
 
 
-def test_read_only_holds_and_releases_but_destroys_nothing(tmp_path: Path) -> None:
+def test_read_only_refuses_every_order(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("v")
         await driver.tick()
-        await driver.press("down", "c", "k")
+        await driver.press("down", "h", "l", "c", "k")
         assert driver.shows("refused: this console is read-only")
         assert orders(driver) == []
 
