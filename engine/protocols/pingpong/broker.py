@@ -38,6 +38,7 @@ from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages, picture
 from engine.protocols.pingpong.desk import FRONTEND, Desk
+from engine.protocols.pingpong.machine import If, On, Seen
 from engine.protocols.pingpong.messages import EXIT, NOT_A_JOB, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import Table, Worker
@@ -135,8 +136,8 @@ class Broker:
             self._result(worker, worker.task, body, now, out)
         elif worker is not None and worker.owes:
             self.late += 1
-            self.table.walk(worker, "result", now)
             worker.owes = False
+            self.table.step(worker, On.LATE, worker.kept if worker.state == Seen.LOST else "")
             self._hear(worker, now, out)
             self._free(worker, now, out)
         else:
@@ -144,18 +145,16 @@ class Broker:
 
     def _ready(self, worker: Worker | None, key: bytes, now: float, out: list[Command]) -> None:
         # 002 "Worker is ready": READY registers the worker and is answered with PONG
-        if worker is None or worker.lost is not None or worker.told:
-            worker = self._join(worker, "READY after EXIT" if worker and worker.told else "READY", key, now, out)
+        if worker is None or worker.state in (Seen.LOST, Seen.TOLD):
+            worker = self._join(worker, key, now, out)
             if worker is None:
                 return
-            worker.leaving = worker.told = False
-        elif worker.task is not None:  # ruling 6
+            worker.leaving = False
+        self.table.step(worker, On.READY)
+        if worker.task is not None:  # ruling 6
             self.restarts += 1
-            self.table.walk(worker, "READY", now)
             out.append(Note("warn", "started over while it was busy", key))
             self._take_back(worker, out)
-        elif worker.owes:
-            self.table.walk(worker, "READY", now)
         self._hear(worker, now, out)
         worker.owes = False
         out.append(Send([key, b"", PONG], BACKEND))
@@ -163,17 +162,20 @@ class Broker:
 
     def _ping(self, worker: Worker | None, key: bytes, now: float, out: list[Command]) -> None:
         # 002 "Worker sends PING": answered with PONG; a worker that is not busy is in the ready queue afterwards
-        if worker is None or worker.lost is not None:
-            worker = self._join(worker, "PING", key, now, out)
+        told = worker is not None and worker.state == Seen.TOLD
+        if worker is None or worker.state == Seen.LOST:
+            worker = self._join(worker, key, now, out)
             if worker is None:
                 return
+            self.table.step(worker, On.PING, worker.kept)
         elif worker.task is not None and worker.broken and not worker.pings:
             self._forsaken(worker, now, out)
         else:
             worker.pings = worker.pings or (worker.task is not None and not worker.broken)
-            self.table.walk(worker, "PING after EXIT" if worker.told else "PING", now)
+            owes = worker.owes and worker.state == Seen.LEAVING
+            self.table.step(worker, On.PING, If.OWES if owes else "")
         self._hear(worker, now, out)
-        if worker.told:
+        if told:
             out.append(Send([key, b"", EXIT], BACKEND))
         elif not worker.owes:
             out.append(Send([key, b"", PONG], BACKEND))
@@ -182,7 +184,7 @@ class Broker:
 
     def _forsaken(self, worker: Worker, now: float, out: list[Command]) -> None:
         """Ruling 16: who does not PING at work, but does on a connection made anew, has not got its job any more."""
-        self.table.walk(worker, "PING on a connection made anew", now)
+        self.table.step(worker, On.PING, If.ANEW)
         out.append(Note("warn", "its connection broke, and its job with it", worker.key))
         self._take_back(worker, out)
         worker.owes = True
@@ -192,7 +194,7 @@ class Broker:
         worker = self.table.get(key)
         if worker is None:
             return
-        lively = worker.lost is None and not worker.owes and now < worker.heard + MISSED * self.options.ping_every
+        lively = worker.state != Seen.LOST and not worker.owes and now < worker.heard + MISSED * self.options.ping_every
         if worker.connected and lively:
             self.taken += 1
             out.append(Note("warn", "its name was taken over by another connection while it was alive", key))
@@ -202,17 +204,19 @@ class Broker:
         # 002 "Broker assign job", 3: the result goes to the client on record and frees the worker (ruling 4)
         self._hear(worker, now, out)
         if worker.leaving:
-            self.table.walk(worker, "result", now)
+            self.table.step(worker, On.RESULT)
+        else:
+            answered = self.table.answered
+            answered.times, worker.state = answered.times + 1, answered.next
         self.desk.done(task, result, now, out)
         worker.task = None
         worker.done += 1
         self._free(worker, now, out)
 
-    def _join(self, known: Worker | None, event: str, key: bytes, now: float, out: list[Command]) -> Worker | None:
+    def _join(self, known: Worker | None, key: bytes, now: float, out: list[Command]) -> Worker | None:
         if len(self.table) >= MAX_WORKERS:
             out.extend(self.violations.add(key, "too many workers", now))
             return None
-        self.table.walk(known, event, now)
         out.append(Note("good", "is back" if known else "joined", key))
         return self.table.join(key, now)
 
@@ -229,7 +233,6 @@ class Broker:
         """A worker has nothing to do: let it go, or give it the oldest waiting task, or queue it."""
         worker.row = None
         if worker.leaving:
-            worker.told = True
             out.append(Send([worker.key, b"", EXIT], BACKEND))
         else:
             self.table.ready.put(worker.key)
@@ -239,7 +242,7 @@ class Broker:
 
     def _pump(self, now: float, out: list[Command]) -> None:
         """Give waiting tasks, oldest first, to idle workers, least recently used first."""
-        ready = self.table.ready
+        ready, given = self.table.ready, self.table.given
         while self.tasks.backlog:
             key = ready.first()
             if key is None:
@@ -247,6 +250,7 @@ class Broker:
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job
             ready.drop(key)
             worker, task = self.table.workers[key], self.tasks.give(key, now)
+            given.times, worker.state = given.times + 1, given.next
             worker.task, worker.row, worker.broken = task, None, False
             out.append(Send([key, b"", task.message[0]], BACKEND))
 
@@ -265,7 +269,7 @@ class Broker:
             worker = self.table.workers[key]
             out.append(Note("warn", "its job's deadline has passed", key))
             quiet = worker.silent
-            self.table.walk(worker, "deadline in silence" if quiet else "deadline", now)
+            self.table.step(worker, On.DEADLINE, If.SILENT if quiet else "")
             self._take_back(worker, out)
             worker.owes = True
             if quiet:
@@ -283,13 +287,14 @@ class Broker:
 
     def _silent(self, worker: Worker, now: float, out: list[Command]) -> None:
         # 002 "Timeout worker": WORKER_EXPIRE_SECONDS without a message
-        self.table.walk(worker, "silence after EXIT" if worker.told else "silence", now)
+        told = worker.state == Seen.TOLD
+        self.table.step(worker, On.SILENCE, If.OWES if worker.owes and worker.state == Seen.LEAVING else "")
         if worker.task is not None:
             if not worker.silent:
                 out.append(Note("info", "is silent while it works", worker.key))
             worker.silent, worker.row = True, None
             self._alive.heard(worker.key, now)  # watched on, so that its connection is tried again
-        elif worker.told:
+        elif told:
             self.table.remove(worker)
             out.append(Note("info", "left", worker.key))
         else:
@@ -316,20 +321,23 @@ class Broker:
             return  # the client is gone or takes nothing: its task has ended all the same
         key, body = event.frames[0], event.frames[-1]
         worker = self.table.get(key)
-        if worker is None or worker.lost is not None:
+        if worker is None or worker.state == Seen.LOST:
             return
         reason = "its connection is gone" if event.reason == "unreachable" else "its queue is full"
-        if worker.told:
+        if worker.state == Seen.TOLD:
             if event.reason == "unreachable":
+                self.table.step(worker, On.GONE)
                 self._alive.forget(key)
                 self.table.remove(worker)
                 out.append(Note("info", "left", key))
         elif worker.task is not None and body not in NOT_A_JOB:
+            self.table.step(worker, On.UNSENT)
             self.desk.undone(worker.task, out)
             worker.task = None
             self._lose(worker, reason, now, out)
         elif event.reason == "unreachable" and now >= self._resumed + self.options.ping_every:
             # (else it opened its socket anew while we did not run: the old one's end is nobody's)
+            self.table.step(worker, On.GONE)
             if worker.task is not None:
                 self._take_back(worker, out)
                 worker.owes = True  # it may live, and answer once it is connected again
@@ -339,16 +347,15 @@ class Broker:
     def _drain(self, key: bytes, now: float, out: list[Command]) -> None:
         # ruling 5: EXIT, when an operator asks
         worker = self.table.get(key)
-        if worker is None or worker.lost is not None:
+        if worker is None or worker.state == Seen.LOST:
             out.append(Note("warn", "no such worker to stop", key))
             return
         if worker.leaving:
             return
-        self.table.walk(worker, "told to drain", now)
+        self.table.step(worker, On.DRAIN)
         worker.leaving, worker.row = True, None
         self.table.ready.drop(key)
-        if worker.task is None:
-            worker.told = True
+        if worker.state == Seen.TOLD:
             out.append(Send([key, b"", EXIT], BACKEND))
 
     def _violation(self, frames: Frames, reason: str, now: float, out: list[Command]) -> None:

@@ -11,8 +11,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import (
     NEVER,
     Command,
@@ -34,11 +32,13 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.limits import MAX_FRAME
+from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
+from engine.protocols.pingpong.machine import LINK, Link, On
 from engine.protocols.pingpong.messages import DONE, FAILED, FULL, ID, PING, PING_JOB, REFUSED, WITHDRAWN
 from engine.protocols.pingpong.options import Options
 
@@ -54,7 +54,9 @@ class Client:
         self.options = options
         self._name = Name(name)
         self._silence = options.n_timeouts * options.broker_timeout
-        self._linked = False
+        self._state: str = Link.SILENT
+        self._walk = Walk(LINK)
+        self._answered = self._walk.tally(Link.LINKED, On.HEARD)
         self._taken = Taken(self._silence, options.ping_every)
         self._broken = False  # its connection is, and it has no other yet
         self._heard = NEVER  # the broker, or the last PING into silence
@@ -65,7 +67,6 @@ class Client:
         self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
         self._legs = ClientLegs()
         self._violations = Violations()
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
         self.late = self.unsent = self.reopened = self.again = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Client:
             case Connected():
                 if self._broken:
                     self._broken = False
-                    self.walked["linked" if self._linked else "silent", "connected anew"] += 1
+                    self._step(On.CONNECTED)
                     self._ask_again(out)
             case Disconnected():
                 self._broken = True
@@ -111,7 +112,7 @@ class Client:
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        assert self._linked == (self._ping_at != NEVER)
+        assert (self._state == Link.LINKED) == (self._ping_at != NEVER)
         if self._bulk is not None:
             self._bulk.check()
             assert all(self._bulk.out(self._task(task_id)) for task_id in self._sampled), "a leg of a task not out"
@@ -120,18 +121,18 @@ class Client:
         """See ``engine.core.Core``."""
         return ClientView(
             at=now,
-            linked=self._linked,
+            linked=self._state == Link.LINKED,
             run=None if self._bulk is None else self._bulk.view(now),
             late=self.late,
             legs=self._legs.view(),
             terms=(
-                ("broker", "alive" if self._linked else "silent"),
+                ("broker", "alive" if self._state == Link.LINKED else "silent"),
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
                 ("reopened", str(self.reopened)),
                 ("asked again", str(self.again)),
             ),
-            walked=tuple(self.walked.items()),
+            walked=self._walk.walked(),
         )
 
     # ---- the link -----------------------------------------------------------------------------------------------
@@ -143,13 +144,18 @@ class Client:
             return
         self._heard = now
         self._taken.heard(now)
-        if not self._linked:
-            self.walked["silent", "PONG or reply"] += 1
-            self._linked, self._ping_at = True, now + self.options.ping_every
+        if self._state == Link.LINKED:
+            self._answered.times += 1
+        else:
+            self._step(On.HEARD)
+            self._ping_at = now + self.options.ping_every
             out.append(Note("good", "the broker answers"))
         task_id, status, result = reply
         if task_id:
             self._reply(task_id, status, result, now)
+
+    def _step(self, event: str) -> None:
+        self._state = self._walk.step(self._state, event)
 
     def _wake(self, now: float, out: list[Command]) -> None:
         bulk = self._bulk
@@ -158,15 +164,16 @@ class Client:
                 self._sampled.pop(self._id(task), None)
         if now >= self._heard + self._silence:
             taken, self._broken = self._taken.silent(now), False
-            self.walked["linked" if self._linked else "silent", "silence"] += 1
-            if self._linked:
+            before = self._state
+            self._step(On.SILENCE)
+            if before == Link.LINKED:
                 out.append(Note("warn", f"the broker is silent for {self._silence:g} s"))
-            self._linked, self._ping_at, self._heard = False, NEVER, now
+            self._ping_at, self._heard = NEVER, now
             self.reopened += 1
             out += self._name.reopen(taken)
             self._ask_again(out)
         elif now >= self._ping_at:
-            self.walked["linked", "a second"] += 1
+            self._step(On.SECOND)
             self._ping_at = now + self.options.ping_every
             out.append(Send([b"", PING]))
 

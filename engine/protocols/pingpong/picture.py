@@ -63,7 +63,7 @@ def broker(core: Source, now: float) -> BrokerView:
             ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
             *_clients(core),
         ),
-        walked=tuple(core.table.walked.items()),
+        walked=core.table.walk.walked(),
     )
 
 

@@ -3,7 +3,8 @@
 The rules of this file:
 
 - A worker has one slot. It is *idle* (in the ready queue), *busy* (holds a task), *owing* (its task was taken away when
-  its deadline had passed, but its result may still come), *lost* (silent or unreachable), or *leaving*.
+  its deadline had passed, but its result may still come), *lost* (silent or unreachable), *leaving* or *told* to exit.
+  Its state changes by ``step`` alone; what it owes and that it is to leave are remembered while it is lost.
 - Only an idle worker is in the ready queue. A result does not say which job it belongs to, so an owing worker is given
   nothing until it has sent that result or started over with READY.
 - Lost workers stay known, the oldest forgotten first: one that owes a result must not come back as a fresh one.
@@ -12,13 +13,14 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from engine.core import NEVER
 from engine.parts.inflight import Task
+from engine.parts.machine import Walk
 from engine.parts.ready import Ready
 from engine.parts.view import State, WorkerRow
+from engine.protocols.pingpong.machine import SEEN, If, On, Seen
 
 LOST_KEPT = 1024  # lost workers that are remembered
 LOST_SHOWN = 30.0  # seconds in which they are still shown
@@ -44,12 +46,13 @@ class Worker:
         "pings",
         "row",
         "silent",
+        "state",
         "task",
-        "told",
     )
 
     def __init__(self, key: bytes, name: str, now: float) -> None:
         self.key, self.name = key, name
+        self.state: str = Seen.UNKNOWN
         self.joined = self.heard = now
         self.lost: float | None = None  # since when
         self.task: Task | None = None
@@ -60,27 +63,23 @@ class Worker:
         self.late = False  # PINGs are overdue
         self.silent = False  # quiet past the expiry, but known to work
         self.leaving = False  # an operator wants it to go
-        self.told = False  # EXIT was sent
         self.done = self.failed = 0
         self.row: WorkerRow | None = None
 
     @property
     def idle(self) -> bool:
         """Whether it belongs into the ready queue."""
-        return self.task is None and not self.owes and not self.leaving and self.lost is None
-
-    def stands(self, now: float) -> str:
-        """Its state in the map of ``explain``."""
-        if self.lost is not None:
-            return "lost" if now - self.lost < LOST_SHOWN else "unknown"
-        if self.leaving:
-            return "leaving"
-        if self.task is not None:
-            return "busy"
-        return "owing" if self.owes else "idle"
+        return self.state == Seen.IDLE
 
     @property
-    def state(self) -> State:
+    def kept(self) -> str:
+        """What is remembered of a lost worker, as a guard."""
+        if self.owes:
+            return If.OWES_AND_LEAVES if self.leaving else If.OWES
+        return If.LEAVES if self.leaving else ""
+
+    @property
+    def display(self) -> State:
         """The state in an operator's words."""
         if self.lost is not None:
             return "lost"
@@ -101,7 +100,8 @@ class Table:
         self.ready: Ready[bytes] = Ready()
         self._lost: dict[bytes, None] = {}  # longest lost first
         self._joins = 0
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self.walk = Walk(SEEN)
+        self.given, self.answered = self.walk.tally(Seen.IDLE, On.TASK), self.walk.tally(Seen.BUSY, On.RESULT)
 
     def __len__(self) -> int:
         return len(self.workers) - len(self._lost)
@@ -124,18 +124,19 @@ class Table:
         worker.connected = True
         return worker
 
-    def walk(self, worker: Worker | None, event: str, now: float) -> None:
-        """Count an edge, from where the worker stands."""
-        self.walked["unknown" if worker is None else worker.stands(now), event] += 1
+    def step(self, worker: Worker, event: str, guard: str = "") -> None:
+        """Something happened to a worker: its next state."""
+        worker.state = self.walk.step(worker.state, event, guard)
 
     def lose(self, worker: Worker, now: float) -> None:
-        """Mark a worker that holds no task as lost."""
+        """Keep a worker that holds no task, and is lost since now."""
         self.ready.drop(worker.key)
         worker.lost, worker.row = now, None
         worker.late = worker.silent = False
         self._lost[worker.key] = None
         if len(self._lost) > LOST_KEPT:
             oldest = next(iter(self._lost))
+            self.step(self.workers[oldest], On.FORGOTTEN)
             del self._lost[oldest], self.workers[oldest]
 
     def remove(self, worker: Worker) -> None:
@@ -149,11 +150,26 @@ class Table:
         return (w for w in self.workers.values() if w.lost is None or now - w.lost < LOST_SHOWN)
 
     def check(self) -> None:
-        """The ready queue holds exactly the idle workers; nobody is two things at once."""
+        """The ready queue holds exactly the idle workers; what is kept of a worker fits to its state."""
         assert set(self.ready) == {w.key for w in self if w.idle}, "the ready queue is not the idle workers"
         assert set(self._lost) == {w.key for w in self if w.lost is not None}
         for worker in self:
-            assert worker.task is None or not (worker.owes or worker.told or worker.lost is not None)
+            holds, owes = worker.task is not None, worker.owes
+            assert (worker.lost is not None) == (worker.state == Seen.LOST), "lost without being so"
+            assert not (holds and owes), "it owes a result of a task that it holds"
+            match worker.state:
+                case Seen.IDLE:
+                    assert not (holds or owes or worker.leaving)
+                case Seen.BUSY:
+                    assert holds and not worker.leaving
+                case Seen.OWING:
+                    assert owes and not worker.leaving
+                case Seen.LEAVING:
+                    assert worker.leaving and (holds or owes)
+                case Seen.TOLD:
+                    assert worker.leaving and not holds
+                case _:
+                    assert worker.state == Seen.LOST and not holds
             assert not worker.silent or worker.task is not None
             assert worker.task is None or worker.task.worker == worker.key
 
@@ -169,7 +185,7 @@ def row_of(worker: Worker, lost_at: float, violations: int) -> WorkerRow:
     return WorkerRow(
         key=worker.key,
         name=worker.name,
-        state=worker.state,
+        state=worker.display,
         slots=1,
         free=int(worker.idle),
         in_flight=int(worker.task is not None),
@@ -180,7 +196,12 @@ def row_of(worker: Worker, lost_at: float, violations: int) -> WorkerRow:
         heard=worker.heard,
         lost_at=NEVER if worker.lost is not None else lost_at,
         rtt=None,
-        terms=(("queue", queue), ("judged by", judge), ("owes", "a result" if worker.owes else "nothing")),
+        terms=(
+            ("state", worker.state),
+            ("queue", queue),
+            ("judged by", judge),
+            ("owes", "a result" if worker.owes else "nothing"),
+        ),
     )
 
 

@@ -16,9 +16,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Literal
-
 from engine.core import (
     NEVER,
     Command,
@@ -39,11 +36,13 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
+from engine.protocols.pingpong.machine import WORKER, Does, If, On
 from engine.protocols.pingpong.messages import EXIT, NOT_A_RESULT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
 
@@ -56,7 +55,9 @@ class Worker:
     def __init__(self, options: Options, name: str = "worker") -> None:
         self.options = options
         self._name = Name(name)
-        self.state: Literal["joining", "ready", "working", "left"] = "joining"
+        self.state: str = Does.JOINING
+        self._walk = Walk(WORKER)
+        self._at_once = self._walk.tally(Does.READY, On.JOB)
         self._silence = options.n_timeouts * options.broker_timeout
         self._heard = 0.0  # the broker, or the last start
         self._taken = Taken(self._silence, options.ping_every)
@@ -69,7 +70,6 @@ class Worker:
         self._given = NEVER  # when the job in hand came
         self._leaving = ""  # the reason, once it is to leave
         self._violations = Violations()
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for a job that is done at once
         self.done = self.reopened = self.dropped = self.abandoned = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class Worker:
     def handle(self, event: Event, now: float) -> list[Command]:
         """See ``engine.core.Core``."""
         out: list[Command] = []
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return out
         match event:
             case Started():
@@ -95,11 +95,10 @@ class Worker:
             case Unsent():
                 self.unsent += 1
             case Ordered(order=Leave()):
-                self.walked[self.state, "told to leave"] += 1
-                self._leave("asked to leave", out)
+                self._leave(On.LEAVE, "asked to leave", out)
             case Ordered(order=Slow(seconds=seconds)):
                 self._delay = max(0.0, seconds)
-                self._finish(now, out, "the job is done")
+                self._finish_due(now, out)
             case Paused(seconds=seconds):
                 self._heard = min(now, self._heard + seconds)
             case Ordered() | Finished():
@@ -108,14 +107,14 @@ class Worker:
 
     def wake_at(self) -> float:
         """See ``engine.core.Core``."""
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return NEVER
         return min(self._ping_at, self._given + self._delay, self._heard + self._silence)
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        assert (self._given != NEVER) == (self.state == "working"), "a job without work, or work without a job"
-        assert not self._leaving or self.state in ("working", "left"), "it stays without reason"
+        assert (self._given != NEVER) == (self.state == Does.WORKING), "a job without work, or work without a job"
+        assert not self._leaving or self.state in (Does.WORKING, Does.LEFT), "it stays without reason"
 
     def snapshot(self, now: float) -> WorkerView:
         """See ``engine.core.Core``."""
@@ -124,11 +123,11 @@ class Worker:
             at=now,
             state=self.state,
             slots=1,
-            running=int(self.state == "working"),
+            running=int(self.state == Does.WORKING),
             done=self.done,
             broker_heard=self._heard,
             terms=(
-                ("broker", "unknown" if self.state == "joining" else "quiet" if quiet else "alive"),
+                ("broker", "unknown" if self.state == Does.JOINING else "quiet" if quiet else "alive"),
                 ("timeouts", f"{quiet} of {self.options.n_timeouts}"),
                 ("reopens in", f"{max(0.0, self._heard + self._silence - now):.1f} s"),
                 ("round trip", "unknown" if self._rtt is None else f"{self._rtt * 1e3:.2f} ms"),
@@ -139,8 +138,8 @@ class Worker:
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
             ),
-            joined=self.state in ("ready", "working"),
-            walked=tuple(self.walked.items()),
+            joined=self.state in (Does.READY, Does.WORKING),
+            walked=self._walk.walked(),
         )
 
     # ---- what arrives -------------------------------------------------------------------------------------------
@@ -150,60 +149,67 @@ class Worker:
         if isinstance(body, str):
             out.extend(self._violations.add(BROKER, body, now))
             return
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return  # what came in one batch with EXIT
         self._heard = now
         self._taken.heard(now)
         if body == PONG:
             self._pong(now, out)
         elif body == EXIT:
-            self.walked[self.state, "EXIT"] += 1
-            self._leave("the broker said EXIT", out)
-        elif self.state == "joining":
+            self._leave(On.EXIT, "the broker said EXIT", out)
+        elif self.state == Does.JOINING:
             self.dropped += 1
-            self.walked["joining", "job"] += 1
+            self._step(On.JOB)
         else:
             self._work(body, now, out)
+
+    def _step(self, event: str, guard: str = "") -> None:
+        self.state = self._walk.step(self.state, event, guard)
 
     def _pong(self, now: float, out: list[Command]) -> None:
         # 002 "Worker is ready", 3: the broker is alive
         if self._pinged is not None:
             self._rtt, self._pinged = now - self._pinged, None
-        if self.state == "joining":
-            self.walked["joining", "PONG"] += 1
-            self.state = "ready"
+        before = self.state
+        self._step(On.PONG)
+        if before == Does.JOINING:
             self._ping_at = now + self.options.ping_every
             out.append(Note("good", "joined"))
 
     def _work(self, job: bytes, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 2: whatever is not PONG or EXIT is a job
-        another = self.state == "working"
+        another = self.state == Does.WORKING
         if another:
-            self.walked["working", "another job"] += 1
             self._abandon(out)
-        self.state, self._job, self._given = "working", job, now
-        self._finish(now, out)
-        if self.state == "working" and not another:
-            self.walked["ready", "job, slow"] += 1
+        self._job, self._given = job, now
+        if another:  # it works, so it is slow
+            self._step(On.JOB)
+        elif self._delay:
+            self._step(On.JOB, If.TAKES_TIME)
+        else:
+            self._finish(On.JOB, now, out)
 
-    def _finish(self, now: float, out: list[Command], event: str = "") -> None:
-        """``event``: of the map, where the job did not come just now."""
+    def _finish_due(self, now: float, out: list[Command]) -> None:
+        if now >= self._given + self._delay:
+            self._finish(On.DONE, now, out)
+
+    def _finish(self, event: str, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: send the result
-        if now < self._given + self._delay:
-            return
         result = messages.result_of(self._job)
-        self.state, self._job, self._given = "ready", b"", NEVER
+        self._job, self._given = b"", NEVER
         if result in NOT_A_RESULT:  # ruling 3
-            self.walked["ready", "job whose result is a command"] += 1
+            self._step(event, If.LAST_COMMAND if self._leaving else If.COMMAND)
             out.extend(self._violations.add(BROKER, "a job whose result would be a command", now))
             self._ready(now, out)
         else:
+            if event == On.JOB:
+                self._at_once.times += 1
+            else:
+                self._step(event, If.LAST if self._leaving else "")
             self.done += 1
-            if event:
-                self.walked["working", f"{event} after EXIT" if self._leaving else event] += 1
             out.append(Send([b"", result]))
         if self._leaving:
-            self._leave(self._leaving, out)
+            self._exit(self._leaving, out)
 
     # ---- time ---------------------------------------------------------------------------------------------------
 
@@ -213,7 +219,7 @@ class Worker:
 
     def _ready(self, now: float, out: list[Command]) -> None:
         # 002 "Worker is ready", 1; PINGs follow its PONG
-        self.state, self._ping_at, self._pinged = "joining", NEVER, now
+        self._ping_at, self._pinged = NEVER, now
         out.append(Send([b"", READY]))
 
     def _connected(self, now: float, out: list[Command]) -> None:
@@ -221,19 +227,19 @@ class Worker:
         if not self._broken:
             return
         self._broken = False
-        self.walked[self.state, "connected anew"] += 1
-        if self.state != "working":
+        self._step(On.CONNECTED)
+        if self.state == Does.JOINING:
             self._ready(now, out)
 
     def _wake(self, now: float, out: list[Command]) -> None:
-        self._finish(now, out, "the job is done")
-        if self.state == "left":
+        self._finish_due(now, out)
+        if self.state == Does.LEFT:
             return
         if now >= self._heard + self._silence:
             self._reopen(now, out)
         elif now >= self._ping_at:
             # 002 "Worker sends PING", 1
-            self.walked[self.state, "a second"] += 1
+            self._step(On.SECOND)
             self._ping_at = now + self.options.ping_every
             if self._pinged is None:
                 self._pinged = now
@@ -243,28 +249,31 @@ class Worker:
         # 002 "Broker timeout": close, initialise the socket anew, READY
         self.reopened += 1
         before = self.state
-        if before == "working":
+        self._step(On.SILENCE, If.LAST if self._leaving else "")
+        if before == Does.WORKING:
             self._taken.disconnected()  # its broker may have given it up: that is no takeover
-        if self.state == "working":
             self._abandon(out)
-        if self._leaving:
-            self._leave(self._leaving, out)
+        if self.state == Does.LEFT:
+            self._exit(self._leaving, out)
             return
         taken, self._broken = self._taken.silent(now), False
-        self.walked[before, "silence"] += 1
-        if self.state != "joining":
+        if before != Does.JOINING:
             out.append(Note("warn", f"the broker is silent for {self._silence:g} s: the socket is opened anew"))
         out += self._name.reopen(taken)
         self._start(now, out)
 
     def _abandon(self, out: list[Command]) -> None:
         self.abandoned += 1
-        self.state, self._job, self._given = "ready", b"", NEVER
+        self._job, self._given = b"", NEVER
         out.append(Note("warn", "the job in hand is abandoned: its broker has given it up"))
 
-    def _leave(self, reason: str, out: list[Command]) -> None:
-        if self.state == "working":
+    def _leave(self, event: str, reason: str, out: list[Command]) -> None:
+        self._step(event)
+        if self.state == Does.LEFT:
+            self._exit(reason, out)
+        else:
             self._leaving = reason
-            return
-        self.state, self._ping_at = "left", NEVER
+
+    def _exit(self, reason: str, out: list[Command]) -> None:
+        self._ping_at = NEVER
         out.append(Exit(reason))

@@ -185,7 +185,7 @@ def test_a_pong_that_finds_no_connection() -> None:
     assert row(broker, b"w").state == "busy"
     assert sent(broker.handle(Unsent([b"w", b"", PONG], "unreachable", "backend"), T)) == [give(b"v")]
     broker.check()
-    assert row(broker, b"w").terms[2] == ("owes", "a result")
+    assert dict(row(broker, b"w").terms)["owes"] == "a result"
     assert sent(broker.handle(Unsent([b"v", b"", PONG], "unreachable", "backend"), T)) == []
     assert from_worker(broker, b"w", b"late result") == [give(b"w")]  # heard, free, and next for the same task
     assert counter(broker, "late results") == 1

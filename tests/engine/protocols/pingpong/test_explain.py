@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Connected, Disconnected, Drain, Frames, Leave, Send, Slow
+from engine.core import Connected, Disconnected, Drain, Frames, Leave, Send, Slow, Unsent
 from engine.parts.explain import Decoded, Direction, Role
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
@@ -17,7 +17,7 @@ from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.explain import EXPLAIN, decode, state_maps
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY, data_job
 from engine.protocols.pingpong.options import Options
-from engine.protocols.pingpong.table import LOST_SHOWN
+from engine.protocols.pingpong.table import LOST_KEPT
 from engine.protocols.pingpong.worker import Worker
 from tests.helpers.explain import Scripts, Table, walk
 
@@ -135,19 +135,27 @@ WORKER: Scripts = {
     ("joining", "told to leave"): lambda: after(worker(), "order", Leave()),
     ("ready", "a second"): lambda: after(brisk(PONG), "wait", 0.5),
     ("ready", "job"): lambda: after(worker(PONG), "hear", [b"", b"one"]),
-    ("ready", "job, slow"): lambda: after(worker(PONG, slow=True), "hear", [b"", b"one"]),
-    ("ready", "job whose result is a command"): lambda: after(worker(PONG), "hear", [b"", READY]),
+    ("ready", "job that takes time"): lambda: after(worker(PONG, slow=True), "hear", [b"", b"one"]),
+    ("ready", "job with a command as result"): lambda: after(worker(PONG), "hear", [b"", READY]),
     ("ready", "silence"): lambda: after(worker(PONG), "wait", SILENCE),
     ("ready", "connected anew"): lambda: after(worker(PONG).do(Disconnected()), "do", Connected()),
     ("ready", "EXIT"): lambda: after(worker(PONG), "hear", [b"", EXIT]),
     ("ready", "told to leave"): lambda: after(worker(PONG), "order", Leave()),
     ("working", "a second"): lambda: after(brisk(PONG, b"one", slow=True), "wait", 0.5),
     ("working", "the job is done"): lambda: after(worker(PONG, b"one", slow=True), "wait", 1.0),
-    ("working", "another job"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", b"two"]),
+    ("working", "job"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", b"two"]),
     ("working", "EXIT"): lambda: after(worker(PONG, b"one", slow=True), "hear", [b"", EXIT]),
-    ("working", "the job is done after EXIT"): lambda: after(worker(*EXITING, slow=True), "wait", 1.0),
+    ("working", "the job is done before leaving"): lambda: after(worker(*EXITING, slow=True), "wait", 1.0),
     ("working", "connected anew"): lambda: after(working_long().do(Disconnected()), "do", Connected()),
     ("working", "silence"): lambda: after(working_long(), "wait", SILENCE),
+    ("ready", "PONG"): lambda: after(worker(PONG), "hear", [b"", PONG]),
+    ("working", "PONG"): lambda: after(working_long(), "hear", [b"", PONG]),
+    ("working", "told to leave"): lambda: after(working_long(), "order", Leave()),
+    ("working", "silence before leaving"): lambda: after(working_long().order(Leave()), "wait", SILENCE),
+    ("working", "the job is done with a command as result"): lambda: after(worker(PONG, READY, slow=True), "wait", 1.0),
+    ("working", "the job is done with a command as result, before leaving"): lambda: after(
+        worker(PONG, READY, EXIT, slow=True), "wait", 1.0
+    ),
 }
 
 
@@ -179,8 +187,44 @@ def told() -> Table:
     return broker(READY).order(Drain(W))
 
 
+def leaving() -> Table:
+    return busy().order(Drain(W))
+
+
+def leaving_and_owing() -> Table:
+    """Told to drain at work, its deadline passed while it PINGs."""
+    table = Table(Broker(replace(OPTIONS, max_deliveries=1)), EXPLAIN, "broker").start()
+    table.hear([W, b"", READY], socket=BACKEND).hear([C, b"", ID, b"ping"], socket=FRONTEND).order(Drain(W))
+    table.now += 9.0
+    table.hear([W, b"", PING], socket=BACKEND)
+    return table.wait(2.0)
+
+
+def silent(table: Table) -> Table:
+    return table.wait(OPTIONS.worker_expiry)
+
+
 def lost() -> Table:
-    return broker(READY).wait(OPTIONS.worker_expiry)
+    return silent(broker(READY))
+
+
+def crowd() -> Table:
+    """As many are lost as are remembered; w is the first of them."""
+    others = [b"%d" % number for number in range(LOST_KEPT - 1)]
+    return silent(broker().hear(*([key, b"", READY] for key in (W, *others)), socket=BACKEND))
+
+
+def one_more() -> tuple[Table, Any]:
+    table = crowd()
+    return table, lambda: table.hear([b"x", b"", READY], socket=BACKEND).do(refused(PONG, b"x"))
+
+
+def refused(body: bytes, key: bytes = W, reason: Literal["unreachable", "full"] = "unreachable") -> Unsent:
+    return Unsent([key, b"", body], reason, BACKEND)
+
+
+def gone(table: Table, body: bytes = PONG) -> tuple[Table, Any]:
+    return after(table, "do", refused(body))
 
 
 def says(table: Table, body: bytes) -> tuple[Table, Any]:
@@ -197,7 +241,9 @@ def silent_busy() -> Table:
 SEEN: Scripts = {
     ("unknown", "READY"): lambda: says(broker(), READY),
     ("unknown", "PING"): lambda: says(broker(), PING),
+    ("idle", "READY"): lambda: says(broker(READY), READY),
     ("idle", "PING"): lambda: says(broker(READY), PING),
+    ("idle", "its connection is gone"): lambda: gone(broker(READY)),
     ("idle", "a task"): lambda: after(broker(READY), "hear", [C, b"", ID, b"ping"], socket=FRONTEND),
     ("idle", "silence"): lambda: after(broker(READY), "wait", OPTIONS.worker_expiry),
     ("idle", "told to drain"): lambda: after(broker(READY), "order", Drain(W)),
@@ -210,13 +256,36 @@ SEEN: Scripts = {
     ("busy", "deadline in silence"): lambda: after(silent_busy().wait(3.0), "wait", 17.0),
     ("busy", "told to drain"): lambda: after(busy(), "order", Drain(W)),
     ("owing", "PING"): lambda: says(owing(), PING),
-    ("owing", "result"): lambda: says(owing(), b"ping"),
+    ("owing", "late result"): lambda: says(owing(), b"ping"),
+    ("owing", "silence"): lambda: after(owing(), "wait", OPTIONS.worker_expiry),
+    ("owing", "its connection is gone"): lambda: gone(owing()),
+    ("owing", "told to drain"): lambda: after(owing(), "order", Drain(W)),
     ("owing", "READY"): lambda: says(owing(), READY),
-    ("leaving", "result"): lambda: says(busy().order(Drain(W)), b"ping"),
-    ("leaving", "PING after EXIT"): lambda: says(told(), PING),
-    ("leaving", "READY after EXIT"): lambda: says(told(), READY),
-    ("leaving", "silence after EXIT"): lambda: after(told(), "wait", OPTIONS.worker_expiry),
-    ("lost", "half a minute"): lambda: after(lost(), "wait", LOST_SHOWN),
+    ("busy", "its job is not sent"): lambda: gone(busy(), b"ping"),
+    ("busy", "its connection is gone"): lambda: gone(busy()),
+    ("leaving", "result"): lambda: says(leaving(), b"ping"),
+    ("leaving", "late result"): lambda: says(leaving_and_owing(), b"ping"),
+    ("leaving", "PING"): lambda: says(leaving(), PING),
+    ("leaving", "PING of one that owes"): lambda: says(leaving_and_owing(), PING),
+    ("leaving", "PING on a connection made anew"): lambda: says(leaving().do(Disconnected(BACKEND, W)), PING),
+    ("leaving", "READY"): lambda: says(leaving(), READY),
+    ("leaving", "silence"): lambda: after(silent_busy().order(Drain(W)), "wait", 3.0),
+    ("leaving", "silence of one that owes"): lambda: after(leaving_and_owing(), "wait", OPTIONS.worker_expiry),
+    ("leaving", "deadline"): lambda: after(leaving(), "wait", 10.0),
+    ("leaving", "deadline in silence"): lambda: after(silent_busy().order(Drain(W)).wait(3.0), "wait", 17.0),
+    ("leaving", "its job is not sent"): lambda: gone(leaving(), b"ping"),
+    ("leaving", "its connection is gone"): lambda: gone(leaving()),
+    ("told", "PING"): lambda: says(told(), PING),
+    ("told", "late result"): lambda: says(owing().order(Drain(W)), b"ping"),
+    ("told", "READY"): lambda: says(told(), READY),
+    ("told", "silence"): lambda: after(told(), "wait", OPTIONS.worker_expiry),
+    ("told", "its connection is gone"): lambda: gone(told()),
+    ("lost", "too many were lost since"): one_more,
+    ("lost", "PING of one that owes"): lambda: says(silent(owing()), PING),
+    ("lost", "PING of one that is to leave"): lambda: says(leaving().do(refused(b"ping")), PING),
+    ("lost", "PING of one that owes and is to leave"): lambda: says(silent(leaving_and_owing()), PING),
+    ("lost", "late result"): lambda: says(silent(owing()), b"ping"),
+    ("lost", "late result of one that is to leave"): lambda: says(silent(leaving_and_owing()), b"ping"),
     ("lost", "PING"): lambda: says(lost(), PING),
     ("lost", "READY"): lambda: says(lost(), READY),
 }
@@ -232,6 +301,7 @@ CLIENT: Scripts = {
     ("silent", "silence"): lambda: after(client(), "wait", SILENCE),
     ("silent", "connected anew"): lambda: after(client().do(Disconnected()), "do", Connected()),
     ("linked", "connected anew"): lambda: after(client(True).do(Disconnected()), "do", Connected()),
+    ("linked", "PONG or reply"): lambda: after(client(True), "hear", [b"", PONG]),
     ("linked", "a second"): lambda: after(client(True), "wait", 0.5),
     ("linked", "silence"): lambda: after(client(True), "wait", SILENCE),
 }
@@ -240,6 +310,7 @@ CLIENT: Scripts = {
 ALSO = {
     ("busy", "READY"): {("idle", "a task")},  # the next job goes to it at once
     ("silent", "PONG or reply"): {("linked", "a second")},
+    ("lost", "too many were lost since"): {("unknown", "READY"), ("idle", "its connection is gone")},
 }
 
 
