@@ -136,7 +136,7 @@ class Alarms:
 
     def _count(self) -> None:
         if self._untold:
-            tell(f"{self._untold:,} facts are not told, there are too many")
+            tell(f"{self._untold:,} events are not told, there are too many")
             self._untold = 0
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from console.pictures.chronicle import Chronicle, Line
+from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
 from engine.feed import Feed
@@ -117,7 +117,7 @@ class Picture(NamedTuple):
     tally: Tally
     rates: Rates
     backlog: tuple[int, ...]  # newest last, HERTZ a second
-    facts: tuple[Line, ...]
+    events: tuple[Line, ...]
     runs: tuple[Run, ...]  # kept runs of this system, newest last
     dead: tuple[str, ...]
     lag: float  # seconds
@@ -175,7 +175,7 @@ def badge(picture: Picture, paused: bool) -> tuple[str, str]:
 
 
 class Bridge:
-    """Polls the feed and keeps what a picture alone does not hold: rates, the backlog over time, facts."""
+    """Polls the feed and keeps what a picture alone does not hold: rates, the backlog over time, events."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
@@ -183,7 +183,7 @@ class Bridge:
         self._flow = Flow()
         self._backlog = Samples()
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
-        self._chronicle = Chronicle(lab.feed)
+        self._log = EventLog(lab.feed)
         self._runs: tuple[Run, ...] = ()
         self._ended: tuple[BulkSpec, float] | None = None
         self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
@@ -216,7 +216,7 @@ class Bridge:
             tally=self.rows.tally,
             rates=rates,
             backlog=self._backlog.values,
-            facts=self._chronicle.read(),
+            events=self._log.read(),
             runs=self._runs,
             dead=health.dead,
             lag=health.loop_lag,

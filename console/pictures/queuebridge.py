@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from console.pictures.bridge import Health
-from console.pictures.chronicle import Chronicle, Line
+from console.pictures.eventlog import EventLog, Line
 from console.pictures.samples import HERTZ, Samples
 from engine.drive.pipelineview import DocumentView
 from engine.feed import Feed
@@ -75,10 +75,10 @@ class QueuePicture(NamedTuple):
     difference: int  # fed minus accounted for, as much of it as has lasted
     balanced: bool  # whether that is all of it
     waiting: tuple[tuple[int, ...], ...]  # by queue: ready documents, newest last, HERTZ a second
-    facts: tuple[Line, ...]
+    events: tuple[Line, ...]
     dead: tuple[str, ...]
     hertz: float
-    rows: tuple[()] = ()  # there are no peers whose names facts could use
+    rows: tuple[()] = ()  # there are no peers whose names events could use
 
     @property
     def books(self) -> Entry:
@@ -144,11 +144,11 @@ def documents_of(view: PipelineView, place: int) -> tuple[Document, ...]:
 
 
 class QueueBridge:
-    """Polls the lab and keeps what a picture alone does not hold: facts, backlogs over time, whether books agree."""
+    """Polls the lab and keeps what a picture alone does not hold: events, backlogs over time, whether books agree."""
 
     def __init__(self, lab: QueueLab) -> None:
         self.lab = lab
-        self._chronicle = Chronicle(lab.feed)
+        self._log = EventLog(lab.feed)
         self._waiting: dict[str, Samples] = {}
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._differences: deque[int] = deque(maxlen=SETTLED)
@@ -175,7 +175,7 @@ class QueueBridge:
             difference=lasting(self._differences),
             balanced=self._differences[-1] == lasting(self._differences),
             waiting=tuple(self._waiting[queue.name].values for queue in view.queues),
-            facts=self._chronicle.read(),
+            events=self._log.read(),
             dead=self.lab.health().dead,
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
         )

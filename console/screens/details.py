@@ -17,7 +17,7 @@ from console.screens.layer import Layer
 from console.screens.orders import ask_to_stop
 from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
-from console.widgets.facts import GLYPHS
+from console.widgets.events import GLYPHS
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager

@@ -27,7 +27,7 @@ from console.sessions.brokers import BrokerSession
 from console.text import clean
 from console.widgets.backlog import Backlog
 from console.widgets.banner import Banner
-from console.widgets.facts import Facts, NewestFact
+from console.widgets.events import Events, NewestEvent
 from console.widgets.flow import FlowStrip
 from console.widgets.identity import Identity
 from console.widgets.ink import Panel
@@ -71,10 +71,10 @@ class Main(Screen[None]):
             self.table,
             Backlog(id="backlog"),
             Latency(id="latency"),
-            Facts(namer, id="facts"),
+            Events(namer, id="events"),
             Runs(id="runs"),
         )
-        self._bottom: tuple[Panel, ...] = (NewestFact(namer, id="newest"), Ledger(id="ledger"))
+        self._bottom: tuple[Panel, ...] = (NewestEvent(namer, id="newest"), Ledger(id="ledger"))
         self._picture: Picture | None = None
 
     def _name_of(self, key: bytes) -> str:

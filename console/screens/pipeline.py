@@ -28,7 +28,7 @@ from console.text import clean
 from console.widgets.banner import Banner
 from console.widgets.documents import Documents
 from console.widgets.drivers import Drivers
-from console.widgets.facts import Facts, NewestFact
+from console.widgets.events import Events, NewestEvent
 from console.widgets.keybar import KeyBar
 from console.widgets.queuelines import QueueIdentity, QueueLedger
 from console.widgets.queuestrip import QueueStrip
@@ -56,8 +56,8 @@ class Pipelines(Typed, Screen[None]):
         self._identity = QueueIdentity(lab.system.name, lab.root, lab.demonstration, lab.readonly, id="identity")
         self._banner = Banner(id="banner")
         self._strip = QueueStrip(id="strip")
-        self._facts = Facts(_nobody, id="facts")
-        self._newest = NewestFact(_nobody, id="newest")
+        self._events = Events(_nobody, id="events")
+        self._newest = NewestEvent(_nobody, id="newest")
         self._stages = Stages(id="stages")
         self._ledger = QueueLedger(id="ledger")
         self._picture: QueuePicture | None = None
@@ -70,7 +70,7 @@ class Pipelines(Typed, Screen[None]):
         with Container(id="panels"):
             yield self.documents
             yield self.drivers
-            yield self._facts
+            yield self._events
             yield self._stages
         yield self._newest
         yield self._ledger
@@ -98,7 +98,7 @@ class Pipelines(Typed, Screen[None]):
         self._identity.show(picture, False)
         self._banner.show(picture)
         self._ledger.show(picture)
-        self._facts.show(picture)
+        self._events.show(picture)
         self._newest.show(picture)
         self._show_stage(picture)
 
@@ -231,5 +231,5 @@ class Pipelines(Typed, Screen[None]):
 
 
 def _nobody(subject: bytes) -> str:
-    """Facts about drivers and documents name them by themselves."""
+    """Events about drivers and documents name them by themselves."""
     return clean(subject.decode("utf-8", "backslashreplace"))

@@ -34,7 +34,7 @@ def test_an_operators_first_minute(terminal: Terminal) -> None:
     terminal.command("workers")
     terminal.sees("10 workers in the table", "10 of 10")
     terminal.keys("Escape")
-    terminal.sees("╭─ facts")  # or the terminal takes escape and what follows for one key
+    terminal.sees("╭─ events")  # or the terminal takes escape and what follows for one key
     terminal.command("endbulk")
     terminal.sees("● 1 ", "  1 · by worker")
     terminal.command("deregister")
@@ -128,7 +128,7 @@ def test_it_leaves_although_its_broker_stands_still(terminal: Terminal) -> None:
 def test_it_fits_every_size(terminal: Terminal) -> None:
     terminal.open()
     ready(terminal)
-    terminal.sees("╭─ latency", "╭─ facts")
+    terminal.sees("╭─ latency", "╭─ events")
     for width, height, sees, lacks in ((80, 24, "╭─ backlog", "╭─ latency"), (40, 10, "● READY", "╭─ backlog")):
         terminal.resize(width, height)
         wanted = (sees, "? help", "q quit")

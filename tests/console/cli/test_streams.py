@@ -75,7 +75,7 @@ def test_a_flood_of_alarms_is_a_few_lines(capsys: pytest.CaptureFixture[str]) ->
     alarms.tell()
     alarms.tell()
     assert capsys.readouterr().err.splitlines() == [
-        "roundhouse: 90 facts are not told, there are too many",
+        "roundhouse: 90 events are not told, there are too many",
         *(f"roundhouse: broker: wrong {number}" for number in range(90, 100)),
     ]
 

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from console.pictures.bridge import SETTLE, Bridge, Lab, Picture, badge
-from console.pictures.chronicle import FACTS, Gap
+from console.pictures.eventlog import EVENTS, Gap
 from console.pictures.samples import HERTZ, SPAN
 from engine.feed import Feed
 from engine.parts.view import BrokerView, LedgerView
@@ -43,12 +43,12 @@ def test_facts_come_once_and_gaps_are_seen() -> None:
     lab.feed = Feed(facts=3)
     bridge = Bridge(lab)
     lab.fact("one")
-    assert [fact.text for fact in bridge.poll(1.0).facts if not isinstance(fact, Gap)] == ["one"]
-    before = bridge.poll(1.25).facts
-    assert bridge.poll(1.5).facts is before
+    assert [fact.text for fact in bridge.poll(1.0).events if not isinstance(fact, Gap)] == ["one"]
+    before = bridge.poll(1.25).events
+    assert bridge.poll(1.5).events is before
     for i in range(5):
         lab.fact(f"fact {i}")
-    lines = bridge.poll(1.75).facts
+    lines = bridge.poll(1.75).events
     assert lines[1] == Gap(2)
     assert len(lines) == 5
 
@@ -56,9 +56,9 @@ def test_facts_come_once_and_gaps_are_seen() -> None:
 def test_facts_have_a_bound() -> None:
     lab = FakeLab(1, busy=False)
     bridge = Bridge(lab)
-    for i in range(FACTS + 50):
+    for i in range(EVENTS + 50):
         lab.fact(str(i))
-    assert len(bridge.poll(1.0).facts) == FACTS
+    assert len(bridge.poll(1.0).events) == EVENTS
 
 
 def test_kept_runs_are_read_at_the_start_and_after_the_end_of_a_run() -> None:

@@ -13,7 +13,7 @@ from tests.helpers.fake_lab import FakeHealth
 from tests.helpers.fake_queues import EPOCH, EVIL, FakeQueues, a_view
 
 
-def test_a_picture_holds_books_backlogs_and_facts() -> None:
+def test_a_picture_holds_books_backlogs_and_events() -> None:
     lab = FakeQueues()
     bridge = QueueBridge(lab)
     bridge.poll(1000.0)
@@ -21,7 +21,7 @@ def test_a_picture_holds_books_backlogs_and_facts() -> None:
     assert picture.books == Entry(43, 1, 15, 3)
     assert (picture.fed, picture.balanced, picture.difference) == (62, True, 0)
     assert (picture.waiting[0], picture.up, picture.hertz) == ((12, 12), 100.25, 4.0)
-    assert len(picture.facts) == 1
+    assert len(picture.events) == 1
 
 
 def test_books_that_differ_are_told_only_when_that_lasts() -> None:

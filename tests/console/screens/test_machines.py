@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from console.pictures.bridge import Picture
-from console.pictures.chronicle import Gap
+from console.pictures.eventlog import Gap
 from console.screens.machines import conformance_lines, map_lines
 from console.sessions.sandbox import SandboxSession
-from console.widgets.facts import fact_line
+from console.widgets.events import event_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
 from tests.helpers.protocols import Hands, on, stage_of
@@ -114,7 +114,7 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
     blamed = words(conformance_lines(SYSTEMS[system].explain, picture, 116))[3:]
     assert [line for line in blamed if " all peers " not in line and peer not in line and line[16:17] != " "] == []
     assert any(line[17:].startswith(f"{peer} ") for line in blamed)
-    joined = [fact_line(line, picture.name) for line in picture.facts if not isinstance(line, Gap)]
+    joined = [event_line(line, picture.name) for line in picture.events if not isinstance(line, Gap)]
     assert any(f" {peer} joined" in line for line in words(joined))
 
 

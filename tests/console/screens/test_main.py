@@ -19,7 +19,7 @@ def test_layouts() -> None:
     assert layout_for(40, 10) == layout_for(200, 10) == layout_for(1, 1) == "tiny"
 
 
-PANELS = ("workers", "backlog", "latency", "facts", "bulk runs")
+PANELS = ("workers", "backlog", "latency", "events", "bulk runs")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from engine.protocols.diskqueue.pipeline import Counts, Holder
 from tests.helpers.fake_lab import FakeHealth
 from tests.helpers.fake_queues import FakeQueues, QueueDriver, a_view, drive_queues
 
-WIDE = ("╭─ start", "╭─ documents", "╭─ drivers", "╭─ facts", "╭─ stages")
+WIDE = ("╭─ start", "╭─ documents", "╭─ drivers", "╭─ events", "╭─ stages")
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,9 @@ def test_a_theme_changes_every_ink(tmp_path: Path) -> None:
 
 def test_the_mouse_selects_text(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.pilot.mouse_down("#facts", offset=(2, 1))
-        await driver.pilot.hover("#facts", offset=(30, 1))
-        await driver.pilot.mouse_up("#facts", offset=(30, 1))
+        await driver.pilot.mouse_down("#events", offset=(2, 1))
+        await driver.pilot.hover("#events", offset=(30, 1))
+        await driver.pilot.mouse_up("#events", offset=(30, 1))
         await driver.pilot.pause()
         text = driver.main.get_selected_text()
         assert text is not None and "worker otter-01" in text

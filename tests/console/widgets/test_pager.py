@@ -9,17 +9,17 @@ from tests.helpers.pilot import Driver, drive
 
 def test_it_stays_at_the_end_unless_somebody_scrolled_away(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        facts = driver.main.query_one("#facts", Pager)
+        events = driver.main.query_one("#events", Pager)
         for i in range(40):
             driver.lab.fact(f"fact {i}")
         await driver.tick()
         assert driver.shows("fact 39") and not driver.shows("fact 5 ")
-        driver.main.set_focus(facts)
+        driver.main.set_focus(events)
         await driver.scroll("home")
-        assert facts.scroll_offset.y == 0 and driver.shows("broker listens")
+        assert events.scroll_offset.y == 0 and driver.shows("broker listens")
         driver.lab.fact("fact 40")
         await driver.tick()
-        assert facts.scroll_offset.y == 0 and not driver.shows("fact 40")
+        assert events.scroll_offset.y == 0 and not driver.shows("fact 40")
         await driver.scroll("end")
         driver.lab.fact("fact 41")
         await driver.tick()

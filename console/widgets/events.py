@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.pictures.chronicle import Gap, Line
+from console.pictures.eventlog import Gap, Line
 from console.text import clean
 from console.widgets.ink import Panel, Parts
 from console.widgets.pager import Pager
@@ -26,7 +26,7 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 """Glyph, its ink, the ink of the words."""
 
 _OWN = re.compile(r"^(?:worker-|w)\d+\b(?=[ :])")
-"""What brokers and pools call a worker, where a fact begins with it: it has another name here perhaps."""
+"""What brokers and pools call a worker, where an event begins with it: it has another name here perhaps."""
 
 TOGETHER = 2.0  # seconds within which our workers' routine is told as one
 
@@ -34,18 +34,18 @@ Namer = Callable[[bytes], str]
 
 
 class Told(Protocol):
-    """A picture in which facts stand, and rows of those whom they may be about."""
+    """A picture in which events stand, and rows of those whom they may be about."""
 
     @property
-    def facts(self) -> tuple[Line, ...]: ...
+    def events(self) -> tuple[Line, ...]: ...
     @property
     def rows(self) -> Sequence[object]: ...
 
 
-def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
-    """One fact; ``times``: how often in a row it was said."""
+def event_line(line: Line, namer: Namer, times: int = 1) -> Parts:
+    """One event; ``times``: how often in a row it was said."""
     if isinstance(line, Gap):
-        return [(f"{'':9}… {units.count(line.lost)} facts missed", "warn")]
+        return [(f"{'':9}… {units.count(line.lost)} events missed", "warn")]
     level = "info" if routine(line) else line.level
     glyph, ink, words = GLYPHS[level]
     alike = routine(line) and times > 1  # of as many workers
@@ -60,8 +60,8 @@ def fact_line(line: Line, namer: Namer, times: int = 1) -> Parts:
     return parts
 
 
-def fact_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
-    """All facts, those that say the same right after one another as one line: the newest of them.
+def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
+    """All events, those that say the same right after one another as one line: the newest of them.
 
     What our own workers say of their routine comes between what the broker says of it, so that is told as one as well.
     """
@@ -75,7 +75,7 @@ def fact_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
             if routine(line):
                 places[line.text] = len(said)
             said.append((line, 1))
-    return [fact_line(line, namer, times) for line, times in said]
+    return [event_line(line, namer, times) for line, times in said]
 
 
 def routine(line: Line) -> TypeGuard[Fact]:
@@ -91,43 +91,43 @@ def _same(before: Line, line: Line) -> bool:
     return (before.level, before.text, before.subject) == (line.level, line.text, line.subject)
 
 
-class Facts(Pager, Panel):
+class Events(Pager, Panel):
     """All of them, newest at the bottom."""
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(follow=True, id=id)
         self._namer = namer
-        self._facts: Sequence[Line] = ()
-        self._named = 0  # workers whose names were known: a fact comes sooner than the picture of whom it is about
+        self._events: Sequence[Line] = ()
+        self._named = 0  # workers whose names were known: an event comes sooner than the picture of whom it is about
 
     def show(self, picture: Told) -> None:
         """Show a picture."""
-        if picture.facts is self._facts and len(picture.rows) == self._named:
+        if picture.events is self._events and len(picture.rows) == self._named:
             return
-        self._facts, self._named = picture.facts, len(picture.rows)
-        last = self._facts[-1] if self._facts else Gap(0)
+        self._events, self._named = picture.events, len(picture.rows)
+        last = self._events[-1] if self._events else Gap(0)
         if not isinstance(last, Gap):
-            self.border_title = Content(f"facts · {units.zone(last.at)}")
-        self.set_lines(fact_lines(self._facts, self._namer))
+            self.border_title = Content(f"events · {units.zone(last.at)}")
+        self.set_lines(event_lines(self._events, self._namer))
 
 
-class NewestFact(Panel):
-    """The newest fact on one line: where there is no room for all."""
+class NewestEvent(Panel):
+    """The newest event on one line: where there is no room for all."""
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._namer = namer
-        self._facts: Sequence[Line] = ()
+        self._events: Sequence[Line] = ()
 
     def show(self, picture: Told) -> None:
         """Show a picture."""
-        if picture.facts is not self._facts:
-            self._facts = picture.facts
+        if picture.events is not self._events:
+            self._events = picture.events
             self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
-        if not self._facts:
+        if not self._events:
             return []
-        matters = [line for line in self._facts if not routine(line)] or self._facts
-        return [self.line([(" ", "text"), *fact_lines(matters, self._namer)[-1]], width)]
+        matters = [line for line in self._events if not routine(line)] or self._events
+        return [self.line([(" ", "text"), *event_lines(matters, self._namer)[-1]], width)]

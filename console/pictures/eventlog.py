@@ -1,4 +1,4 @@
-"""The facts that a screen has seen so far."""
+"""The events that a screen has seen so far."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from engine.feed import Fact, Feed
 
-FACTS = 1000  # lines that can be scrolled back to
+EVENTS = 1000  # lines that can be scrolled back to
 
 
 class Gap(NamedTuple):
-    """Facts that the screen was too late for."""
+    """Events that the screen was too late for."""
 
     lost: int
 
@@ -19,12 +19,12 @@ class Gap(NamedTuple):
 Line = Fact | Gap
 
 
-class Chronicle:
+class EventLog:
     """Follows a feed, bounded; what came too fast to be seen stands in it as a gap."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        self._facts: deque[Line] = deque(maxlen=FACTS)
+        self._events: deque[Line] = deque(maxlen=EVENTS)
         self._lines: tuple[Line, ...] = ()
         self._seen = 0
 
@@ -33,8 +33,8 @@ class Chronicle:
         fresh, lost = self._feed.since(self._seen)
         if fresh:
             if lost and self._seen:
-                self._facts.append(Gap(lost))
-            self._facts.extend(fresh)
+                self._events.append(Gap(lost))
+            self._events.extend(fresh)
             self._seen = fresh[-1].number
-            self._lines = tuple(self._facts)
+            self._lines = tuple(self._events)
         return self._lines

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.pictures.chronicle import Gap, Line
-from console.widgets.facts import fact_line, fact_lines, routine
+from console.pictures.eventlog import Gap, Line
+from console.widgets.events import event_line, event_lines, routine
 from engine.core import Level, Note
 from engine.feed import Fact
 from tests.helpers.fake_lab import FakeLab
@@ -23,28 +23,30 @@ def text(parts: list[tuple[str, str]]) -> str:
 
 
 def test_glyphs_tell_the_level() -> None:
-    assert [text(fact_line(fact(1, "x", level), name)) for level in ("good", "info", "warn", "bad")] == [
+    assert [text(event_line(fact(1, "x", level), name)) for level in ("good", "info", "warn", "bad")] == [
         "+ x", "· x", "! x", "× x",
     ]  # fmt: skip
 
 
 def test_the_peer_is_named_once() -> None:
-    assert text(fact_line(fact(1, "violation: bad version", "bad", b"tern"), name)) == "× violation: bad version · tern"
-    assert text(fact_line(fact(1, "worker tern left", "info", b"tern"), name)) == "· worker tern left"
+    assert (
+        text(event_line(fact(1, "violation: bad version", "bad", b"tern"), name)) == "× violation: bad version · tern"
+    )
+    assert text(event_line(fact(1, "worker tern left", "info", b"tern"), name)) == "· worker tern left"
 
 
 def test_a_peer_is_called_as_everywhere_whatever_a_fact_begins_with() -> None:
-    assert text(fact_line(fact(1, "worker-10 left: stopped", "info", b"w3"), name)) == "· w3 left: stopped"
-    assert text(fact_line(fact(1, "w26 lost (silent), 2 tasks", "bad", b"w3"), name)) == "× w3 lost (silent), 2 tasks"
-    assert text(fact_line(fact(1, "worker-10 left", "info"), name)) == "· worker-10 left"
-    assert text(fact_line(fact(1, "joined beside w9 there", "info", b"w3"), name)) == "· joined beside w9 there · w3"
+    assert text(event_line(fact(1, "worker-10 left: stopped", "info", b"w3"), name)) == "· w3 left: stopped"
+    assert text(event_line(fact(1, "w26 lost (silent), 2 tasks", "bad", b"w3"), name)) == "× w3 lost (silent), 2 tasks"
+    assert text(event_line(fact(1, "worker-10 left", "info"), name)) == "· worker-10 left"
+    assert text(event_line(fact(1, "joined beside w9 there", "info", b"w3"), name)) == "· joined beside w9 there · w3"
 
 
 def test_equal_ones_after_one_another_are_one_line() -> None:
     lines: list[Line] = [fact(1, "a"), fact(2, "a"), Gap(3), fact(6, "a"), fact(7, "b"), fact(8, "b", subject=b"x")]
-    assert [text(parts) for parts in fact_lines(lines, name)] == [
+    assert [text(parts) for parts in event_lines(lines, name)] == [
         "· a × 2",
-        "… 3 facts missed",
+        "… 3 events missed",
         "· a",
         "· b",
         "· b · x",
@@ -53,7 +55,7 @@ def test_equal_ones_after_one_another_are_one_line() -> None:
 
 def test_the_zone_is_in_the_title_and_hostile_words_do_nothing(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        assert driver.shows("facts · ")
+        assert driver.shows("events · ")
         driver.lab.fact("\x1b]0;owned\x07 [/red][@click=app.quit]", "bad", b"\xff\x1b")
         await driver.tick()
         assert driver.shows("·]0;owned· [/red][@click=app.quit] · ff1b")
@@ -95,7 +97,7 @@ def test_what_our_workers_say_of_their_routine_is_quiet_and_one_line() -> None:
         said(4, "registered", b"w2", at=1.0),
         said(5, "registered", b"w3", at=9.0),
     ]
-    assert [text(parts) for parts in fact_lines(lines, name)] == [
+    assert [text(parts) for parts in event_lines(lines, name)] == [
         "+ w1 joined",
         "· registered × 2",
         "+ w2 joined",
