@@ -85,8 +85,8 @@ class Console(Host):
             before.dismiss()
         self.open_screen(screen)
 
-    def action_stage(self) -> None:
-        """The system in a sandbox."""
+    def action_sandbox(self) -> None:
+        """Open a sandbox of the system."""
         self.open_sandbox()
 
     def open_sandbox(self) -> Any:

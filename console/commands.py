@@ -1,4 +1,4 @@
-"""The ``:`` line: the seeds' own words and a few of the console's. Pure: text → a ``Command``, or what is wrong."""
+"""The ``:`` line: the seeds' own commands and a few of the console's. Pure: text → ``Command``, or an error."""
 
 from __future__ import annotations
 
@@ -21,51 +21,53 @@ class Word(NamedTuple):
 
 
 WORDS = (
-    Word("register", "", "the worker joins the broker"),
+    Word("register", "", "add a worker; it joins the broker"),
     Word("workers", "", "list the broker's worker table"),
-    Word("pingt", "", "one ping, with a reply"),
-    Word("ping", "", "one ping, without a reply"),
-    Word("data", "", "one data stream"),
-    Word("bulk", "", "start workers: ten in all"),
-    Word("bulkping", "N", "N pings, a few at a time"),
-    Word("bulkdata", "N", "N data streams"),
-    Word("endbulk", "", "the workers of bulk finish, leave and stop"),
-    Word("deregister", "", "the worker leaves the broker"),
-    Word("quit", "", "leave the console"),
-    Word("system", "NAME", "to another system, which is opened if it does not run yet", seed=False),
-    Word("protocol", "", "the system in its protocol's own terms", seed=False),
-    Word("fault", "NAME …", "inject a fault on the stage: kill w3, cut w2 5, … ; f there lists all", seed=False),
-    Word("stop", "", "send nothing more of the run", seed=False),
-    Word("theme", "[NAME]", "change the colours", seed=False),
-    Word("sort", "COLUMN", "sort the workers; the same one again reverses", seed=False),
-    Word("filter", "[RE]", "show the workers that match; !RE those that do not", seed=False),
+    Word("pingt", "", "send one ping and time its reply"),
+    Word("ping", "", "send one ping that asks for no reply"),
+    Word("data", "", "ask for one data stream"),
+    Word("bulk", "", "start workers, up to ten in all"),
+    Word("bulkping", "N", "send N pings, a few at a time"),
+    Word("bulkdata", "N", "ask for N data streams, a few at a time"),
+    Word("endbulk", "", "stop the workers of bulk: they finish their tasks and leave"),
+    Word("deregister", "", "remove a worker; it leaves the broker"),
+    Word("quit", "", "quit the console"),
+    Word("system", "NAME", "go to another system; it is opened if it does not run yet", seed=False),
+    Word("protocol", "", "show the system in its protocol's own terms", seed=False),
+    Word("fault", "NAME …", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
+    Word("stop", "", "stop the current run", seed=False),
+    Word("theme", "[NAME]", "change the colour theme", seed=False),
+    Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),
+    Word("filter", "[RE]", "show only workers that match; !RE: that do not match", seed=False),
     Word("runs", "", "list the kept runs", seed=False),
-    Word("compare", "A B [%]", "two kept runs beside each other, by their ids; % worse is a regression", seed=False),
-    Word("help", "", "every key and every word", seed=False),
+    Word(
+        "compare", "A B [%]", "compare two kept runs by their ids; B worse by more than % is a regression", seed=False
+    ),
+    Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
 
 _OF_QUEUES = {
     "system": "", "theme": "", "help": "", "quit": "",
-    "fault": "inject a fault on the stage: kill 3, full 5, crash parse.3, … ; f there lists all",
+    "fault": "inject a fault in the sandbox: kill 3, full 5, crash parse.3, … ; f lists all",
 }  # fmt: skip
 QUEUE_WORDS = tuple(word._replace(help=_OF_QUEUES[word.name] or word.help) for word in WORDS if word.name in _OF_QUEUES)
-"""Those that mean something to disk queues."""
+"""The commands that disk queues have."""
 
 
 class Command(NamedTuple):
-    """A word and what followed it: an int for N, else text."""
+    """A command's name and its argument: an int for N, else text."""
 
     name: str
     argument: int | str
 
 
 class CommandError(ValueError):
-    """The line means nothing; the text names what was typed and what was perhaps meant."""
+    """The line is no command. The text names what was typed and suggests what was meant."""
 
 
 def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
-    """One line, without the colon. Raises ``CommandError``."""
+    """Read one line, without its colon. Raises ``CommandError``."""
     name, _, rest = line.strip().partition(" ")
     rest = rest.strip()
     word = next((word for word in words if word.name == name.lower()), None)
@@ -73,7 +75,7 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
         raise CommandError(f"unknown command {clean(name)!r} · {_suggestion(name, words)}")
     if not word.usage:
         if rest:
-            raise CommandError(f"{word.name} takes nothing after it, got {clean(rest)!r}")
+            raise CommandError(f"{word.name} takes no argument, got {clean(rest)!r}")
         return Command(word.name, "")
     if word.usage == "N":
         return Command(word.name, _number(word, rest))
@@ -83,7 +85,7 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
 
 
 def complete(line: str, words: Sequence[Word] = WORDS) -> str | None:
-    """The one word that a beginning can become, or None."""
+    """The first command that begins with this text, or None."""
     fits = [word for word in words if line and word.name.startswith(line.lower())]
     if not fits:
         return None
@@ -100,4 +102,4 @@ def _number(word: Word, text: str) -> int:
 
 def _suggestion(name: str, words: Sequence[Word]) -> str:
     close = difflib.get_close_matches(name.lower(), [word.name for word in words], n=3, cutoff=0.5)
-    return "did you mean " + " or ".join(close) + "?" if close else "help lists every word"
+    return "did you mean " + " or ".join(close) + "?" if close else "help lists all commands"

@@ -72,7 +72,8 @@ class Shell(App[None]):
         self._load_themes()
         if settings.theme in self._themes:
             self.theme = settings.theme  # before anything is painted
-        self.set_keymap(settings.keymap)
+        self.keymap = keys.current(settings.keymap)
+        self.set_keymap(self.keymap)
 
     def get_default_screen(self) -> Screen[Any]:
         """The main screen."""
@@ -107,7 +108,7 @@ class Shell(App[None]):
         for number in self._ends:
             loop.add_signal_handler(number, self._on_signal, number)
         self.choose_theme(self.settings.theme)
-        if unknown := self.settings.keymap.keys() - keys.IDS:
+        if unknown := self.keymap.keys() - keys.IDS:
             self.say(f"keymap: there is no key {clean(min(unknown))!r} · help lists all", "bad")
         self.load_history()
         self.set_interval(1 / HERTZ, self._beat)
@@ -202,7 +203,7 @@ class Shell(App[None]):
         for active in self._first.active_bindings.values():
             if active.binding.id:
                 shown.setdefault(active.binding.id, []).append(self.get_key_display(active.binding))
-        for name, own in self.settings.keymap.items():
+        for name, own in self.keymap.items():
             shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
         self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
 

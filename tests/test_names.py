@@ -37,7 +37,7 @@ DOCUMENTS = {
     "console/screens/driver.py",
     "console/screens/orders.py",
     "console/screens/pipeline.py",
-    "console/screens/queuestepper.py",
+    "console/screens/queuesandbox.py",
     "console/sessions/sandbox.py",
     "console/widgets/drivers.py",
     "console/widgets/queuestrip.py",

@@ -93,11 +93,13 @@ def left(console: Console, unkept: Sequence[str] = ()) -> int:
 
 def screen_settings(flags: list[Flag]) -> Settings:
     """The settings of a screen, whose themes and keys are judged as well. Raises Wrong."""
-    from console.keys import IDS
+    from console.keys import IDS, OLD_IDS
     from console.themes import find_themes, shipped_folder
 
     shelf = find_themes([shipped_folder(), Paths.of_user().themes])
-    judged = known()._replace(themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS)))
+    judged = known()._replace(
+        themes=tuple(theme.name for theme in shelf.themes), keys=tuple(sorted(IDS | OLD_IDS.keys()))
+    )
     try:
         return settings_of(flags, judged)
     except Wrong:

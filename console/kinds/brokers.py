@@ -15,7 +15,7 @@ from console.screens.listing import GROUPS, help_lines
 from console.screens.machines import conformance_lines, map_lines
 from console.screens.main import Main
 from console.screens.replayed import HELP, Replayed
-from console.screens.stepper import Stepper
+from console.screens.sandbox import SandboxScreen
 from console.sessions.brokers import BrokerSession
 from console.sessions.replay import BrokerReplay
 from console.sessions.sandbox import SandboxSession
@@ -24,7 +24,7 @@ from console.systems import view_of
 from console.widgets.ink import Parts
 from console.widgets.runs import summary_of
 
-MAINS = {"live": Main, "sandbox": Stepper, "replay": Replayed}
+MAINS = {"live": Main, "sandbox": SandboxScreen, "replay": Replayed}
 
 
 def _main(session: Any, history: History) -> Screen[Any]:

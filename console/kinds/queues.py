@@ -15,7 +15,7 @@ from console.screens.machines import finding_lines, machine_lines
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import PIPELINE, help_lines
 from console.screens.queuereplayed import HELP, OWN, ReplayedPipelines
-from console.screens.queuestepper import QueueStepper
+from console.screens.queuesandbox import QueueSandboxScreen
 from console.sessions.queues import QueueSession
 from console.sessions.replay import QueueReplay
 from console.sessions.sandbox import QueueSandboxSession
@@ -25,7 +25,7 @@ from console.widgets.queuelines import equation
 from engine.protocols.diskqueue.conduct import findings
 from engine.protocols.diskqueue.explain import state_maps
 
-MAINS = {"live": Pipelines, "sandbox": QueueStepper, "replay": ReplayedPipelines}
+MAINS = {"live": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPipelines}
 
 
 def _main(session: Any, history: History) -> Screen[Any]:

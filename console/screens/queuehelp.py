@@ -50,7 +50,7 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
         ("tables", keys.TABLE),
         ("the protocol made visible", keys.SEE_QUEUES),
         ("trace and ladder", messages),
-        ("stage", keys.STEP_QUEUES),
+        ("sandbox", keys.STEP_QUEUES),
     )
     lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]

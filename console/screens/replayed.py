@@ -29,7 +29,7 @@ HELP = (
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),
     ("trace and ladder", keys.MESSAGES),
-    ("stage", keys.STEP),
+    ("sandbox", keys.STEP),
 )
 
 

@@ -13,7 +13,7 @@ from console.commands import MOST, QUEUE_WORDS, WORDS, Command, CommandError, co
 def test_the_seeds_words_stand_alone(word: str) -> None:
     assert parse(word) == Command(word, "")
     assert parse(f"  {word.upper()} ") == Command(word, "")
-    with pytest.raises(CommandError, match=f"{word} takes nothing"):
+    with pytest.raises(CommandError, match=f"{word} takes no argument"):
         parse(f"{word} 5")
 
 
@@ -29,7 +29,7 @@ def test_numbers(word: str) -> None:
 def test_an_unknown_word_is_named_with_what_was_perhaps_meant() -> None:
     with pytest.raises(CommandError, match="unknown command 'bulkpong' · did you mean bulkping"):
         parse("bulkpong 100")
-    with pytest.raises(CommandError, match="unknown command 'zzz' · help lists every word"):
+    with pytest.raises(CommandError, match="unknown command 'zzz' · help lists all commands"):
         parse("zzz")
     with pytest.raises(CommandError, match=r"unknown command '·\[31m'"):
         parse("\x1b[31m")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from console.keys import APP, BACK, IDS, JOBS, MAIN, PAIR, SYSTEM, TABLE, TYPED, bindings
+from console.keys import APP, BACK, IDS, JOBS, MAIN, OLD_IDS, PAIR, SYSTEM, TABLE, TYPED, bindings, current
 from engine.catalogue import CATALOGUE
 
 ALL = (*APP, *MAIN, *TABLE, *SYSTEM)
@@ -31,4 +31,10 @@ def test_bindings_carry_ids_and_only_lines_come_first() -> None:
     assert made["run.ping"].key == "p"
     assert {name for name, binding in made.items() if binding.priority} == TYPED
     assert not made["sort.reverse"].show
-    assert made["sort.reverse"].description == "turn the order round"
+    assert made["sort.reverse"].description == "reverse the sort order"
+
+
+def test_a_keymap_of_an_earlier_version_names_keys_by_their_old_ids() -> None:
+    assert current({"stage": "f7", "quit": "Q"}) == {"sandbox": "f7", "quit": "Q"}
+    assert current({"stage": "f7", "sandbox": "f8"}) == current({"sandbox": "f8", "stage": "f7"}) == {"sandbox": "f8"}
+    assert set(OLD_IDS.values()) <= IDS and not OLD_IDS.keys() & IDS

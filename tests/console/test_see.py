@@ -51,8 +51,8 @@ def test_help_explains_every_one_of_their_keys(tmp_path: Path) -> None:
             await hands.pilot.wait_for_scheduled_animations()
         text = "\n".join(seen)
         for words in (
-            "the protocol made visible", "trace and ladder", "every message in words", "let one message through",
-            "read what the protocol promises", "back by ten seconds", "to 30 % of the recording", "fault NAME",
+            "the protocol made visible", "trace and ladder", "list every message", "step to the next message",
+            "promises are shown before", "go back ten seconds", "go to 30 % of the recording", "fault NAME",
         ):  # fmt: skip
             assert words in text, words
 

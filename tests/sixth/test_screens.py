@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.screens.machines import Lines
-from console.screens.stepper import Stepper
+from console.screens.sandbox import SandboxScreen
 from console.sessions.replay import BrokerReplay
 from console.sessions.sandbox import SandboxSession
 from engine.faults.faults import faults_for
@@ -143,7 +143,7 @@ def test_every_fault_is_chosen_asked_for_and_watched(tmp_path: Path, fault: str)
 def test_the_list_of_faults_and_a_step(tmp_path: Path) -> None:
     async def scenario(hands: Hands) -> None:
         await hands.press("Z")
-        assert isinstance(hands.app.screen, Stepper)
+        assert isinstance(hands.app.screen, SandboxScreen)
         await hands.press("n")
         assert isinstance(hands.app.session, SandboxSession) and hands.app.session.steps == 1
         await hands.press("f")

@@ -8,7 +8,7 @@ from console import keys
 from console.history import History
 from console.kinds.brokers import KIND
 from console.screens.main import Main
-from console.screens.stepper import Stepper
+from console.screens.sandbox import SandboxScreen
 from console.sessions.session import Session, at_once
 from engine.catalogue import SYSTEMS
 from tests.helpers.fake_lab import FakeLab
@@ -23,7 +23,7 @@ def test_a_sandbox_is_of_the_same_system_and_has_a_screen_of_its_own(tmp_path: P
     sandbox = KIND.sandbox(FakeSandboxed())
     assert (sandbox.mode, sandbox.lab.system.name) == ("sandbox", "pingpong")
     history = History(tmp_path / "history")
-    assert type(KIND.main(sandbox, history)) is Stepper
+    assert type(KIND.main(sandbox, history)) is SandboxScreen
     assert type(KIND.main(live(), history)) is Main
     sandbox.lab.close()
 

@@ -8,7 +8,7 @@ from console import keys
 from console.history import History
 from console.kinds.queues import KIND
 from console.screens.pipeline import Pipelines
-from console.screens.queuestepper import QueueStepper
+from console.screens.queuesandbox import QueueSandboxScreen
 from console.sessions.session import Session, at_once
 from tests.helpers.fake_queues import FakeQueues
 
@@ -22,7 +22,7 @@ def test_a_sandbox_has_a_screen_of_its_own(tmp_path: Path) -> None:
     sandbox = KIND.sandbox(FakeQueues())
     history = History(tmp_path / "history")
     assert sandbox.mode == "sandbox"
-    assert type(KIND.main(sandbox, history)) is QueueStepper
+    assert type(KIND.main(sandbox, history)) is QueueSandboxScreen
     assert type(KIND.main(live(), history)) is Pipelines
 
 

@@ -68,7 +68,7 @@ def test_every_key_is_in_the_palette_and_in_the_help(tmp_path: Path) -> None:
         helps = {command.help for command in driver.app.get_system_commands(driver.app.main)}
         assert helps == {key.help for key in (*keys.QUEUES, *keys.APP) if key.id != "focus.next"}
         await driver.press("question_mark")
-        assert driver.shows("two fresh attempts")
+        assert driver.shows("two more attempts")
         await driver.press("escape")
         assert driver.app.screen is driver.app.main
 

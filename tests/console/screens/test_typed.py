@@ -51,6 +51,6 @@ def test_every_word_is_in_the_help(tmp_path: Path) -> None:
         text = "\n".join(seen)
         for word in QUEUE_WORDS:
             assert word.help[:40] in text, word
-        assert "let one operation happen" in text and "a pipeline on a stage" in text
+        assert "step to the next operation" in text and "a sandbox of a pipeline" in text
 
     drive_queues(scenario, tmp_path)

@@ -31,8 +31,10 @@ def test_it_stays_at_the_end_unless_somebody_scrolled_away(tmp_path: Path) -> No
 def test_nothing_of_the_help_is_cut_on_the_narrowest_terminal_and_it_flows_back_on_a_wider_one(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("question_mark")
-        assert driver.shows("                    id  ") and driver.shows("                    front: do not ")
+        assert driver.shows("                    leaves ") and driver.shows(
+            "                    violations, routing id "
+        )
         await driver.pilot.resize_terminal(120, 36)
-        assert driver.shows("the chosen worker: its tasks, counters, violations, true id")
+        assert driver.shows("details of the selected worker: tasks, counters, violations, routing id")
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))

@@ -1,4 +1,4 @@
-"""The stage: the world stands, and goes on by one message, by one event, or at a speed. Faults are injected here."""
+"""The sandbox of a system with a broker: time goes on by one message, by one event, or at a speed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from console import keys
 from console.history import History
 from console.pictures.bridge import Picture
 from console.screens.main import Main
-from console.screens.rehearsal import Rehearsal
 from console.screens.terms import View
+from console.screens.virtualtime import VirtualTime
 from console.sessions.sandbox import SandboxSession
 from console.widgets.flow import FlowStrip
 from engine.parts.fault import Fault
@@ -22,8 +22,8 @@ _TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
 OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
 
 
-class Stepper(Rehearsal, Main, inherit_bindings=False):
-    """The main screen of a stage."""
+class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
+    """The main screen of a sandbox."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
     session: SandboxSession
@@ -32,25 +32,25 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
         super().__init__(session, history, view)
         self.make_panels(session)
         self.ladder.first = ("client", "broker")
-        self._top = (self.stagebar, FlowStrip(id="flow"))
+        self._top = (self.timebar, FlowStrip(id="flow"))
         self._panels = (self.table, self.last, self.ladder, self.promises)  # type: ignore[assignment]
 
     def on_mount(self) -> None:
-        """Titles."""
+        """Set the titles."""
         super().on_mount()
         self.entitle()
 
     def on_unmount(self) -> None:
-        """The world ends."""
+        """Close the sandbox."""
         self.session.lab.close()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Take the layout that fits."""
+        """Choose the layout that fits."""
         super().on_resize(event)
         self.call_after_refresh(self.draw)
 
     def show(self, picture: Picture) -> None:
-        """Show a picture, and what led to it."""
+        """Show a picture, and the step that led to it."""
         self._picture = picture
         self._identity.show(picture, False, self.session.lab.endpoints)
         self._banner.show(picture)
@@ -60,19 +60,19 @@ class Stepper(Rehearsal, Main, inherit_bindings=False):
         self.draw()
 
     def likeliest(self, fault: Fault) -> str:
-        """The chosen worker."""
+        """The selected worker."""
         row = self.table.chosen() if self.table.cursor is not None else None
         return row.label if row else ""
 
     def action_details(self) -> None:
-        """The chosen message, where the keyboard is the ladder's; else the chosen worker."""
+        """Open the selected message if the ladder has the focus, else the selected worker."""
         if not self.open_message():
             super().action_details()
 
     # ---- back -------------------------------------------------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Undo one thing: the filter, the choice, else the stage."""
+        """Clear the filter, then the selection; then leave the sandbox."""
         if self.table.filter is not None or self.table.cursor is not None:
             super().action_back()
         elif self.ladder.cursor is not None:

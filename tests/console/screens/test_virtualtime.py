@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.screens.rehearsal import fault_question, promise_lines, step_lines
+from console.screens.virtualtime import fault_question, promise_lines, step_lines
 from console.widgets.ink import Parts
 from engine.faults.watch import Plan, Watch
 from engine.labs.queuesandbox import QueueSandbox

@@ -1,4 +1,4 @@
-"""What every stage's screen has: how time passes, the ladder, the last step, promises, and faults to choose from."""
+"""What both sandbox screens share: the time bar, the ladder, the last step, the promises, and the choice of a fault."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from engine.parts.fault import Fault
 from engine.tracing.links import Arrow, Entry
 
 ARROWS = 400  # messages of the ladder, the newest
-PLACES = frozenset({"stage", "queue"})  # targets that are no process
+PLACES = frozenset({"stage", "queue"})  # fault targets that are not processes
 WATCHED = 6  # faults whose promises are listed, the newest
 
 
-class StageBar(Panel):
-    """How time passes, and how much of it has."""
+class TimeBar(Panel):
+    """One line: the speed of virtual time, how much has passed, messages and steps."""
 
     def __init__(self, session: VirtualSession, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -42,9 +42,9 @@ class StageBar(Panel):
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
         session = self._session
-        parts: Parts = [(" STAGE ", "accent bold reverse"), (" ", "text")]
+        parts: Parts = [(" SANDBOX ", "accent bold reverse"), (" ", "text")]
         for place, speed in enumerate(SPEEDS):
-            words = "stands" if not speed else "real time" if speed == 1 else f"×{speed:g}"
+            words = "paused" if not speed else "real time" if speed == 1 else f"×{speed:g}"
             parts.append((f" {words} ", "busy bold reverse" if place == session.speed else "label"))
         now: Parts = [(f"{session.lab.now:.6f} s", "text bold")]
         said, steps = f"  {units.count(session.trace.total)} messages", f"  step {units.count(session.steps)} "
@@ -52,37 +52,37 @@ class StageBar(Panel):
         return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
 
 
-class Rehearsal:
-    """A screen that shows a stage: time, faults, and the panels that explain them. It stands before the other bases."""
+class VirtualTime:
+    """The mixin of both sandbox screens: keys for time and faults, and the panels. List it before the other bases."""
 
-    HINT: ClassVar[str] = "n lets one message through · + lets time pass"
+    HINT: ClassVar[str] = "n steps to the next message · + lets time pass"
     session: VirtualSession
     app: Any
 
     def make_panels(self, session: VirtualSession, follow: bool = False) -> None:
-        """The panels that every stage has. ``follow``: of a long step the end is shown."""
+        """Make the panels. ``follow``: of a long step, show the end."""
         self.session = session
         self.ladder = LadderTable(id="ladder")
-        self.stagebar = StageBar(session, id="stagebar")
+        self.timebar = TimeBar(session, id="timebar")
         self.last = Pager(follow=follow, id="last")
         self.promises = Pager(id="promises")
 
     def entitle(self) -> None:
-        """Titles; when the panels are mounted."""
+        """Set the panels' titles, once they are mounted."""
         self.ladder.border_title = Content("ladder")
         self.last.border_title = Content("last step")
         self.promises.border_title = Content("promises")
 
     def step_lines(self, entries: Sequence[Entry], width: int) -> list[Parts]:
-        """What was heard and said in one step, in lines of so many cells."""
+        """The messages of one step, in lines of ``width`` cells."""
         return step_lines(entries, width)
 
     def arrows(self) -> list[Arrow]:
-        """What the ladder shows."""
+        """The newest messages, for the ladder."""
         return list(self.session.trace.arrows(limit=ARROWS))
 
     def draw(self) -> None:
-        """The panels, as things stand."""
+        """Fill the panels."""
         session = self.session
         self.ladder.order = session.trace.lanes
         self.ladder.set_arrows(self.arrows(), 0.0)
@@ -93,34 +93,32 @@ class Rehearsal:
         lines, width = list[Parts](), self.promises.size.width - 2
         for watch in session.watches[: -WATCHED - 1 : -1]:
             lines += promise_lines(watch, width)
-        self.promises.set_lines(
-            lines or wrapped([], "f injects a fault; first it says what is promised", "label", width)
-        )
+        self.promises.set_lines(lines or wrapped([], "f injects a fault; its promises are shown first", "label", width))
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def action_step_message(self) -> None:
-        """One message."""
+        """Step to the next message."""
         self._step(True)
 
     def action_step(self) -> None:
-        """One thing, whatever it is."""
+        """Step to the next event."""
         self._step(False)
 
     def _step(self, message: bool) -> None:
         if not self.session.step(message):
-            self.app.say("nothing happens any more", "warn")
+            self.app.say("nothing more will happen", "warn")
         self.app.tick()
 
     def action_speed(self, step: int) -> None:
-        """Faster or slower."""
+        """Change the speed by so many steps."""
         self.session.speed = max(0, min(len(SPEEDS) - 1, self.session.speed + step))
         self.app.tick()
 
     # ---- faults -----------------------------------------------------------------------------------------------------
 
     def action_fault(self) -> None:
-        """Choose a fault, then its target."""
+        """Ask for a fault, then for its target."""
         known = self.session.faults()
         choices = [(fault.name, f"{fit(fault.usage, 32)} {fault.does}") for fault in known]
 
@@ -151,7 +149,7 @@ class Rehearsal:
         )
 
     def propose(self, line: str) -> None:
-        """Say what is promised, and ask before it is done."""
+        """Show what the protocol promises, and ask before the fault is injected."""
         try:
             fault = self.session.plan(line)
         except Refused as refusal:
@@ -174,11 +172,11 @@ class Rehearsal:
         self.app.tick()
 
     def likeliest(self, fault: Fault) -> str:
-        """The target that an operator means, "" for none in particular."""
+        """The target to suggest, "" for none."""
         return ""
 
     def open_message(self) -> bool:
-        """The chosen message, where the keyboard is the ladder's."""
+        """Open the selected message, if the ladder has the focus."""
         told = self.ladder.chosen() if self.ladder.has_focus else None
         if told is not None:
             self.app.open_screen(Page("message", message_lines(told.arrow, 0.0)))
@@ -186,13 +184,13 @@ class Rehearsal:
 
 
 def fault_question(fault: Plan) -> Confirm:
-    """The question before a fault is injected: what will be done, and what the protocol promises."""
+    """The question before a fault is injected: what it does, and what the protocol promises."""
     promised = [f"○ {clean(promise.text)}" for promise in fault.promises]
     return Confirm(f"{clean(fault.does)}.", ["The protocol promises:", *promised], "Inject")
 
 
 def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
-    """What was heard and said in one step, with the rules by number, in lines of so many cells."""
+    """The messages of one step with the rules by number, in lines of ``width`` cells."""
     lines: list[Parts] = []
     for entry in entries:
         if entry.direction == "note":
@@ -212,7 +210,7 @@ def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
 
 
 def promise_lines(watch: Watch, width: int) -> list[Parts]:
-    """One fault, and what has become of each promise, in lines of so many cells."""
+    """One fault and the state of each promise, in lines of ``width`` cells."""
     lines: list[Parts] = [[(clean(watch.plan.text), "accent bold"), (f"  {watch.elapsed:.3f} s ago", "label")]]
     for verdict in watch.results:
         lines += _verdict(verdict, width)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.screens.queuestepper import QueueStepper, operation_lines, without_idle
+from console.screens.queuesandbox import QueueSandboxScreen, operation_lines, without_idle
 from console.sessions.sandbox import SPEEDS, QueueSandboxSession
 from engine.core import Note, Started
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Take
@@ -36,7 +36,7 @@ async def settle(driver: QueueDriver, seconds: float = 3.0) -> None:
 def test_the_world_stands_until_an_operation_happens(tmp_path: Path, size: tuple[int, int]) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("Z")
-        assert isinstance(driver.app.screen, QueueStepper) and driver.shows(" STAGE ")
+        assert isinstance(driver.app.screen, QueueSandboxScreen) and driver.shows(" SANDBOX ")
         sandbox = sandbox_of(driver)
         total = sandbox.trace.total
         for _ in range(4):
@@ -48,7 +48,7 @@ def test_the_world_stands_until_an_operation_happens(tmp_path: Path, size: tuple
         assert any(entry.decoded.leg == "move" for entry in sandbox.last())
         now = sandbox.lab.now
         await driver.tick()
-        assert sandbox.lab.now == now, "and then it stands again"
+        assert sandbox.lab.now == now, "and then time is paused again"
         if size[1] > 20:
             assert driver.shows("TAKE d1.ready ▸ d1.1.working")
             assert driver.shows("rule 003 row 1: <id>.ready becomes")
@@ -120,7 +120,7 @@ def test_stages_are_chosen_and_faults_mean_them(tmp_path: Path) -> None:
         await settle(driver, 2.0)
         sandbox = sandbox_of(driver)
         screen = driver.app.screen
-        assert isinstance(screen, QueueStepper)
+        assert isinstance(screen, QueueSandboxScreen)
         await driver.press("right", "right")
         assert screen.chosen == 2 and screen.ladder.first[:2] == ("parse", "output")
         fail = next(fault for fault in sandbox.faults() if fault.name == "fail")
@@ -145,7 +145,7 @@ def test_trace_ladder_and_details_are_the_stages(tmp_path: Path) -> None:
         await driver.press("escape", "enter")
         assert driver.shows("╭─ message")
         await driver.press("escape", "escape")
-        assert isinstance(driver.app.screen, QueueStepper), "first the choice is dropped"
+        assert isinstance(driver.app.screen, QueueSandboxScreen), "first the choice is dropped"
         await driver.press("escape")
         assert on_top(driver) is driver.app.main
 

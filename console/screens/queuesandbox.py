@@ -1,4 +1,4 @@
-"""The stage of disk queues: the pipeline stands, and goes on by one operation, one document, or at a speed."""
+"""The sandbox of disk queues: time goes on by one operation, by one document, or at a speed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from console.history import History
 from console.host import Host
 from console.pictures.queuebridge import QueuePicture
 from console.screens.main import LAYOUTS, layout_for
-from console.screens.rehearsal import Rehearsal
 from console.screens.typed import Typed
+from console.screens.virtualtime import VirtualTime
 from console.sessions.sandbox import QueueSandboxSession
 from console.text import clean
 from console.widgets.banner import Banner
@@ -32,16 +32,16 @@ from engine.tracing.links import Arrow, Entry
 
 LANE, LANES = 11, 9  # cells that a lane takes at least, and lanes at most
 LOOKS = frozenset({"LIST", "THROTTLE"})
-"""What an idle driver asks again and again."""
+"""Operations that an idle driver repeats."""
 
 OWN = (*keys.STEP_QUEUES, *keys.STAGES, *keys.COMMAND, *keys.BACK)
 
 
-class QueueStepper(Typed, Rehearsal, Screen[None]):
+class QueueSandboxScreen(Typed, VirtualTime, Screen[None]):
     """Pipeline, ladder, last step and promises."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
-    HINT = "n goes on to a document's next name · . lets one operation happen · + lets time pass"
+    HINT = "n steps to a document's next name · . steps to the next operation · + lets time pass"
     app: Host
     session: QueueSandboxSession
 
@@ -58,8 +58,8 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
         self._picture: QueuePicture | None = None
 
     def compose(self) -> ComposeResult:
-        """The panels; which of them are shown, and where, is the layout's (console.tcss)."""
-        yield self.stagebar
+        """The panels. The layout (console.tcss) decides which are shown, and where."""
+        yield self.timebar
         yield self._banner
         yield self._strip
         with Container(id="panels"):
@@ -71,21 +71,21 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        """Titles; the keyboard is the ladder's."""
+        """Set the titles; focus the ladder."""
         self.entitle()
         self.ladder.focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Take the layout that fits."""
+        """Choose the layout that fits."""
         chosen = layout_for(event.size.width, event.size.height)
         for name in LAYOUTS:
             self.set_class(name == chosen, name)
         self.call_after_refresh(self.draw)
 
     def show(self, picture: QueuePicture) -> None:
-        """Show a picture, and what led to it."""
+        """Show a picture, and the step that led to it."""
         self._picture = picture
-        self.stagebar.show(picture)
+        self.timebar.show(picture)
         self._banner.show(picture)
         self._strip.show(picture, self.chosen)
         self._ledger.show(picture)
@@ -93,11 +93,11 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
         self.draw()
 
     def step_lines(self, entries: Sequence[Entry], width: int) -> list[Parts]:
-        """Every operation of the step with its answer, and what is asked next."""
+        """The operations of one step with their results."""
         return operation_lines(entries, width)
 
     def _lanes(self, picture: QueuePicture) -> tuple[str, ...]:
-        """What has a lane of its own: all queues and living drivers, where there is room; else the chosen stage's."""
+        """Who has a lifeline: all queues and drivers if there is room, else those of the selected stage."""
         view = picture.view
         queues = [queue.name for queue in view.queues]
         if self.ladder.size.width - TIME < LANE * (len(queues) + len(view.drivers) + 1):
@@ -106,15 +106,15 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
         return (*queues, *(seat_of(row.stage, row.number) for row in view.drivers if row.stage in stages))
 
     def arrows(self) -> list[Arrow]:
-        """Without looks that led to nothing but the next look of the same driver."""
+        """Arrows without the idle operations that the same driver repeated."""
         return without_idle(super().arrows())
 
     def on_key(self, event: events.Key) -> None:
-        """Whoever presses a key has read the notice."""
+        """Hide the notice: whoever presses a key has read it."""
         self.keybar.hush()
 
     def likeliest(self, fault: Fault) -> str:
-        """A driver that has a document, of the chosen stage if there is one; the stage itself; its queue."""
+        """A driver that has a document, best one of the selected stage; else the stage."""
         if self._picture is None:
             return ""
         view = self._picture.view
@@ -125,22 +125,22 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
         return seat_of(crew[0].stage, crew[0].number) if crew else ""
 
     def action_stage(self, step: int) -> None:
-        """Choose the stage so many places on: its drivers have lanes, and faults mean it."""
+        """Select the stage so many places on. Its drivers get lifelines, and faults apply to it."""
         if self._picture is not None:
             self.chosen = min(max(0, self.chosen + step), len(self._picture.view.stages) - 1)
             self.show(self._picture)
 
     def action_details(self) -> None:
-        """The chosen operation."""
+        """Open the selected operation."""
         if not self.open_message():
-            self.app.say("there is no operation to look at", "warn")
+            self.app.say("select an operation first", "warn")
 
     def on_table_chosen(self) -> None:
         """A double click on a row."""
         self.action_details()
 
     def action_back(self) -> None:
-        """Undo one thing: the choice, else the stage."""
+        """Clear the selection; then leave the sandbox."""
         if self.ladder.cursor is not None:
             self.ladder.release()
         else:
@@ -148,7 +148,7 @@ class QueueStepper(Typed, Rehearsal, Screen[None]):
 
 
 def without_idle(arrows: Sequence[Arrow]) -> list[Arrow]:
-    """Arrows, of looks one after another of the same driver only the last."""
+    """Arrows; of idle operations that one driver repeats, only the last."""
     found: list[Arrow] = []
     after: dict[str, Arrow] = {}  # seat → what comes next
     for arrow in reversed(arrows):
@@ -162,9 +162,9 @@ def without_idle(arrows: Sequence[Arrow]) -> list[Arrow]:
 
 
 def operation_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
-    """Operations with names as they are on the disk, their outcomes and rules, in lines of so many cells.
+    """Operations with the names on the disk, results and rules, in lines of ``width`` cells.
 
-    What was asked and answered in one step is told once.
+    An operation that was started and ended in one step is shown once.
     """
     answered = {(entry.seat, tuple(entry.frames)) for entry in entries if entry.direction in ("in", "refused")}
     lines: list[Parts] = []

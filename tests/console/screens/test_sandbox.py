@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.screens.stepper import Stepper
+from console.screens.sandbox import SandboxScreen
 from console.sessions.sandbox import SPEEDS, SandboxSession
 from engine.catalogue import SYSTEMS
 from tests.helpers.protocols import Hands, on, stage_of
@@ -32,7 +32,7 @@ def test_the_world_stands_until_a_message_is_let_through(tmp_path: Path, system:
     async def scenario(hands: Hands) -> None:
         there = hands.lab.now
         await hands.press("Z")
-        assert isinstance(hands.app.screen, Stepper) and hands.shows(" STAGE ")
+        assert isinstance(hands.app.screen, SandboxScreen) and hands.shows(" SANDBOX ")
         sandbox = sandbox_of(hands)
         for _ in range(4):
             await hands.pass_time(0.5)
@@ -46,7 +46,7 @@ def test_the_world_stands_until_a_message_is_let_through(tmp_path: Path, system:
             await hands.press("space")
         now = sandbox.lab.now
         await hands.pass_time(0.5)
-        assert sandbox.lab.now == now, "and then it stands again"
+        assert sandbox.lab.now == now, "and then time is paused again"
         await hands.press("full_stop")
         assert sandbox.steps > 2
         await hands.press("escape")
