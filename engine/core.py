@@ -69,8 +69,8 @@ class Connected(NamedTuple):
     """A connection of this socket has completed its handshake. Only on tcp and ipc: inproc tells nothing, nor a STREAM.
 
     On a DEALER ``peer`` is empty, and it comes as soon as the connection stands. On a ROUTER it is the routing id, and
-    comes with the connection's first message, no sooner. Twice without a ``Disconnected`` between, it tells that a
-    second live connection took the id over: the older is deaf from now on, and nothing tells it so.
+    comes with the connection's first message, or with one soon after. Twice without a ``Disconnected`` between, it
+    tells that a second live connection took the id over: the older is deaf from now on, and nothing tells it so.
     """
 
     socket: str = MAIN

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zmq
 
-from engine.core import Connected, Disconnected, Event, Received, Reopen
+from engine.core import Connected, Disconnected, Event, Reopen
 from engine.drive import links
 from engine.drive.links import Calls, Links
 from engine.drive.node import Node
@@ -41,6 +41,16 @@ def heard(core: Probe, *events: Event) -> None:
     until(lambda: changes(core) == list(events), f"{events} and nothing else")
 
 
+def said(node: Node, name: str, broker: Probe, *events: Event) -> None:
+    """Say something until the broker was told of these changes: the door may tell a little later who was accepted."""
+
+    def there() -> bool:
+        node.order(name, [b"", b"again"])
+        return changes(broker) == list(events)
+
+    until(there, f"{events} and nothing else")
+
+
 def hello(node: Node, name: str, broker: Probe, *frames: bytes) -> None:
     """Say something and wait until it has come."""
     before = len(broker.got)
@@ -56,14 +66,11 @@ def test_both_ends_are_told_of_a_connection_and_of_its_end(node: Node, scheme: s
     node.seat("peer", dealer(peer, endpoint, A)).result()
     heard(peer, Connected())
     assert changes(broker) == []  # nobody knows yet who that is
-    hello(node, "peer", broker, b"", b"hello")
-    heard(broker, Connected(peer=A))
-    assert isinstance(broker.events[1][1], Connected) and isinstance(broker.events[2][1], Received)
+    said(node, "peer", broker, Connected(peer=A))
     node.remove("peer").result()
     heard(broker, Connected(peer=A), Disconnected(peer=A))
     node.seat("again", dealer(Probe(), endpoint, A)).result()
-    hello(node, "again", broker, b"", b"hello again")
-    heard(broker, Connected(peer=A), Disconnected(peer=A), Connected(peer=A))
+    said(node, "again", broker, Connected(peer=A), Disconnected(peer=A), Connected(peer=A))
     node.remove("broker").result()
     heard(peer, Connected())
 
@@ -85,16 +92,15 @@ def test_a_connection_that_is_reset_is_told_to_both_ends_though_libzmq_makes_it_
         line = proxy.link(endpoint)
         node.seat("peer", dealer(peer, line.endpoint, A)).result()
         node.seat("other", dealer(other, endpoint, b"B")).result()
-        hello(node, "peer", broker, b"", b"1")
-        hello(node, "other", broker, b"", b"1")
+        said(node, "peer", broker, Connected(peer=A))
+        said(node, "other", broker, Connected(peer=A), Connected(peer=b"B"))
         wanted: list[Event] = [Connected(peer=A), Connected(peer=b"B")]
         for number in range(2, 5):
             line.close(reset=True)
             told: list[Event] = [Connected(), Disconnected()] * (number - 1)
             heard(peer, *told, Connected())
-            hello(node, "peer", broker, b"", b"%d" % number)
             wanted += [Disconnected(peer=A), Connected(peer=A)]
-            heard(broker, *wanted)
+            said(node, "peer", broker, *wanted)
         assert changes(other) == [Connected()]
         node.remove("peer").result()
         node.remove("other").result()
@@ -105,10 +111,9 @@ def test_who_takes_an_id_over_is_told_to_the_broker_and_nothing_to_the_one_befor
     broker, older, newer = Probe(), Probe(), Probe()
     node.seat("broker", router(broker, endpoint)).result()
     node.seat("older", dealer(older, endpoint, A)).result()
-    hello(node, "older", broker, b"", b"older")
+    said(node, "older", broker, Connected(peer=A))
     node.seat("newer", dealer(newer, endpoint, A)).result()
-    hello(node, "newer", broker, b"", b"newer")
-    heard(broker, Connected(peer=A), Connected(peer=A))
+    said(node, "newer", broker, Connected(peer=A), Connected(peer=A))
     node.order("broker", [A, b"", b"whose"])
     until(lambda: newer.got == [[b"", b"whose"]])
     assert changes(older) == [Connected()]
@@ -125,11 +130,11 @@ def test_a_socket_that_is_opened_anew_is_watched_again_and_its_own_close_is_not_
     node.seat("broker", router(broker, endpoint)).result()
     node.seat("peer", dealer(peer, endpoint, A)).result()
     heard(peer, Connected())
-    for _ in range(3):
+    for number in (2, 3, 4):
         node.order("peer", Reopen())
-    heard(peer, *[Connected()] * len(changes(peer)))
-    hello(node, "peer", broker, b"", b"hello")
-    assert changes(broker)[-1] == Connected(peer=A)
+        heard(peer, *[Connected()] * number)
+    said(node, "peer", broker, Connected(peer=A))
+    assert set(changes(peer)) == {Connected()}
 
 
 def test_an_endpoint_that_nobody_can_connect_to_leaves_nothing_open(node: Node) -> None:
@@ -230,11 +235,12 @@ def test_a_thousand_connections_while_nobody_reads_do_not_stop_a_node(node: Node
     try:
         for number in range(1_000):
             peer = context.socket(zmq.DEALER)
-            peer.set(zmq.LINGER, 1000)
+            peer.set(zmq.LINGER, 100)
             peer.connect(endpoint)
             peer.send_multipart([b"", b"%d" % number])
             peer.close()
     finally:
         context.term()
         go.set()
-    until(lambda: len(broker.got) == 1_000)
+    node.seat("peer", dealer(Probe(), endpoint, A)).result()
+    hello(node, "peer", broker, b"", b"hello")
