@@ -1,7 +1,7 @@
-"""What can be asked for on the command line.
+"""The arguments of the command line.
 
-Values of settings are not read here: they go to ``engine.settings`` as they were typed, so that they are judged
-together with the configuration and in the same words.
+Values of settings are not checked here: ``engine.settings`` gets them as they were typed, and checks them together with
+the configuration.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ EXAMPLES = (
     "roundhouse bulkping 10000 --connect tcp://127.0.0.1:6714",
 )
 EPILOG = """\
-The first opens the console, in which everything runs that it shows: ? lists
-its keys, q quits. The third runs a broker and ten workers of its own, and ends
-them; the last three are for three terminals.
+The first opens the console with a broker and workers inside it: ? lists its
+keys, q quits. The third starts a broker and ten workers, and stops them after
+the run. Use three terminals for the last three.
 
-roundhouse COMMAND --help says more of each. What stands in parentheses holds
-where no option, no variable ROUNDHOUSE_... and no configuration says anything
-else; roundhouse paths names the file of that.
+roundhouse COMMAND --help explains a command. Values in parentheses are
+defaults; an option, a variable ROUNDHOUSE_... or the configuration file
+replaces them. roundhouse paths prints the name of that file.
 
 Exit status: 0 everything asked for succeeded, 1 some of it failed, 2 wrong
 usage or configuration, 128+n ended by signal n. Results go to stdout,
@@ -51,20 +51,20 @@ JOB = Annotated[int, Range(1, 2**63 - 1)]
 SEED = Annotated[int, Range(0, 2**32)]
 
 MUTE = ("runs", "compare", "paths", "drill", "replay", *queuearguments.COMMANDS)
-"""Commands that speak with no broker."""
+"""Commands that connect to no broker."""
 
 UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop")
-"""Commands in which nothing happens that a journal could hold."""
+"""Commands that have nothing to record in a journal."""
 
 RUNNERS = (None, "worker", "pipeline", "drive")
-"""Commands that run those of an operator; None is the console."""
+"""Commands that run an operator's own commands; None is the console."""
 
 Command = Callable[..., Parser]
 Keep = Callable[..., type[argparse.Action]]
 
 
 class Asked(NamedTuple):
-    """One command line: the command (``console`` where none is named), its own options, and settings."""
+    """One command line: the command (``console`` if none is named), its options, and settings."""
 
     command: str
     options: argparse.Namespace
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
 
 
 def read_arguments(argv: Sequence[str]) -> Asked:
-    """Exits with status 2 and a message for what is not a command line, with 0 after --help and --version."""
+    """Read a command line. Exits with status 2 and a message if it is wrong, with 0 after --help and --version."""
     flags: list[Flag] = []
     parser, commands = make_parsers(keeper(flags))
     at = argv.index("--") if "--" in argv else len(argv)
@@ -82,14 +82,14 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     asked = commands.get(options.command, parser)
     if unknown:
         asked.error(f"{' '.join(unknown)}: {asked.prog} takes no such argument")
-    if options.command == "submit":  # what stands behind -- is the job's command line and none of ours
+    if options.command == "submit":  # what follows -- is the job's command line
         options.words = list(argv[at + 1 :])
     _check(asked, options, flags)
     return Asked(options.command or "console", options, flags)
 
 
 def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> None:
-    """What argparse can not say: arguments that only make sense together."""
+    """Check combinations of arguments, which argparse can not express."""
     queuearguments.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
@@ -112,15 +112,15 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
         case str(command) if any(flag.place == ("readonly",) for flag in flags):
             parser.error(f"{command}: --readonly is the console's")
         case command if systems and command in MUTE:
-            parser.error(f"{command}: it speaks with no broker, so --system can not be {', '.join(sorted(systems))}")
+            parser.error(f"{command}: it connects to no broker, so --system can not be {', '.join(sorted(systems))}")
 
 
 def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
-    """The parser of a command line, and those of its commands by their names."""
+    """The main parser, and the parsers of the commands by name."""
     default, *others = SYSTEMS
     names = f"{default} (the default), {', '.join(others)}"
-    system = option("--system", metavar="S", action=keep("system"), help=f"the protocol that is spoken: {names}")
-    recording = "record everything that happens in a new file, for a replay"
+    system = option("--system", metavar="S", action=keep("system"), help=f"the protocol: {names}")
+    recording = "record all events to a new file, for roundhouse replay"
     journal = option("--journal", metavar="FILE", type=target, default=argparse.SUPPRESS, help=recording)
     parser = Parser(
         prog="roundhouse",
@@ -130,10 +130,10 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     )
     queues = " or ".join(QUEUES)
     parser.add_argument("--system", metavar="S", action=keep("system"), help=f"what to open: {names} or {queues}")
-    stops = "refuse whatever changes something; with --root only look, and start nothing"
+    stops = "refuse all changes; with --root only look, and start nothing"
     parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
     parser.add_argument("--journal", metavar="FILE", type=target, help=recording)
-    root = f"the folder of a pipeline that was run before, for --system {queues} (a demonstration)"
+    root = f"the folder of an existing pipeline, for --system {queues} (a demonstration)"
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
     queuearguments.add_trust(parser)
     add_env(parser)
@@ -144,7 +144,9 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
         capital = words[0].upper() + words[1:] + "."
         return commands.add_parser(name, help=words, description=capital, parents=parents, examples=examples)
 
-    connect = option("--connect", metavar="ENDPOINT", type=value(Endpoint), help="of the broker to join (this user's)")
+    connect = option(
+        "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker to join (that of this user)"
+    )
     _roles(command, keep, (system, journal), connect)
     _runs(command, keep, (system, journal))
     _jobs(command, connect)
@@ -155,12 +157,14 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
     """Brokers and workers."""
-    others = "a user whose peers may give and be given commands as well as this one's; unknown: who can not be told"
+    others = "also accept peers of this user, who may then exchange commands; unknown: peers whose user is not known"
     trust = option("--trust", metavar="USER", type=user, action="append", default=[], help=others)
-    bind = option("--bind", metavar="ENDPOINT", type=value(Endpoint), help="where to listen (the system's own place)")
-    slots = f"tasks that each worker takes at once, in a {TAKERS} its processors ({Pool().slots})"
+    bind = option(
+        "--bind", metavar="ENDPOINT", type=value(Endpoint), help="where to listen (the system's own endpoint)"
+    )
+    slots = f"tasks that each worker takes at a time; in a {TAKERS} its processors ({Pool().slots})"
     takes = option("--slots", metavar="N", action=keep("pool", "slots"), help=slots)
-    workers = option("--count", metavar="N", type=value(COUNT), default=1, help="workers in this process (1)")
+    workers = option("--count", metavar="N", type=value(COUNT), default=1, help="number of workers in this process (1)")
     shown: Sequence[str] = ("roundhouse broker", f"roundhouse broker --system {OTHER} --bind tcp://127.0.0.1:7000")
     command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
@@ -171,22 +175,22 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
 def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
     """One message, or many."""
     usual = Run()
-    place = "of the broker (one of its own with workers, which end with the run)"
+    place = "endpoint of the broker (starts one and workers, and stops them after the run)"
     connect = option("--connect", metavar="ENDPOINT", type=value(Endpoint), help=place)
-    limit = f"seconds that a task may take ({usual.timeout:g})"
+    limit = f"seconds until a task has failed ({usual.timeout:g})"
     timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=limit)
     carried = f"bytes of data in each task ({usual.bytes})"
     size = option("--bytes", metavar="N", action=keep("run", "bytes"), help=carried)
-    count = option("n", metavar="N", action=keep("run", "count"), help="tasks, 1 or more")
-    out = f"tasks that are out at once, at most ({usual.in_flight})"
+    count = option("n", metavar="N", action=keep("run", "count"), help="number of tasks, 1 or more")
+    out = f"most tasks in flight at a time ({usual.in_flight})"
     window = option("--in-flight", metavar="N", action=keep("run", "in_flight"), help=out)
-    pace = "tasks a second that are due, whatever comes back: an open loop (the next when one comes back)"
+    pace = "send so many tasks a second, whatever comes back: an open loop (closed: a reply lets the next go)"
     rate = option("--rate", metavar="R", type=value(RATE), help=pace)
-    before = "compare with a kept run afterwards; last: the newest of which the same was asked"
+    before = "compare with this kept run afterwards; last: the newest run with the same options"
     baseline = option("--baseline", metavar="ID", type=given, help=before)
     one = (connect, timeout, _json("the run"), *every)
     bulk = (count, connect, window, rate, timeout, baseline, _bound(), _json("the run"), *every)
-    command("ping", "send one ping, and wait for no reply", *one)
+    command("ping", "send one ping that asks for no reply", *one)
     command("pingt", "send one ping, and time its reply", *one)
     command("data", "ask for one stream of data, and time it", *one, size)
     shown: Sequence[str] = (
@@ -203,60 +207,68 @@ def _kept(command: Command) -> None:
     """What works on files."""
     drill = command(
         "drill",
-        "play a script of runs and faults in virtual time, and judge what was promised",
+        "run a script of runs and faults in virtual time, and check the promises",
         _json("the report"),
         examples=(f"roundhouse drill docs/drills/{DEFAULT}.toml",),
     )
     drill.add_argument(
         "file", metavar="FILE", type=source("the script of a drill, in TOML"), help="the script, in TOML"
     )
-    drill.add_argument("--seed", metavar="N", type=value(SEED), help="of everything that is random (the script's)")
+    drill.add_argument("--seed", metavar="N", type=value(SEED), help="seed of all random numbers (the script's)")
     shown: Sequence[str] = ("roundhouse --journal night.journal", "roundhouse replay night.journal")
     replay = command("replay", "open a recording, and move through it in time", examples=shown)
     made = source("a recording, which --journal FILE makes")
-    replay.add_argument("file", metavar="FILE", type=made, help="the journal; a cut one opens as far as it stands")
-    check = "play it without a screen; the exit status is 1 where today's cores do something else than the recorded"
+    replay.add_argument(
+        "file", metavar="FILE", type=made, help="the journal; of an incomplete one, what there is of it"
+    )
+    check = "replay without a screen; exit status 1 if this version does something else than was recorded"
     replay.add_argument("--check", action="store_true", help=check)
     shown = ("roundhouse runs", "roundhouse runs --csv runs.csv")
     runs = command("runs", "list the kept runs, or show one", examples=shown)
-    runs.add_argument("id", metavar="ID", nargs="?", type=given, help="the run to show, as the list names it")
+    runs.add_argument("id", metavar="ID", nargs="?", type=given, help="the id of the run to show, from the list")
     export = runs.add_mutually_exclusive_group()
     export.add_argument("--csv", metavar="PATH", type=target, help="write a table to a file instead, - for stdout")
     export.add_argument("--json", metavar="PATH", type=target, help="write JSON to a file instead, - for stdout")
-    compare = command("compare", "show two kept runs beside each other", _bound())
-    compare.add_argument("a", metavar="A", type=given, help="the run before, as roundhouse runs names it")
-    compare.add_argument("b", metavar="B", type=given, help="the run after")
+    compare = command("compare", "compare two kept runs", _bound())
+    compare.add_argument("a", metavar="A", type=given, help="the id of the run before, from roundhouse runs")
+    compare.add_argument("b", metavar="B", type=given, help="the id of the run after")
     command("paths", "print every file and folder that is used")
 
 
 def _jobs(command: Command, connect: Parser) -> None:
-    """The commands of a system whose tasks are processes."""
+    """Commands for systems whose tasks are processes."""
     shown: Sequence[str] = (
         "roundhouse submit --tasks 50 --logs logs --wait -- ./convert.sh",
         "roundhouse submit job.toml",
     )
-    words = f"hand an array of tasks of one command to the workers of a {TAKERS}"
+    words = f"submit a job, one command run as many tasks, to a {TAKERS}"
     submit = command("submit", words, connect, examples=shown)
     submit.usage = "roundhouse submit [options] FILE | roundhouse submit [options] -- COMMAND ..."
-    described = source("a file that describes a job, or put its command behind --")
-    submit.add_argument("file", metavar="FILE", nargs="?", type=described, help="TOML or JSON with keys as the options")
-    submit.add_argument("--name", type=given, help="of the job and its logs (the command's)")
-    submit.add_argument("--tasks", metavar="N", type=value(TASKS), help="how many, numbered 1 to N (1)")
-    submit.add_argument("--dir", metavar="DIR", type=given, help="where they run (here)")
-    submit.add_argument("--logs", metavar="DIR", type=given, help="where NAME_1.log to NAME_N.log go (DIR of --dir)")
-    submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="that each task takes (1)")
-    submit.add_argument("--wait", action="store_true", help="until the last task has ended; 1 where one failed")
+    described = source("a file that describes a job; or put the command after --")
+    submit.add_argument(
+        "file", metavar="FILE", nargs="?", type=described, help="TOML or JSON; its keys are named as the options"
+    )
+    submit.add_argument("--name", type=given, help="name of the job and its logs (the command's)")
+    submit.add_argument("--tasks", metavar="N", type=value(TASKS), help="number of tasks, numbered 1 to N (1)")
+    submit.add_argument("--dir", metavar="DIR", type=given, help="working directory of the tasks (here)")
+    submit.add_argument("--logs", metavar="DIR", type=given, help="folder for NAME_1.log to NAME_N.log (that of --dir)")
+    submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="processors for each task (1)")
+    submit.add_argument("--wait", action="store_true", help="wait for the last task; exit status 1 if one failed")
     shown = ("roundhouse jobs", "roundhouse jobs hold 3")
     jobs = command("jobs", f"list the jobs of a {TAKERS}, or hold, release or cancel one", connect, examples=shown)
     orders = ("hold", "release", "cancel")
-    jobs.add_argument("order", metavar="ORDER", nargs="?", choices=orders, help="hold, release or cancel (a list)")
-    jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the job, as the list names it")
+    jobs.add_argument(
+        "order", metavar="ORDER", nargs="?", choices=orders, help="hold, release or cancel (without: list the jobs)"
+    )
+    jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the id of the job, from the list")
     jobs.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
-    stop = command("stop", f"take processors from the workers of a {TAKERS}, or all of them", connect)
+    stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect)
     much = stop.add_mutually_exclusive_group(required=True)
-    much.add_argument("n", metavar="N", nargs="?", type=value(STOPPED), help="processors, of the newest worker first")
-    much.add_argument("--all", action="store_true", help="every one; what runs ends as usual")
-    much.add_argument("--now", action="store_true", help="every one; what runs is killed")
+    much.add_argument(
+        "n", metavar="N", nargs="?", type=value(STOPPED), help="number of processors to stop, newest worker first"
+    )
+    much.add_argument("--all", action="store_true", help="stop all workers; running tasks finish")
+    much.add_argument("--now", action="store_true", help="stop all workers; running tasks are killed")
 
 
 def _json(what: str) -> Parser:
@@ -264,5 +276,5 @@ def _json(what: str) -> Parser:
 
 
 def _bound() -> Parser:
-    worse = "end with status 1 where it is worse by more than this and than repeats differ (it is only shown)"
+    worse = "exit status 1 if it is worse by more than this and by more than repeats differ (only shown)"
     return option("--bound", metavar="PERCENT", type=value(BOUND), help=worse)

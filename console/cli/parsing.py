@@ -95,8 +95,8 @@ def variables(text: str) -> tuple[str, ...]:
 
 
 def add_env(parser: Parser) -> None:
-    """``--env``, of whatever runs commands."""
-    words = "the variables of the environment that commands get which are run here, say PATH,HOME (all)"
+    """``--env``, for commands that run an operator's commands."""
+    words = "environment variables for the commands that run here, as PATH,HOME (all)"
     parser.add_argument("--env", metavar="NAMES", type=variables, default=argparse.SUPPRESS, help=words)
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of disk queues on the command line."""
+"""The arguments of disk queue commands."""
 
 from __future__ import annotations
 
@@ -21,57 +21,61 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     )
     words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
     pipeline = command("pipeline", words, json, journal, examples=shown)
-    orders = "run it until it is done; start it and leave it to itself; let it stop; kill it; show it"
+    orders = "run until it is done; start in the background; stop after the documents at hand; kill at once; show"
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
-    pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of its queues")
+    pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of the queues")
     add_trust(pipeline)
-    add_mode(pipeline, "of the queues that are made")
+    add_mode(pipeline, "mode of new queues")
     add_env(pipeline)
     what = pipeline.add_mutually_exclusive_group()
-    repeat = "NAME[=WORKERS][:WORK], one for each in their order (as last time); WORK as of roundhouse drive"
+    repeat = "NAME[=WORKERS][:WORK], one option a stage, in order (as last time); WORK as in roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
     table = source("a TOML file with a table [[stage]] for each stage")
     what.add_argument(
-        "--config", metavar="FILE", type=table, help="TOML with a table [[stage]] for each (as last time)"
+        "--config", metavar="FILE", type=table, help="TOML with a table [[stage]] for each stage (as last time)"
     )
     shown = ("roundhouse drive --src q/queue-start --dst q/queue-output --number 1 --work upper",)
-    drive = command("drive", "run one driver of disk queues, until its source is done", journal, examples=shown)
+    drive = command("drive", "run one driver of disk queues until its source queue is done", journal, examples=shown)
     add_env(drive)
     drive.usage = "roundhouse drive [options] PAR | roundhouse drive [options] --src DIR --dst DIR --number N"
-    par = source("a parameter file of the original's kind")
-    drive.add_argument("par", metavar="PAR", nargs="?", type=par, help="a parameter file of the original's kind")
+    par = source("a parameter file as the original program reads it")
+    drive.add_argument(
+        "par", metavar="PAR", nargs="?", type=par, help="a parameter file as the original program reads it"
+    )
     drive.add_argument("--src", metavar="DIR", type=given, help="the queue to take from")
-    drive.add_argument("--dst", metavar="DIR", type=given, help="the queue to publish into; made where it is missing")
-    own = "the driver's own: no other driver of these queues has it"
+    drive.add_argument("--dst", metavar="DIR", type=given, help="the queue to publish into; created if missing")
+    own = "number of the driver, unique among the drivers of these queues"
     drive.add_argument("--number", metavar="N", type=number, help=own)
     called = "module:function, /whole/path/file.py:function"
     work = f"copy, upper, sleep SECONDS, {called}, or a command with {{input}} and {{output}} (copy)"
     drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
-    add_mode(drive, "of DST, where it is made")
+    add_mode(drive, "mode of DST, if it is created")
     shown = ("roundhouse feed --root q --done *.txt",)
     feed = command("feed", "copy files into the first queue of a pipeline", examples=shown)
-    root = "the folder of its queues; made where it is missing"
+    root = "the folder of the queues; created if missing"
     feed.add_argument("--root", metavar="DIR", type=given, required=True, help=root)
-    feed.add_argument("--done", action="store_true", help="no more will come: what is there runs through, and it ends")
-    add_mode(feed, "of the queue, where it is made")
-    feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its name becomes its id")
+    feed.add_argument(
+        "--done", action="store_true", help="no more documents will come: the pipeline ends after those that are there"
+    )
+    add_mode(feed, "mode of the queue, if it is created")
+    feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its file name becomes its id")
 
 
 def add_trust(parser: Parser) -> None:
     """``--trust-root``, of the console and of ``pipeline``."""
-    words = "act in a root that others can change too: who can, decides what is run and ended there"
+    words = "use a root that other users can change; they can then decide what runs and ends there"
     parser.add_argument("--trust-root", action="store_true", default=argparse.SUPPRESS, help=words)
 
 
 def check(parser: Parser, options: argparse.Namespace) -> None:
-    """Arguments that only make sense together."""
+    """Check combinations of arguments."""
     if options.root and options.command not in (None, "pipeline", "feed"):
         parser.error(f"{options.command}: --root is for disk queues")
     if trusted(options) and not (options.root and options.command in (None, "pipeline")):
-        parser.error("--trust-root: there is no --root that it is about")
+        parser.error("--trust-root: needs a --root")
     match options.command:
         case "pipeline" if options.order not in ("run", "start") and (options.stages or options.config):
-            parser.error(f"pipeline {options.order}: its stages are those that were run last")
+            parser.error(f"pipeline {options.order}: it takes the stages of the last run")
         case "pipeline" if options.order not in ("run", "show") and options.json:
             parser.error(f"pipeline {options.order}: --json is for run and show")
         case "pipeline" if options.order not in ("run", "start") and options.mode is not None:
@@ -83,29 +87,29 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
             if any(folders) if options.par else not all(folders):
                 parser.error("drive: either a PAR file, or --src, --dst and --number")
         case "feed" if not options.files and not options.done:
-            parser.error("feed: there is neither a FILE nor --done")
+            parser.error("feed: name a FILE, or --done")
 
 
 def trusted(options: argparse.Namespace) -> bool:
-    """Whether the operator said ``--trust-root``."""
+    """Whether ``--trust-root`` was given."""
     return getattr(options, "trust_root", False)
 
 
 def add_mode(parser: Parser, whose: str) -> None:
-    """``--mode`` for queues that others use too."""
+    """``--mode``, for queues that several users share."""
     words = f"{whose} (0700); 2770 for a queue that a group shares"
     parser.add_argument("--mode", metavar="OCTAL", type=mode, help=words)
 
 
 def mode(text: str) -> int:
-    """A folder's mode in octal, in which its owner may do everything."""
+    """A folder's mode in octal, with all rights for its owner."""
     if not (3 <= len(text) <= 4 and set(text) <= set("01234567")) or int(text, 8) & 0o700 != 0o700:
-        raise argparse.ArgumentTypeError(f"expected an octal mode of which the owner has all, as 2770, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected an octal mode with all rights for the owner, as 2770, got {text!r}")
     return int(text, 8)
 
 
 def number(text: str) -> str:
-    """A driver's number, which stays the text that it is in the names of its documents."""
+    """A driver's number, kept as text because it is part of file names."""
     if not names.number(text):
         raise argparse.ArgumentTypeError(f"expected 1 to {names.MAX_NUMBER} digits, got {text!r}")
     return text

@@ -141,9 +141,9 @@ class Picture(NamedTuple):
 
     @property
     def ledger(self) -> LedgerView | None:
-        """The broker's books; where the broker is elsewhere, those of the client's run; the unbalanced first."""
-        books = [view.ledger for view in (self.broker, self.run) if view]
-        return next((ledger for ledger in books if not ledger.balanced), books[0] if books else None)
+        """The broker's ledger, or that of the client's run if the broker is elsewhere; an unbalanced one goes first."""
+        ledgers = [view.ledger for view in (self.broker, self.run) if view]
+        return next((ledger for ledger in ledgers if not ledger.balanced), ledgers[0] if ledgers else None)
 
     @property
     def busy(self) -> bool:

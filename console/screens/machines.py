@@ -109,7 +109,7 @@ def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Pa
     """Who broke which rule, how often, when last, in lines of so many cells; the newest first."""
     views = list(picture.brokers.values())
     if not views:
-        return [[("no broker is in this process: its books are elsewhere", "label")]]
+        return [[("no broker in this process: its counts are elsewhere", "label")]]
     found = [
         (view.at, finding if finding.peer is None else finding._replace(name=picture.name(finding.peer)))
         for view in views

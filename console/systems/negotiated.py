@@ -87,8 +87,8 @@ def broker_lines(title: str, view: BrokerView | None, width: int) -> list[Parts]
         if value
     ]
     ledger = view.ledger
-    books = f"{units.count(ledger.sent)} sent, {units.count(ledger.succeeded)} ok"
-    return [*lines, [(fit("tasks", 16), "label"), (books, "text")], []]
+    counts = f"{units.count(ledger.sent)} sent, {units.count(ledger.succeeded)} ok"
+    return [*lines, [(fit("tasks", 16), "label"), (counts, "text")], []]
 
 
 def _ink(name: str, value: str) -> str:

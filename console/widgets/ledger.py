@@ -1,4 +1,4 @@
-"""The books, always on the screen: sent = ok + failed + in flight + queued + dropped."""
+"""The ledger, always on the screen: sent = ok + failed + in flight + queued + dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAG = 0.1  # seconds from which the engine's lag is a warning
 
 
 def equation(ledger: LedgerView, terse: bool = False) -> Parts:
-    """Both sides and whether they agree."""
+    """Both sides of the ledger, and whether they agree."""
     number = units.short if terse else units.count
     failed = failures(ledger)
     ends = [
@@ -37,7 +37,7 @@ def equation(ledger: LedgerView, terse: bool = False) -> Parts:
 
 
 def brief(ledger: LedgerView) -> Parts:
-    """What must be seen on the smallest screen: whether they agree, and what went wrong."""
+    """The shortest form: whether the sides agree, and what failed."""
     failed = failures(ledger)
     verdict = (" ✓ ", "good") if ledger.balanced else (" × DOES NOT BALANCE ", "bad bold reverse")
     return [
@@ -53,7 +53,7 @@ def brief(ledger: LedgerView) -> Parts:
 
 
 class Ledger(Panel):
-    """One line: the books, and how well the screen and the engine keep up."""
+    """One line: the ledger, and how well the screen and the engine keep up."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -78,6 +78,6 @@ class Ledger(Panel):
         title: Parts = [(" ledger ", "label")]
         full, terse = equation(picture.ledger), equation(picture.ledger, terse=True)
         blank: Parts = [(" ", "text")]
-        books = [[*title, *full], [*blank, *full], [*blank, *terse], brief(picture.ledger)]
-        choices = [spread(line, pace, width) for line in books[: 2 if not slow else 3]] + books
+        lines = [[*title, *full], [*blank, *full], [*blank, *terse], brief(picture.ledger)]
+        choices = [spread(line, pace, width) for line in lines[: 2 if not slow else 3]] + lines
         return [self.line(first_that_fits(choices, width), width)]

@@ -39,6 +39,11 @@ class Column(NamedTuple, Generic[R]):
     right: bool = False
     falling: bool = False  # whether the first sort is largest first
     stretch: int = 0  # the most cells that it may take; 0: always its width
+    short: str = ""  # the title where the column is too narrow for ``title``
+
+    def titled(self, cells: int) -> str:
+        """The title for a column of so many cells."""
+        return self.short if self.short and len(self.title) > cells else self.title
 
 
 def choose(columns: Sequence[Column[R]], width: int) -> list[tuple[Column[R], int]]:
@@ -239,11 +244,11 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         parts: Parts = [(" ", "text")]
         for column, cells in chosen:
             if column is not self.sort_column:
-                parts.append((fit(column.title, cells, column.right) + " ", "label"))
+                parts.append((fit(column.titled(cells), cells, column.right) + " ", "label"))
             elif column.right:
-                parts.append((fit(column.title, cells, True) + self.arrow, "accent bold"))
+                parts.append((fit(column.titled(cells), cells, True) + self.arrow, "accent bold"))
             else:
-                parts.append((fit(column.title + self.arrow, cells) + " ", "accent bold"))
+                parts.append((fit(column.titled(cells) + self.arrow, cells) + " ", "accent bold"))
         return self.line(parts, width)
 
     @property

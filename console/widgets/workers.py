@@ -128,11 +128,15 @@ def _figure(
 COLUMNS: tuple[Column[Shown], ...] = (
     Column("worker", "worker", 10, lambda row: row.order, _name, need=9, stretch=24),
     Column("slots", "slots free", 16, lambda row: row.worker.free, _slots, need=5, falling=True),
-    _figure("in-flight", "infl", 4, 6, lambda row: row.worker.in_flight, _in_flight),
+    _figure("in-flight", "in flight", 4, 6, lambda row: row.worker.in_flight, _in_flight)._replace(
+        stretch=9, short="infl"
+    ),
     _figure("done", "done", 7, 4, lambda row: row.worker.done, _done),
     _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
     _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
-    _figure("violations", "viol", 4, 0, lambda row: row.worker.violations, _wrong),
+    _figure("violations", "violations", 4, 0, lambda row: row.worker.violations, _wrong)._replace(
+        stretch=10, short="viol"
+    ),
     Column("heartbeat", "heartbeat", _GAUGE + 5, lambda row: row.worker.heard, _heartbeat, need=2, stretch=17),
     _figure("rtt", "rtt", 5, 1, lambda row: row.worker.rtt or 0.0, _rtt),
     Column("state", "state", 8, lambda row: _ORDER[row.worker.state], _state, need=10),

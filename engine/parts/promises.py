@@ -23,7 +23,10 @@ def books(within: float) -> Promise:
         return all(ledger.balanced for ledger in ledgers)
 
     return Promise(
-        "the books balance after every message: nothing is lost, nothing counted twice", within, balanced, always=True
+        "the ledger balances after every message: nothing is lost, nothing is counted twice",
+        within,
+        balanced,
+        always=True,
     )
 
 

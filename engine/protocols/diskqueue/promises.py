@@ -79,7 +79,7 @@ def books(within: float) -> Promise:
     def balanced(_: Observation, now: Observation) -> bool:
         return accounts.account([listing for _, listing in now.queues]).documents == len(now.fed)
 
-    return Promise("the books balance: every document that was fed is in a queue", within, balanced, always=True)
+    return Promise("the ledger balances: every document that was fed is in a queue", within, balanced, always=True)
 
 
 def nothing_fails(within: float, but: str = "") -> Promise:

@@ -121,7 +121,7 @@ def test_whoever_is_blamed_has_the_name_that_table_promises_and_facts_use(
 def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:
     _, picture = sandbox_of("pingpong", 1.0)
     lines = conformance_lines(SYSTEMS["pingpong"].explain, picture._replace(brokers={}), 116)
-    assert words(lines) == ["no broker is in this process: its books are elsewhere"]
+    assert words(lines) == ["no broker in this process: its counts are elsewhere"]
 
 
 def test_both_are_two_keys_away_and_live(tmp_path: Path) -> None:

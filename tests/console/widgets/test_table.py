@@ -27,6 +27,12 @@ def test_the_least_needed_columns_go_first() -> None:
     assert choose(columns, 4) == [(columns[0], 4)]
 
 
+def test_a_title_is_spelled_out_where_there_is_room() -> None:
+    wide = column("in flight", 4, 9)._replace(short="infl")
+    assert [wide.titled(cells) for cells in (4, 8, 9, 20)] == ["infl", "infl", "in flight", "in flight"]
+    assert column("rate", 2, 9).titled(2) == "rate"
+
+
 def test_what_is_left_over_goes_to_who_stretches() -> None:
     columns = [column("a", 4, 9, stretch=6), column("b", 4, 8, stretch=20)]
     assert [width for _, width in choose(columns, 15)] == [6, 8]

@@ -120,7 +120,7 @@ def test_a_broker_that_forgets_what_a_lost_worker_held_breaks_the_books(monkeypa
     stage.advance(1.0)
     stage.world.checks = False
     monkeypatch.setattr(Pool, "take_back", lambda self, worker, tasks: worker.held.clear())
-    assert "the books balance after every message: nothing is lost, nothing counted twice" in broken(
+    assert "the ledger balances after every message: nothing is lost, nothing is counted twice" in broken(
         done(stage, "kill w3")
     )
 
