@@ -12,7 +12,7 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 
 from engine.core import (
     NEVER,
@@ -38,6 +38,7 @@ from engine.parts.liveness import Liveness
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages, picture
+from tests.sixth.mdp.machine import On, Seen
 from tests.sixth.mdp.messages import (
     DISCONNECT,
     FAILED,
@@ -73,7 +74,6 @@ class Broker:
         self.services = Services()
         self.tasks = Tasks(options)
         self.inspected: bytes | None = None
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
         self._alive = Liveness(options.expiry)
         self._beat_at = NEVER
         self._lost: dict[bytes, None] = {}  # longest lost first
@@ -135,7 +135,7 @@ class Broker:
         if isinstance(message, str):
             self._blame(key, message, now, out)
             if worker is not None:  # RFC: treat that peer as invalid
-                self._disconnect(worker, "no message", "what it said is no message", out)
+                self._disconnect(worker, On.INVALID, "what it said is no message", out)
         elif isinstance(message, Asked):
             self._asked(key, message, now, out)
         elif worker is not None:
@@ -151,16 +151,16 @@ class Broker:
         worker.heard, worker.row = now, None
         held = worker.task
         if said.command == HEARTBEAT:
-            self.walked[worker.stands, event] += 1
+            self.services.step(worker, event)
         elif said.command == REPLY and held is not None and _answers(said, held):
-            self.walked[worker.stands, event] += 1
+            self.services.step(worker, event)
             self._done(worker, held, said.body, now, out)
         elif said.command == DISCONNECT:
             self._lose(worker, event, "left", False, out)
         else:  # RFC: valid but unexpected
             if said.command == REPLY:
-                self._blame(key, "REPLY to no request", now, out)
-                event = "REPLY to no request"
+                event = On.STRAY
+                self._blame(key, event, now, out)
             self._disconnect(worker, event, f"said {event} and was not to", out)
 
     def _stranger(self, key: bytes, said: Said, now: float, out: list[Command]) -> None:
@@ -169,7 +169,7 @@ class Broker:
         if said.command == READY:
             self._register(key, said.service, now, out)
             return
-        self.walked["unknown", event] += 1
+        self.services.walk.step(Seen.UNKNOWN, event)
         if said.command == DISCONNECT:
             return
         if said.command == REPLY and key in self._lost:
@@ -185,10 +185,10 @@ class Broker:
         if service is None:
             self._blame(key, "too many workers or services", now, out)
             return
-        self.walked["unknown", "READY"] += 1
         self._lost.pop(key, None)
         self._alive.heard(key, now)
         worker = self.services.join(key, service, now)
+        self.services.step(worker, On.READY)
         # ours: the RFC answers no READY, but a heartbeat may be sent at any time
         out += [Note("good", "joined", key), Send(messages.to_worker(key, HEARTBEAT))]
         self._free(worker, now, out)
@@ -253,7 +253,7 @@ class Broker:
     def _free(self, worker: Worker, now: float, out: list[Command]) -> None:
         """A worker has nothing to do: it is the last of its service's ready queue."""
         worker.row = None
-        if not worker.draining:
+        if worker.idle:
             worker.service.ready.put(worker.key)
             self._pump(worker.service, now, out)
 
@@ -261,7 +261,7 @@ class Broker:
         """Give waiting requests, oldest first, to idle workers, least recently used first."""
         while service.backlog and (key := service.ready.first()) is not None:
             worker, task = self.services.workers[key], service.backlog.popleft()
-            self.walked[worker.stands, "a request"] += 1
+            self.services.step(worker, On.TASK)
             service.ready.drop(key)
             self.tasks.give(task, key, now)
             worker.task, worker.row = task, None
@@ -291,7 +291,7 @@ class Broker:
 
     def _lose(self, worker: Worker, event: str, why: str, never_left: bool, out: list[Command]) -> None:
         """A worker is none any more; what it held waits again. Who calls sees to it that somebody gets that."""
-        self.walked[worker.stands, event] += 1
+        self.services.step(worker, event)
         self._take_back(worker, never_left, out)
         self._alive.forget(worker.key)
         self.services.remove(worker)
@@ -313,9 +313,8 @@ class Broker:
         worker = self.services.workers.get(key)
         if worker is None:
             out.append(Note("warn", "no such worker to stop", key))
-        elif not worker.draining:
-            self.walked[worker.stands, "told to drain"] += 1
-            worker.draining, worker.row = True, None
+        elif worker.state != Seen.DRAINING:
+            self.services.step(worker, On.DRAIN)
             worker.service.ready.drop(key)
 
     # ---- time ---------------------------------------------------------------------------------------------------
@@ -323,14 +322,13 @@ class Broker:
     def _wake(self, now: float, out: list[Command]) -> None:
         workers = self.services.workers
         for key in self.tasks.overdue(now):
-            self._expire(workers[key], "deadline", "lost: its request's deadline has passed", out)
+            self._expire(workers[key], On.DEADLINE, "lost: its request's deadline has passed", out)
         for key in self._alive.expired(now):
-            self._expire(workers[key], "silence", f"lost: silent for {self.options.expiry:g} s", out)
+            self._expire(workers[key], On.SILENCE, f"lost: silent for {self.options.expiry:g} s", out)
         if now >= self._beat_at:
             self._beat_at = now + self.options.heartbeat
             for worker in workers.values():
-                self.walked[worker.stands, "a heartbeat is due"] += 1
-                worker.row = None
+                self.services.step(worker, On.DUE)
                 out.append(Send(messages.to_worker(worker.key, HEARTBEAT)))
         for service in list(self.services):
             self._pump(service, now, out)
@@ -349,7 +347,7 @@ class Broker:
         worker = self.services.workers.get(frames[0])
         if worker is not None and frames[2] == WORKER:  # else a client is gone: its task has ended all the same
             never_left = frames[3] == REQUEST
-            self._lose(worker, "its connection is gone", "lost: its connection is gone", never_left, out)
+            self._lose(worker, On.GONE, "lost: its connection is gone", never_left, out)
             self._pump(worker.service, now, out)
 
     def _blame(self, key: bytes, reason: str, now: float, out: list[Command]) -> None:

@@ -13,8 +13,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import (
     NEVER,
     Command,
@@ -35,9 +33,11 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.limits import MAX_FRAME
+from engine.parts.machine import Walk
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages
+from tests.sixth.mdp.machine import LINK, Link, On
 from tests.sixth.mdp.messages import DONE, FAILED, FULL, ID, MMI_SERVICE, PING_JOB, WITHDRAWN
 from tests.sixth.mdp.options import Options
 
@@ -52,7 +52,8 @@ class Client:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._service = options.service.encode()
-        self._linked = False
+        self._state: str = Link.SILENT
+        self._walk = Walk(LINK)
         self._heard = NEVER  # the broker, or the last start
         self._ask_at = NEVER
         self._bulk: Bulk | None = None
@@ -61,7 +62,6 @@ class Client:
         self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
         self._legs = ClientLegs()
         self._violations = Violations()
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
         self.late = self.unsent = self.reopened = self.again = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -106,24 +106,24 @@ class Client:
         """See ``engine.core.Core``."""
         return ClientView(
             at=now,
-            linked=self._linked,
+            linked=self._state == Link.LINKED,
             run=None if self._bulk is None else self._bulk.view(now),
             late=self.late,
             legs=self._legs.view(),
             terms=(
-                ("broker", "alive" if self._linked else "silent"),
+                ("broker", "alive" if self._state == Link.LINKED else "silent"),
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
                 ("started over", str(self.reopened)),
                 ("asked again", str(self.again)),
             ),
-            walked=tuple(self.walked.items()),
+            walked=self._walk.walked(),
         )
 
     # ---- the link -----------------------------------------------------------------------------------------------
 
     def _start(self, now: float, out: list[Command]) -> None:
-        self._heard, self._linked = now, False
+        self._heard = now
         self._look(now, out)
 
     def _look(self, now: float, out: list[Command]) -> None:
@@ -136,21 +136,24 @@ class Client:
             out.extend(self._violations.add(BROKER, reply, now))
             return
         self._heard = now
-        if not self._linked:
-            self.walked["silent", "a reply"] += 1
-            self._linked = True
+        before = self._state
+        self._step(On.ANSWER)
+        if before == Link.SILENT:
             out.append(Note("good", "the broker answers"))
         if task_id := messages.ident(reply.body):
             self._reply(task_id, reply.body, now, out)
+
+    def _step(self, event: str) -> None:
+        self._state = self._walk.step(self._state, event)
 
     def _wake(self, now: float, out: list[Command]) -> None:
         if self._bulk is not None:
             for task in self._bulk.expire(now):
                 self._sampled.pop(self._id(task), None)
-        state = "linked" if self._linked else "silent"
         if now >= self._heard + self.options.expiry:
-            self.walked[state, "silence"] += 1
-            if self._linked:
+            before = self._state
+            self._step(On.SILENCE)
+            if before == Link.LINKED:
                 out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s"))
             self.reopened += 1
             out.append(Reopen())
@@ -159,7 +162,7 @@ class Client:
                 self.again += 1
                 out.append(Send(messages.ask(self._service, self._id(task), self._job)))
         elif now >= self._ask_at:
-            self.walked[state, "a heartbeat is due"] += 1
+            self._step(On.DUE)
             self._look(now, out)
 
     # ---- a run --------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def broker(core: Broker, now: float) -> BrokerView:
                 for service in list(services)[:SHOWN]
             ),
         ),
-        walked=tuple(core.walked.items()),
+        walked=services.walk.walked(),
     )
 
 

@@ -15,8 +15,10 @@ from collections.abc import Iterator
 
 from engine.parts.explain import show
 from engine.parts.inflight import Task
+from engine.parts.machine import Walk
 from engine.parts.ready import Ready
 from engine.parts.view import State, WorkerRow
+from tests.sixth.mdp.machine import SEEN, Seen
 
 MAX_SERVICES = 1024
 
@@ -24,25 +26,20 @@ MAX_SERVICES = 1024
 class Worker:
     """One registered worker. Times are monotonic seconds."""
 
-    __slots__ = ("done", "draining", "failed", "heard", "joined", "key", "row", "service", "task")
+    __slots__ = ("done", "failed", "heard", "joined", "key", "row", "service", "state", "task")
 
     def __init__(self, key: bytes, service: Service, now: float) -> None:
         self.key, self.service = key, service
+        self.state: str = Seen.UNKNOWN
         self.joined = self.heard = now
         self.task: Task | None = None
-        self.draining = False
         self.done = self.failed = 0
         self.row: WorkerRow | None = None
 
     @property
     def idle(self) -> bool:
         """Whether it belongs into its service's ready queue."""
-        return self.task is None and not self.draining
-
-    @property
-    def stands(self) -> str:
-        """Its state in the map of ``explain``."""
-        return "draining" if self.draining else "idle" if self.task is None else "busy"
+        return self.state == Seen.IDLE
 
 
 class Service:
@@ -62,6 +59,7 @@ class Services:
 
     def __init__(self) -> None:
         self.workers: dict[bytes, Worker] = {}
+        self.walk = Walk(SEEN)
         self._services: dict[bytes, Service] = {}
 
     def __iter__(self) -> Iterator[Service]:
@@ -89,6 +87,10 @@ class Services:
         service.workers += 1
         return worker
 
+    def step(self, worker: Worker, event: str) -> None:
+        """Something happened to a worker: its next state."""
+        worker.state, worker.row = self.walk.step(worker.state, event), None
+
     def remove(self, worker: Worker) -> None:
         """Forget a worker that holds no request."""
         del self.workers[worker.key]
@@ -108,12 +110,14 @@ class Services:
             assert set(service.ready) == {worker.key for worker in mine if worker.idle}, "ready is not the idle workers"
             assert service.workers == len(mine) and (mine or service.backlog), "a service of nothing"
             assert not service.backlog or not service.ready, "a request waits beside an idle worker"
-        assert all(worker.service is self._services[worker.service.name] for worker in self.workers.values())
+        for worker in self.workers.values():
+            assert worker.service is self._services[worker.service.name]
+            assert (worker.task is not None) == (worker.state == Seen.BUSY) or worker.state == Seen.DRAINING
 
 
 def row_of(worker: Worker, expiry: float, late: bool, violations: int) -> WorkerRow:
     """The row of one worker."""
-    state: State = "drain" if worker.draining else "busy" if worker.task else "late" if late else "ready"
+    state: State = "drain" if worker.state == Seen.DRAINING else "busy" if worker.task else "late" if late else "ready"
     return WorkerRow(
         key=worker.key,
         name=show(worker.key, 24),
@@ -128,5 +132,9 @@ def row_of(worker: Worker, expiry: float, late: bool, violations: int) -> Worker
         heard=worker.heard,
         lost_at=worker.heard + expiry,
         rtt=None,
-        terms=(("service", show(worker.service.name, 24)), ("queue", "ready" if worker.idle else "none")),
+        terms=(
+            ("service", show(worker.service.name, 24)),
+            ("queue", "ready" if worker.idle else "none"),
+            ("state", worker.state),
+        ),
     )

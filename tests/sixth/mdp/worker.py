@@ -12,9 +12,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Literal
-
 from engine.core import (
     NEVER,
     Command,
@@ -34,9 +31,11 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.machine import Walk
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages
+from tests.sixth.mdp.machine import LAST, WORKER, Does, On
 from tests.sixth.mdp.messages import DISCONNECT, HEARTBEAT, READY, REPLY, Said
 from tests.sixth.mdp.options import Options
 
@@ -48,7 +47,8 @@ class Worker:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.state: Literal["registering", "ready", "working", "left"] = "registering"
+        self.state: str = Does.REGISTERING
+        self._walk = Walk(WORKER)
         self._heard = NEVER  # the broker, or the last start
         self._beat_at = NEVER
         self._delay = 0.0  # seconds from a request to its reply
@@ -56,7 +56,6 @@ class Worker:
         self._given = NEVER  # when the request in hand came
         self._leaving = False
         self._violations = Violations()
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``
         self.done = self.reopened = self.abandoned = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -86,14 +85,14 @@ class Worker:
 
     def wake_at(self) -> float:
         """See ``engine.core.Core``."""
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return NEVER
         return min(self._heard + self.options.expiry, self._beat_at, self._given + self._delay)
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        assert (self.state == "working") == (self._held is not None) == (self._given != NEVER)
-        assert self.state == "working" or not self._leaving or self.state == "left"
+        assert (self.state == Does.WORKING) == (self._held is not None) == (self._given != NEVER)
+        assert self.state == Does.WORKING or not self._leaving or self.state == Does.LEFT
 
     def snapshot(self, now: float) -> WorkerView:
         """See ``engine.core.Core``."""
@@ -101,7 +100,7 @@ class Worker:
             at=now,
             state=self.state,
             slots=1,
-            running=int(self.state == "working"),
+            running=int(self.state == Does.WORKING),
             done=self.done,
             broker_heard=self._heard,
             terms=(
@@ -113,8 +112,8 @@ class Worker:
                 ("violations", str(self._violations.total)),
                 ("unsent", str(self.unsent)),
             ),
-            joined=self.state in ("ready", "working"),
-            walked=tuple(self.walked.items()),
+            joined=self.state in (Does.READY, Does.WORKING),
+            walked=self._walk.walked(),
         )
 
     # ---- what arrives -------------------------------------------------------------------------------------------
@@ -124,80 +123,85 @@ class Worker:
         if isinstance(said, str):
             out.extend(self._violations.add(BROKER, said, now))
             return
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return  # what came in one batch with the last reply
-        self.walked[self.state, messages.NAMES[said.command]] += 1
+        before = self.state
+        self._step(messages.NAMES[said.command])
         if said.command == DISCONNECT:
-            self._start_over("the broker said DISCONNECT", now, out)
+            self._start_over(before, "the broker said DISCONNECT", now, out)
             return
         self._heard = now
-        if self.state == "registering":
-            self.state = "ready"
+        if before == Does.REGISTERING:
             out.append(Note("good", "joined"))
         if said.command != HEARTBEAT:
             self._work(said, now, out)
 
+    def _step(self, event: str) -> None:
+        last = self._leaving and event in (On.DONE, On.DISCONNECT, On.SILENCE)
+        self.state = self._walk.step(self.state, event, LAST if last else "")
+
     def _work(self, said: Said, now: float, out: list[Command]) -> None:
         if self._held is not None:
             self._abandon(out)
-        self.state, self._held, self._given = "working", said, now
+        self._held, self._given = said, now
         self._finish(now, out)
 
     def _finish(self, now: float, out: list[Command]) -> None:
         if self._held is None or now < self._given + self._delay:
             return
         body = messages.answer_to(self._held.body)
-        self.walked["working", "done"] += 1
+        self._step(On.DONE)
         out.append(Send(messages.to_broker(REPLY, self._held.client, b"", *body)))
         self.done += 1
-        self.state, self._held, self._given = "ready", None, NEVER
-        if self._leaving:
+        self._held, self._given = None, NEVER
+        if self.state == Does.LEFT:
             self._go(out)
 
     # ---- time and orders ----------------------------------------------------------------------------------------
 
     def _wake(self, now: float, out: list[Command]) -> None:
         self._finish(now, out)
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return
         if now >= self._heard + self.options.expiry:
-            self.walked[self.state, "silence"] += 1
-            self._start_over(f"the broker is silent for {self.options.expiry:g} s", now, out)
+            before = self.state
+            self._step(On.SILENCE)
+            self._start_over(before, f"the broker is silent for {self.options.expiry:g} s", now, out)
         elif now >= self._beat_at:
-            self.walked[self.state, "a heartbeat is due"] += 1
+            self._step(On.DUE)
             self._beat_at = now + self.options.heartbeat
             out.append(Send(messages.to_broker(HEARTBEAT)))
 
-    def _start_over(self, why: str, now: float, out: list[Command]) -> None:
+    def _start_over(self, before: str, why: str, now: float, out: list[Command]) -> None:
         if self._held is not None:
             self._abandon(out)
-        if self._leaving:
+        if self.state == Does.LEFT:
             self._go(out)
             return
-        if self.state != "registering":
+        if before != Does.REGISTERING:
             out.append(Note("warn", f"{why}: READY on a new socket"))
         self.reopened += 1
         out.append(Reopen())
         self._register(now, out)
 
     def _register(self, now: float, out: list[Command]) -> None:
-        self.state, self._heard, self._beat_at = "registering", now, now + self.options.heartbeat
+        self._heard, self._beat_at = now, now + self.options.heartbeat
         out.append(Send(messages.to_broker(READY, self.options.service.encode())))
 
     def _abandon(self, out: list[Command]) -> None:
         self.abandoned += 1
-        self.state, self._held, self._given = "ready", None, NEVER
+        self._held, self._given = None, NEVER
         out.append(Note("warn", "the request in hand is abandoned: its broker has given it up"))
 
     def _leave(self, now: float, out: list[Command]) -> None:
-        if self.state == "left":
+        if self.state == Does.LEFT:
             return
-        self.walked[self.state, "told to leave"] += 1
-        if self._held is not None:
-            self._leaving = True
-        else:
+        self._step(On.LEAVE)
+        if self.state == Does.LEFT:
             self._go(out)
+        else:
+            self._leaving = True
 
     def _go(self, out: list[Command]) -> None:
-        self.state, self._leaving = "left", False
+        self._leaving = False
         out += [Send(messages.to_broker(DISCONNECT)), Exit("it was told to leave")]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from engine.core import (
     Connected,
-    Core,
     Disconnected,
     Drain,
     Event,
@@ -17,7 +16,6 @@ from engine.core import (
     Paused,
     Received,
     Slow,
-    Started,
     Unsent,
     Woken,
 )
@@ -29,7 +27,7 @@ from engine.protocols.pingpong.machine import LINK, SEEN, WORKER
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.worker import Worker
-from tests.helpers.machines import is_quoted
+from tests.helpers.machines import is_quoted, play
 
 # States, and the events that can not happen in them.
 BLANK = {
@@ -108,26 +106,16 @@ AT_WORKER = st.one_of(AT_PEER, st.sampled_from([Ordered(Slow(0.0)), Ordered(Slow
 WAITS = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 31.0])
 
 
-def run(core: Core, script: list[tuple[float, Event]]) -> None:
-    now = 50.0
-    core.handle(Started(), now)
-    for seconds, event in script:
-        now += seconds
-        core.handle(event, now)
-        core.handle(Woken(), now)
-        core.check()
-
-
 @given(st.lists(st.tuples(WAITS, AT_BROKER), max_size=60))
 def test_a_broker_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]) -> None:
-    run(Broker(OPTIONS), script)
+    play(Broker(OPTIONS), script)
 
 
 @given(st.lists(st.tuples(WAITS, AT_WORKER), max_size=30))
 def test_a_worker_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]) -> None:
-    run(Worker(OPTIONS), script)
+    play(Worker(OPTIONS), script)
 
 
 @given(st.lists(st.tuples(WAITS, AT_PEER), max_size=30))
 def test_a_client_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]) -> None:
-    run(Client(OPTIONS), script)
+    play(Client(OPTIONS), script)
