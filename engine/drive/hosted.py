@@ -39,7 +39,7 @@ class Port:
     def __init__(self, chair: HostedCore, spec: Spec, context: Context, stir: Callable[[Port], None]) -> None:
         """Open it; raises zmq.ZMQError. ``stir`` is called on another thread when a connection came or has ended."""
         self.chair, self.spec, self._context = chair, spec, context
-        self.links = Links(spec.name) if spec.kind == "router" and spec.bind else None
+        self.links = Links(spec.name, self._cut_off) if spec.kind == "router" and spec.bind else None
         self.calls = Calls(spec.name)
         self.monitor: Monitor | None = None
         self.news: deque[tuple[int, int]] = deque()  # events of the monitor and descriptors, from the door's thread
@@ -63,6 +63,9 @@ class Port:
         if outer(self.spec):
             self.monitor = Monitor(self._context, socket)
 
+    def _cut_off(self, fd: int, size: int) -> None:
+        self._context.door.cut_off(bytes(self.socket.get(zmq.ZAP_DOMAIN)), fd, size)
+
     def _unwatch(self) -> None:
         if self.monitor is not None:
             self.monitor.close()
@@ -75,7 +78,7 @@ class Port:
     def receive(self) -> tuple[list[Event], list[Frames]]:
         """What has happened to connections; and what is there, of a batch."""
         links, told = self.links, list[Event]()
-        if self.stirred:
+        if self.stirred or self.news:  # who was accepted is heard of before anything of it is read
             self.stirred = False
             told = self._hear()
         messages = self._receive(self.socket, self.batch, self.spec.kind)

@@ -16,6 +16,7 @@ The rules of this file:
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from itertools import count
 
 import zmq
@@ -23,6 +24,8 @@ from zmq.backend import Frame
 
 from engine.core import Connected, Disconnected, Event
 from engine.core import Socket as Spec
+from engine.drive.security.intake import Unfinished
+from engine.drive.security.watched import GROWN
 from engine.parts.limits import MAX_WORKERS
 
 ZSocket = zmq.Socket[bytes]
@@ -85,11 +88,14 @@ class Monitor:
 
 
 class Links:
-    """The connections of a ROUTER that binds: which peer came by which. ``told`` is what its core is to hear next."""
+    """The connections of a ROUTER that binds: which peer came by which. ``told`` is what its core is to hear next.
+    ``cut`` is called with the descriptor of one by which a message without an end comes, and how much has come of it.
+    """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, cut: Callable[[int, int], None] = lambda fd, size: None) -> None:
         self.known: dict[bytes, int] = {}  # peer → descriptor
-        self.fresh: set[int] = set()  # accepted, and nothing came by them so far
+        self.fresh: set[int] = set()  # nothing came by them since they were accepted, or took in much
+        self.unfinished = Unfinished(cut)  # those that took in much
         self.told: list[Event] = []
         self._name = name
         self._standing: dict[int, bytes] = {}  # descriptor → peer, empty while that is not known
@@ -102,10 +108,16 @@ class Links:
             if fd in self._ended:
                 self.settle()
             self._standing[fd] = b""
+            self.unfinished.ended(fd)  # one before of that number
             self.fresh.add(fd)
             self._looks = LOOKS
+        elif event == GROWN:
+            self.unfinished.grown(fd, len(self._standing), fd in self.fresh)
+            if fd in self.unfinished:
+                self.fresh.add(fd)
         elif event == zmq.EVENT_DISCONNECTED:
             self.fresh.discard(fd)
+            self.unfinished.ended(fd)
             self._ended.append(fd)
             self._patience = PATIENCE
 
@@ -118,8 +130,9 @@ class Links:
         if self.fresh:
             self._looks -= 1
             self.fresh.discard(fd)
+            self.unfinished.came(fd)
             if not self._looks:
-                self.fresh.clear()
+                self.fresh = {fd for fd in self.fresh if fd in self.unfinished}
         before = self.known.get(peer)
         if before == fd or (fd != _NONE and fd not in self._standing):
             return
@@ -140,6 +153,7 @@ class Links:
 
     def drained(self, empty: bool) -> None:
         """A batch was read; ``empty``: there is no more."""
+        self.fresh.difference_update(self.unfinished.judge(empty))
         if self._ended:
             self._patience -= 1
             if empty or not self._patience:

@@ -184,8 +184,8 @@ def receive(socket: ZSocket, limit: int, kind: str, links: Links | None = None) 
     ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a tenth
     of the cost of a message of seven frames, a third of one of two. A message of more than MAX_FRAMES frames is read to
     its end and cut to MAX_FRAMES + 1, which every parser refuses. It has one: libzmq gives nothing of a message before
-    its last frame is there, so a peer that never sends that keeps nobody waiting here. But libzmq holds what has come
-    of it, and no option bounds that (docs/security.md).
+    its last frame is there, so a peer that never sends that keeps nobody waiting here. libzmq holds what has come of
+    it, and no option bounds that: ``engine.drive.security.intake`` does.
     """
     messages: list[Frames] = []
     routed = kind != "dealer"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MAX_FRAMES = 32  # in one message; no protocol here uses more than a dozen
 MAX_FRAME = 4 * 1024 * 1024  # bytes in one frame, as MAXMSGSIZE on the sockets; inproc ignores that option
+MAX_MESSAGE = 8 * MAX_FRAME  # bytes that come by a tcp connection before it is cut off because no message has ended
+MAX_UNFINISHED = 4 * MAX_MESSAGE  # the same of all connections of a socket together
 MAX_ROUTING_ID = 255  # bytes, the most that a socket takes; a raw peer may say more in its READY, and is refused
 NONCES = 10**12  # routing ids of ours end in a number 1..NONCES: of 1,000 beside 1,000 others none meets one of them
 MAX_ID = 64  # bytes of a task's id; the original aborts at 512

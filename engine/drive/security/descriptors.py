@@ -50,6 +50,21 @@ def hang_up(fd: int, endpoint: str) -> None:
         connection.detach()
 
 
+def other_end(fd: int) -> str:
+    """The address of the other end of a connection over tcp."""
+    try:
+        connection = socket.socket(fileno=fd)
+    except OSError:  # closed by now
+        return "somebody who is gone"
+    try:
+        host, port = connection.getpeername()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    except OSError:
+        return "somebody who is gone"
+    finally:
+        connection.detach()
+
+
 class Descriptors:
     """Asked about each newcomer. ``now``: monotonic seconds."""
 

@@ -12,7 +12,8 @@ The rules of this file:
 - An error here must not end the thread, for then nobody could join any more: it is told, and the newcomer refused.
 - Newcomers are put off while descriptors are short (``descriptors``): the connection ends, or is answered 300 where it
   was accepted before, and they try again by themselves.
-- Who was refused is counted, and said at most every ``AGAIN`` seconds for each socket.
+- A connection by which a message without an end comes is cut off (``intake``); its socket's owner tells which.
+- Who was refused or cut off is counted, and said at most every ``AGAIN`` seconds for each socket.
 - A socket has one monitor at most: whoever else needs its events gets them from here.
 - The thread ends when its context is terminated.
 """
@@ -30,6 +31,7 @@ from zmq.utils.monitor import parse_monitor_message
 from engine.core import Note
 from engine.drive.inbox import Inbox
 from engine.drive.security.descriptors import Descriptors, hang_up
+from engine.drive.security.intake import LOOK, give_back
 from engine.drive.security.strangers import AGAIN
 from engine.drive.security.users import Trust
 from engine.drive.security.watched import MASK, Tell, Watched
@@ -38,6 +40,7 @@ ZSocket = zmq.Socket[bytes]
 Say = Callable[[Note], None]
 
 ENDPOINT = "inproc://zeromq.zap.01"  # where libzmq asks
+FREED = 5.0  # seconds after which what a connection that was cut off had sent is free, and is given to the system
 NO, LATER, YES = (b"500", b"not understood"), (b"300", b"try again later"), (b"200", b"OK")
 
 
@@ -64,6 +67,8 @@ class Door:
         self._untold: dict[Watched, None] = {}  # those that have something to say when it is time
         self._count = 0
         self._ended = False
+        self._looked = float("-inf")  # when the connections were looked at last
+        self._give_back_at = float("inf")
         self._wronged = float("-inf")  # when an error of our own was said last
         self.thread = threading.Thread(target=self._main, name="roundhouse-door", daemon=True)
         self.thread.start()
@@ -80,10 +85,19 @@ class Door:
         """Connections of other users that were refused so far at private sockets that are open."""
         return sum(it.strangers.count for it in list(self._watched.values()) if it.strangers is not None)
 
+    @property
+    def cut(self) -> int:
+        """Connections that were cut off so far at sockets that are open: they sent a message without an end."""
+        return sum(watched.cut for watched in list(self._watched.values()))
+
+    def cut_off(self, domain: bytes, fd: int, size: int) -> None:
+        """End a connection of the socket of this domain: so many bytes of a message have come by it, and no end."""
+        self._inbox.post(lambda: self._cut_off(domain, fd, size))
+
     def watch(self, socket: ZSocket, name: str, *, private: bool = False, tell: Tell = lambda event, fd: None) -> None:
         """Ask about newcomers at a socket that is about to bind or to connect at ``name``. On its owner's thread.
 
-        ``tell`` is called on the door's thread with everything that the socket's monitor tells.
+        ``tell`` is called on the door's thread with everything that the socket's monitor tells, and with GROWN.
         """
         self._count += 1
         domain = b"roundhouse-%d" % self._count
@@ -102,7 +116,7 @@ class Door:
         poller.register(bell, zmq.POLLIN)
         try:
             while True:
-                ready = dict(poller.poll(1000 if self._untold else None))
+                ready = dict(poller.poll(self._patience()))
                 now = time.monotonic()
                 if ready.pop(bell, 0):
                     self._inbox.hush()
@@ -112,6 +126,7 @@ class Door:
                 for monitor in ready:
                     if (watched := self._watched.get(monitor)) is not None:
                         self._hear(watched, now)
+                self._look(now)
                 for watched in list(self._untold):
                     self._tell(watched, now)
         except Exception as error:
@@ -124,6 +139,30 @@ class Door:
                 monitor.close(0)
             self._zap.close(0)
             self._inbox.close("the context has ended")
+
+    def _patience(self) -> int | None:
+        """Milliseconds until there is something to do at the latest."""
+        if self._give_back_at < float("inf") or any(watched.intake for watched in self._watched.values()):
+            return int(LOOK * 1000)
+        return 1000 if self._untold else None
+
+    def _look(self, now: float) -> None:
+        if now >= self._looked + LOOK:
+            self._looked = now
+            for watched in self._watched.values():
+                watched.look()
+        if now >= self._give_back_at:
+            self._give_back_at = float("inf")
+            give_back()
+
+    def _cut_off(self, domain: bytes, fd: int, size: int) -> None:
+        if not self._ended and (watched := self._domains.get(domain)) is not None:
+            now = time.monotonic()
+            self._hear(watched, now)  # whether it has ended by itself
+            watched.cut_off(fd, size)
+            self._give_back_at = min(self._give_back_at, now + FREED)
+            if watched.untold:
+                self._untold[watched] = None
 
     def _answer(self, now: float) -> None:
         """One question: version, number, domain, address, identity, mechanism, and more for some mechanisms."""
@@ -177,8 +216,12 @@ class Door:
                 self._forget(watched)
                 return
             watched.hear(told["event"], fd, now)
-            if told["event"] == zmq.EVENT_ACCEPTED and (not watched.admits_peer(fd) or self._full(now)):
-                hang_up(fd, told["endpoint"].decode())
+            if told["event"] == zmq.EVENT_ACCEPTED:
+                endpoint = told["endpoint"].decode()
+                if not watched.admits_peer(fd) or self._full(now):
+                    hang_up(fd, endpoint)
+                else:
+                    watched.intake.accepted(fd, endpoint)
         watched.greetings.settle(now)
         if watched.untold:
             self._untold[watched] = None

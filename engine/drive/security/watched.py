@@ -7,12 +7,18 @@ from collections.abc import Callable, Iterator
 import zmq
 
 from engine.core import Note
+from engine.drive.security.descriptors import hang_up, other_end
 from engine.drive.security.greetings import Greetings
+from engine.drive.security.intake import Intake
 from engine.drive.security.strangers import AGAIN, BROKER, PEER, Strangers
 from engine.drive.security.users import Trust
+from engine.parts.limits import MAX_MESSAGE, MAX_UNFINISHED
 
 Tell = Callable[[int, int], None]
-"""(event of the monitor, descriptor of the connection)"""
+"""(event of the monitor, or GROWN; descriptor of the connection)"""
+
+GROWN = -1  # a connection has taken in much
+MIB = 1024 * 1024
 
 MASK = (
     zmq.EVENT_ACCEPTED
@@ -39,6 +45,11 @@ class Watched:
         self._broker: int | None = None  # the descriptor of the connection that this socket made
         self._told = 0  # wrong greetings
         self._at = float("-inf")  # when they were told of last
+        self.intake = Intake()
+        self.cut = 0  # connections that were ended because of a message without an end
+        self._cut_told = 0
+        self._cut_at = float("-inf")
+        self._cut_words = ""  # about the newest
 
     def hear(self, event: int, fd: int, now: float) -> None:
         """One event of the monitor."""
@@ -57,6 +68,7 @@ class Watched:
                 self.greetings.failed(refused=False)
             case zmq.EVENT_DISCONNECTED:
                 self.greetings.ended(fd)
+                self.intake.ended(fd)
 
     def admits_peer(self, fd: int) -> bool:
         """Whether who has connected here may; looked at as the connection is accepted."""
@@ -66,10 +78,28 @@ class Watched:
         """Whether who was connected to may be; looked at when it has greeted, for then a process has accepted."""
         return self.strangers is None or self._broker is None or self.strangers.admits(self._broker, BROKER)
 
+    def look(self) -> None:
+        """Tell of the connections that have taken in much."""
+        for fd in self.intake.look():
+            self._tell(GROWN, fd)
+
+    def cut_off(self, fd: int, size: int) -> None:
+        """End a connection, if it is still there: so many bytes of a message have come by it, and no end."""
+        endpoint = self.intake.endpoint(fd)
+        if endpoint is None:
+            return
+        self.cut += 1
+        self._cut_words = (
+            f"{size / MIB:,.0f} MiB of one message and no end of it came from {other_end(fd)} at {endpoint}: it was "
+            f"cut off (at most {MAX_MESSAGE // MIB} MiB of one, {MAX_UNFINISHED // MIB} MiB of all that have no end)"
+        )
+        hang_up(fd, endpoint)
+
     @property
     def untold(self) -> bool:
         """Whether there is something to say."""
-        return self.greetings.refused > self._told or (self.strangers is not None and self.strangers.untold)
+        silent = self.strangers is None or not self.strangers.untold
+        return self.greetings.refused > self._told or self.cut > self._cut_told or not silent
 
     def notes(self, now: float) -> Iterator[Note]:
         """What is to be said, each kind at most every ``AGAIN`` seconds."""
@@ -79,5 +109,9 @@ class Watched:
             some = "a connection was" if fresh == 1 else f"{fresh:,} connections were"
             text = f"{some} refused at {self._name}: only ZMTP 3 is served, which a web page can not speak"
             yield Note("warn", text)
+        if self.cut > self._cut_told and now >= self._cut_at + AGAIN:
+            more = self.cut - self._cut_told - 1
+            self._cut_told, self._cut_at = self.cut, now
+            yield Note("bad", self._cut_words + (f"; and {more:,} others" if more else ""))
         if self.strangers is not None and (note := self.strangers.note(now)) is not None:
             yield note
