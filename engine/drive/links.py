@@ -153,7 +153,8 @@ class Links:
 
     def drained(self, empty: bool) -> None:
         """A batch was read; ``empty``: there is no more."""
-        self.fresh.difference_update(self.unfinished.judge(empty))
+        if self.unfinished.accused:
+            self.fresh.difference_update(self.unfinished.judge(empty))
         if self._ended:
             self._patience -= 1
             if empty or not self._patience:

@@ -122,7 +122,7 @@ class Unfinished:
         self._cut = cut
         self._since: dict[int, int] = {}  # what had come when its messages were looked for first; none was seen since
         self._size: dict[int, int] = {}  # bytes that came since then
-        self._accused: dict[int, int] = {}  # how many messages are seen when it is cut off at the latest
+        self.accused: dict[int, int] = {}  # how many messages are seen when it is cut off at the latest
         self._seen = 0
 
     def __contains__(self, fd: object) -> bool:
@@ -140,12 +140,12 @@ class Unfinished:
         self._size[fd] = max(self._size[fd], _taken(fd) - self._since[fd])
         if self._size[fd] > MAX_MESSAGE:
             self._accuse(fd, peers)
-        others = {fd: size for fd, size in self._size.items() if fd not in self._accused}
+        others = {fd: size for fd, size in self._size.items() if fd not in self.accused}
         if sum(others.values()) > MAX_UNFINISHED:
             self._accuse(max(others, key=others.__getitem__), peers)
 
     def _accuse(self, fd: int, peers: int) -> None:
-        self._accused.setdefault(fd, self._seen + TURNS + peers)
+        self.accused.setdefault(fd, self._seen + TURNS + peers)
 
     def came(self, fd: int) -> None:
         """A whole message came by this connection."""
@@ -157,11 +157,11 @@ class Unfinished:
         """Nothing of it is of interest any more."""
         self._since.pop(fd, None)
         self._size.pop(fd, None)
-        self._accused.pop(fd, None)
+        self.accused.pop(fd, None)
 
     def judge(self, empty: bool) -> list[int]:
         """A batch was read; ``empty``: there is no more. Those that were cut off."""
-        guilty = [fd for fd, seen in self._accused.items() if empty or self._seen >= seen]
+        guilty = [fd for fd, seen in self.accused.items() if empty or self._seen >= seen]
         for fd in guilty:
             self._cut(fd, self._size[fd])
             self.ended(fd)
