@@ -85,7 +85,7 @@ def frames(size: int, total: int) -> bytes:
 def pour(peer: socket.socket, some: bytes) -> None:
     """Send this again and again until the other end has closed."""
     peer.setblocking(False)
-    rest = memoryview(some)
+    rest, sent = memoryview(some), 0
     with suppress(ConnectionError):
         while True:
             can_read, can_write, _ = select.select([peer], [peer], [], 10)
@@ -93,7 +93,10 @@ def pour(peer: socket.socket, some: bytes) -> None:
             if can_read and not peer.recv(4096):
                 return
             if can_write:
-                rest = rest[peer.send(rest) :] or memoryview(some)
+                some_of_it = peer.send(rest)
+                rest = rest[some_of_it:] or memoryview(some)
+                sent += some_of_it
+                assert sent < 256 * BOUND, "it is not cut off"
 
 
 @linux
