@@ -45,11 +45,11 @@ class Console(Host):
         return kind_of(session.lab.system).ink(session)
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
-        """Every key and every word."""
+        """The help: all keys and commands."""
         return kind_of(self.lab.system).help(self._session, shown)
 
     def offered(self) -> Iterable[keys.Key]:
-        """Keys of the main screen whose actions stand in the palette."""
+        """Keys of the main screen whose actions the palette offers."""
         return kind_of(self.lab.system).offered(self._session)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
@@ -60,7 +60,7 @@ class Console(Host):
             yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
 
     def on_unmount(self) -> None:
-        """Keep what there is to say in the end."""
+        """Collect the summary for the terminal."""
         said = {name: kind_of(session.lab.system).summary(session) for name, session in self.sessions.items()}
         told = {name: lines for name, lines in said.items() if lines}
         several = len(told) > 1
@@ -69,7 +69,7 @@ class Console(Host):
     # ---- screens ----------------------------------------------------------------------------------------------------
 
     def action_see(self, what: str) -> None:
-        """Open trace, ladder, maps or conformance, in the place of one of them that is open."""
+        """Open trace, ladder, maps or conformance; replaces one of them that is open."""
         session, before = self.session, self.screen
         screen: Messages | Lines
         if what in ("trace", "ladder"):
@@ -90,7 +90,7 @@ class Console(Host):
         self.open_sandbox()
 
     def open_sandbox(self) -> Any:
-        """The main screen of the sandbox, opened where there is none; None where none can be, and why is shown."""
+        """The sandbox's main screen, opened if needed; None if it can not be opened, with the reason shown."""
         session = self.session
         if session.mode == "sandbox":
             return self.main
@@ -105,9 +105,9 @@ class Console(Host):
         return screen
 
     def fault(self, line: str) -> None:
-        """Inject a fault into the sandbox: first it is said what is promised.
+        """Inject a fault into the sandbox, after its promises are shown.
 
-        Where no sandbox is open yet one is opened, and everybody in it starts work.
+        A sandbox is opened first if there is none, and its workers join.
         """
         screen = self.open_sandbox()
         if screen is not None:

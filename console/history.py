@@ -1,4 +1,4 @@
-"""What was typed on the ``:`` line, kept from one start to the next."""
+"""The history of the ``:`` line, kept in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_FILE = 1024 * 1024  # bytes that are read
 
 
 class History:
-    """Typed lines, oldest first, and a place in them. The file is a convenience: its errors are told, never fatal."""
+    """Typed lines, oldest first, and a position. Errors of the file are reported, never fatal."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -39,14 +39,14 @@ class History:
         self._place, self._draft = len(self.lines), ""
 
     def older(self, draft: str) -> str:
-        """The line before; ``draft`` is what stands on the line now and comes back at the end."""
+        """The previous line; ``draft`` is the current input, which comes back after the newest line."""
         if self._place == len(self.lines):
             self._draft = draft
         self._place = max(0, self._place - 1)
         return self.lines[self._place] if self.lines else draft
 
     def newer(self, draft: str) -> str:
-        """The line after, at last the draft."""
+        """The next line, and finally the draft."""
         if self._place >= len(self.lines):
             return draft
         self._place += 1

@@ -1,4 +1,4 @@
-"""What a screen may ask of the application: the session on the screen, the systems beside it, orders to their labs."""
+"""What a screen may ask of the application: the current session, the other systems, orders to their labs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from engine.errors import Refused
 
 
 class Host(Shell):
-    """Several labs run, each with a session; the session of one is on the screen.
+    """Several labs run, each with a session; one session is on the screen.
 
-    Each session has a Textual mode of its own: its screens stay as they are while another one is on the screen.
+    Each session has its own Textual mode, so its screens are kept while another session is shown.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SEE)]
@@ -40,7 +40,7 @@ class Host(Shell):
         main: Screen[Any],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``labs``: opens those of other systems; None where there is nothing beside the first."""
+        """``labs``: opens labs of other systems; None if there are no others."""
         super().__init__(settings, history, main, clock)
         self.labs = labs
         self.sessions = {first.name: first}
@@ -53,24 +53,24 @@ class Host(Shell):
 
     @property
     def session(self) -> Any:
-        """What is on the screen: a sandbox where one was opened over its system, else the system."""
+        """The current session: a sandbox if one is open over its system, else the system itself."""
         opened = (getattr(screen, "session", None) for screen in reversed(self.screen_stack))
         return next((session for session in opened if session is not None and session.mode == "sandbox"), self._session)
 
     @property
     def main(self) -> Any:
-        """The main screen of what is on the screen."""
+        """The main screen of the current session."""
         session = self.session
         screens = reversed(self.screen_stack)
         return next((screen for screen in screens if getattr(screen, "session", None) is session), self._first)
 
     @property
     def lab(self) -> Any:
-        """The lab on the screen."""
+        """The lab of the current session."""
         return self.session.lab
 
     def look(self) -> Any:
-        """What the engine shows now. Labs that are not on the screen are looked at as well, so nothing is missed."""
+        """The current picture. Labs that are not on the screen are polled too, so that no event is missed."""
         now = self.clock()
         for session in self.sessions.values():
             session.look(now)
@@ -79,12 +79,12 @@ class Host(Shell):
 
     @property
     def running(self) -> bool:
-        """Whether tasks are under way in one of the labs."""
+        """Whether any lab has tasks in flight."""
         return any(session.busy for session in (*self.sessions.values(), self.session))
 
     @property
     def others(self) -> list[Other]:
-        """The systems that run, the one on the screen among them."""
+        """All open systems, the current one included."""
         names = self.labs.names if self.labs is not None else tuple(self.sessions)
         here = self.session.name
         return [
@@ -100,7 +100,7 @@ class Host(Shell):
     # ---- systems ----------------------------------------------------------------------------------------------------
 
     def action_system(self, name: str) -> None:
-        """Go to a system; its lab is opened where it is not yet, and meanwhile the console goes on."""
+        """Go to a system. Its lab is opened if needed, without blocking the console."""
         if self.labs is None:
             self.say("there is nothing beside a recording", "warn")
             return
@@ -110,7 +110,7 @@ class Host(Shell):
         self.when_done(opened, lambda: self._opened(name, opened))
 
     def choose_system(self, beginning: str) -> None:
-        """Go to the system whose name begins so."""
+        """Go to the system whose name begins with this text."""
         names = self.labs.names if self.labs is not None else ()
         fits = [name for name in names if name.startswith(beginning.lower())]
         if fits or not names:
@@ -138,9 +138,9 @@ class Host(Shell):
     # ---- orders -----------------------------------------------------------------------------------------------------
 
     def order(self, give: Give, said: str = "", *, destroys: bool = False, session: Session | None = None) -> None:
-        """Give an order to the lab of a session, the present one as a rule, without waiting for it.
+        """Give an order to a session's lab, by default the current one, without waiting for it.
 
-        When it has been carried out ``said`` is shown; its refusal is shown in its own words.
+        ``said`` is shown when it is done; a refusal is shown with its reason.
         """
         if destroys and self.refused_readonly():
             return
@@ -157,14 +157,14 @@ class Host(Shell):
                 self.say(said, "good")
 
     def refused_readonly(self) -> bool:
-        """Whether orders that change something are refused here; if so, that is shown."""
+        """Whether the console is read-only; if so, a notice says it."""
         readonly: bool = self.lab.readonly
         if readonly:
             self.say("refused: this console is read-only (--readonly)", "bad")
         return readonly
 
     def ask_first(self, question: Confirm, give: Give, said: str) -> None:
-        """Ask, then give the order to the lab that was asked about, whatever is on the screen by then."""
+        """Ask, then give the order to the lab that was asked about, even if another is shown by then."""
         if self.refused_readonly():
             return
         session = self.session
@@ -178,7 +178,7 @@ class Host(Shell):
     # ---- what is typed ----------------------------------------------------------------------------------------------
 
     def perform(self, command: Command) -> None:
-        """A command of the ``:`` line that means the same on every screen."""
+        """Perform a ``:`` command that is the same on every screen."""
         match command:
             case Command("system", str(name)):
                 self.choose_system(name)
@@ -194,5 +194,5 @@ class Host(Shell):
                 raise AssertionError(f"a word without a meaning: {command}")
 
     def fault(self, line: str) -> None:
-        """Inject a fault into the sandbox: first it is said what is promised."""
+        """Inject a fault into the sandbox, after its promises are shown."""
         raise NotImplementedError

@@ -44,7 +44,7 @@ class Shows(Protocol):
 
 
 class Shell(App[None]):
-    """What it does not know: which labs run (``console.host``) and which screens show them (``console.app``).
+    """The app without labs (``console.host``) and without their screens (``console.app``).
 
     ``run()`` returns when the screen is restored; the caller closes the labs. After that ``summary`` holds the last
     lines to print, and ``signal_received`` the signal that ended it, if one did. ``run()`` raises an exception inside.
@@ -57,7 +57,7 @@ class Shell(App[None]):
     def __init__(
         self, settings: Settings, history: History, main: Screen[Any], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``history``: what was typed, on other days too. ``main``: the screen at the bottom."""
+        """``history``: typed lines, of earlier days too. ``main``: the bottom screen."""
         super().__init__(driver_class=Terminal)
         self.settings, self.history = settings, history
         self.clock = clock
@@ -81,7 +81,7 @@ class Shell(App[None]):
 
     @abstractmethod
     def look(self) -> object:
-        """A picture of now, for whatever screen is on top."""
+        """The current picture, for the screen on top."""
 
     @abstractmethod
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
@@ -89,7 +89,7 @@ class Shell(App[None]):
 
     @abstractmethod
     def offered(self) -> Iterable[keys.Key]:
-        """Keys of the first screen whose actions stand in the palette."""
+        """Keys of the first screen whose actions the palette offers."""
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -115,13 +115,13 @@ class Shell(App[None]):
         self.call_after_refresh(self.tick)
 
     def on_unmount(self) -> None:
-        """Nobody is there for signals any more."""
+        """Remove the signal handlers."""
         loop = asyncio.get_running_loop()
         for number in self._ends:
             loop.remove_signal_handler(number)
 
     def hang_up(self) -> None:
-        """The terminal is gone, whether or not a signal says so."""
+        """Quit because the terminal is gone, with or without a signal."""
         if self.signal_received is None:
             self._on_signal(signal.SIGHUP)
 
@@ -130,14 +130,14 @@ class Shell(App[None]):
         self.exit(return_code=128 + number)
 
     def run(self, *args: Any, **kwargs: Any) -> None:
-        """Run until somebody quits. Raises what went wrong inside."""
+        """Run until the operator quits. Raises any exception from inside."""
         super().run(*args, **kwargs)
         if self._exception is not None:
             raise self._exception
 
     @property
     def running(self) -> bool:
-        """Whether a run is going: then the screen takes even less."""
+        """Whether a run is in progress; then the screen takes less CPU time."""
         return False
 
     def _beat(self) -> None:
@@ -145,7 +145,7 @@ class Shell(App[None]):
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that comes faster than its screen waits until that is built; in the end there is none to wait for."""
+        """A key that arrives before its screen is built waits for it, for a limited time."""
         if isinstance(event, events.Key):
             if self._exit:
                 return
@@ -155,7 +155,7 @@ class Shell(App[None]):
         await super().on_event(event)
 
     def tick(self) -> None:
-        """One refresh of what is on top."""
+        """Refresh the screen on top."""
         picture = self.look()
         for screen in reversed(self.screen_stack):
             # one that is just being opened has no panels yet, one that is closed has none any more
@@ -164,7 +164,7 @@ class Shell(App[None]):
                 break
 
     def when_done(self, future: Future[Any], act: Callable[[], None]) -> None:
-        """Act on this thread as soon as the future is done, now if it is."""
+        """Call back on this thread when the future is done."""
         if future.done():
             act()
         else:
@@ -173,7 +173,7 @@ class Shell(App[None]):
     # ---- what was typed ---------------------------------------------------------------------------------------------
 
     def load_history(self) -> None:
-        """What was typed in former days."""
+        """Load the lines that were typed before."""
         try:
             self.history.load()
         except OSError as error:
@@ -189,7 +189,7 @@ class Shell(App[None]):
     # ---- what it says and offers ------------------------------------------------------------------------------------
 
     def say(self, text: str, ink: str = "label") -> None:
-        """Tell the operator, on the last line of the screen; ``ink``: good, warn, bad or label."""
+        """Show a notice on the last line; ``ink``: good, warn, bad or label."""
         for screen in reversed(self.screen_stack):
             bars = screen.query(KeyBar)
             if bars:
@@ -198,7 +198,7 @@ class Shell(App[None]):
         self.call_after_refresh(self.say, text, ink)  # nothing is on the screen yet
 
     def action_help(self) -> None:
-        """Every key and every word."""
+        """The help: all keys and commands."""
         shown: dict[str, list[str]] = {}
         for active in self._first.active_bindings.values():
             if active.binding.id:
@@ -213,7 +213,7 @@ class Shell(App[None]):
             self.push_screen(Palette())
 
     def action_theme(self) -> None:
-        """Choose a theme; files that were changed are read again."""
+        """Open the theme picker; theme files are read again."""
         problems = self._load_themes()
         self.push_screen(Themes(self._themes, problems))
 
@@ -249,7 +249,7 @@ class Shell(App[None]):
         return themes.own_colours(self.current_theme)
 
     def _load_themes(self) -> list[str]:
-        """Read all theme files again. A file that is wrong changes nothing: what was read from it before stays."""
+        """Read all theme files again. A wrong file changes nothing: its last good version stays."""
         folders: list[Path] = [themes.shipped_folder(), self.settings.config_folder / "themes"]
         shelf = themes.find_themes(folders)
         for theme in shelf.themes:

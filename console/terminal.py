@@ -1,4 +1,4 @@
-"""The terminal that may be taken away.
+"""A terminal that may disappear.
 
 Textual's driver hands every write to a thread through a bounded queue. When the terminal is closed that thread dies of
 the first write, the queue fills, and the application waits for ever to write its farewell: a process that nobody sees

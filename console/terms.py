@@ -1,4 +1,4 @@
-"""A protocol's own words on the screen: the ``terms`` of pictures as columns and as lines."""
+"""Shows the ``terms`` of snapshots, a protocol's own names and values, as columns and lines."""
 
 from __future__ import annotations
 

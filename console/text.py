@@ -1,4 +1,4 @@
-"""What came from outside, as it is shown: names, ids and bytes, cut and padded to cells.
+"""Makes outside text safe to show: names, ids and bytes, cut and padded to cells.
 
 All of it goes through the one sanitiser, ``engine.parts.plain``.
 """

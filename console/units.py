@@ -1,4 +1,4 @@
-"""Numbers for people: a few characters, a unit, never a jitter in width beyond what the value itself needs."""
+"""Numbers with units, in few characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command begins with: the settings, and a lab with them."""
+"""What all commands share: the settings, and a lab with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.system import System
 
 
 def known() -> Known:
-    """What can be set: the options of every system."""
+    """All settings that exist, with the options of every system."""
     return Known(
         {name: system.options for name, system in CATALOGUE.items()},
         unbound=tuple(QUEUES),
@@ -36,7 +36,7 @@ def system_of(settings: Settings) -> System:
 
 
 def broker_of(settings: Settings) -> str:
-    """Where the broker is that a command joins when it is not told: where one of this user's would listen."""
+    """The default endpoint to join: where a broker of this user listens."""
     return settings.bind[0] if settings.bind else system_of(settings).endpoint
 
 

@@ -1,4 +1,4 @@
-"""Kept runs beside each other: ``compare A B``, and ``--baseline`` of a bulk run that has just ended."""
+"""Comparison of kept runs: ``compare A B``, and ``--baseline`` of a bulk run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drill without a screen: played in virtual time, so a minute of it takes about a second."""
+"""Runs a drill without a screen, in virtual time: a minute takes about a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays on the disk: the kept runs, and where everything is."""
+"""The commands ``runs`` and ``paths``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arguments are read: argparse, with the words and the places of everything else that is refused here.
+"""The argument parser: argparse, with messages in the project's own form.
 
 A message names the argument and what was expected of it, and where help is; it does not print the usage, which pushes
 that message out of sight.

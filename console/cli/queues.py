@@ -1,4 +1,4 @@
-"""Disk queues without a screen: run a pipeline, drive one driver, feed documents."""
+"""The commands ``pipeline``, ``drive`` and ``feed``: disk queues without a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One role and no screen: a broker, or workers.
+"""The commands ``broker`` and ``worker``: one role, no screen.
 
 Both run until a signal ends them or a thread of theirs dies; workers also until the broker has sent the last one away.
 """

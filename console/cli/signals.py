@@ -1,4 +1,4 @@
-"""Signals that end a command without a screen: noted, and acted on where the command waits."""
+"""Signals that end a command without a screen. They are noted, and handled where the command waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command without a screen prints: results to stdout, everything else to stderr."""
+"""Output of commands without a screen: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def unanswered(system: str, endpoint: str) -> str:
 
 
 class Alarms:
-    """What a feed has to say that nobody should miss, each fact once, the newest few where there are many."""
+    """Prints a feed's warnings and errors, each once; if there are many, only the newest."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed

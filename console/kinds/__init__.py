@@ -1,4 +1,4 @@
-"""What differs by content: which sessions, screens and keys a system has at the console."""
+"""What differs by kind: the sessions, screens and keys of a system at the console."""
 
 from __future__ import annotations
 

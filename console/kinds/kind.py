@@ -21,7 +21,7 @@ class Kind:
     ``sandbox(lab)`` raises Refused where there can be none. ``main(session, history)``: its main screen, by its mode.
     ``offered``: keys of that screen that stand in the palette. ``help(session, shown)``: the page of help. ``ink``: the
     colour of its state. ``explained(session, what)``: what makes the lines of the state maps or of the conformance out
-    of a picture and a width in cells. ``summary``: what there is to say at the end, None for nothing.
+    of a picture and a width in cells. ``summary``: the lines to print at the end, None for none.
     """
 
     session: Callable[..., Session]

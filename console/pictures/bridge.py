@@ -1,4 +1,4 @@
-"""The one crossing from the feed to the screen: polled four times a second, it never waits and is never waited for."""
+"""Makes pictures from a lab's feed. Polled four times a second; it never blocks, and the engine never waits for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Run = Mapping[str, Any]
 
 
 class Health(Protocol):
-    """How the engine itself is."""
+    """Health of the engine's threads."""
 
     @property
     def dead(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Picture(NamedTuple):
 
 
 def badge(picture: Picture, paused: bool) -> tuple[str, str]:
-    """The state of everything in one word, and its ink."""
+    """The overall state in one word, and its colour."""
     if paused:
         return "PAUSED", "warn"
     if picture.dead:
@@ -175,7 +175,7 @@ def badge(picture: Picture, paused: bool) -> tuple[str, str]:
 
 
 class Bridge:
-    """Polls the feed and keeps what a picture alone does not hold: rates, the backlog over time, events."""
+    """Polls the feed, and keeps what one snapshot does not hold: rates, the backlog over time, events."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab

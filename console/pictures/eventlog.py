@@ -11,7 +11,7 @@ EVENTS = 1000  # lines that can be scrolled back to
 
 
 class Gap(NamedTuple):
-    """Events that the screen was too late for."""
+    """Events that were overwritten before the screen read them."""
 
     lost: int
 
@@ -20,7 +20,7 @@ Line = Fact | Gap
 
 
 class EventLog:
-    """Follows a feed, bounded; what came too fast to be seen stands in it as a gap."""
+    """Follows a feed, bounded. Events that were overwritten before they were read appear as a gap."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
@@ -29,7 +29,7 @@ class EventLog:
         self._seen = 0
 
     def read(self) -> tuple[Line, ...]:
-        """All that is known by now, oldest first; the same object where nothing is new."""
+        """All events so far, oldest first; the same object if nothing is new."""
         fresh, lost = self._feed.since(self._seen)
         if fresh:
             if lost and self._seen:

@@ -1,4 +1,4 @@
-"""How often the screen is drawn: as often as it can be without taking the engine's time.
+"""The refresh governor: draws the screen as often as its share of CPU time allows.
 
 The engine's threads share one interpreter with the screen, so what the screen takes of it a run does not get. What one
 refresh costs is measured, as the main thread's own CPU time, and the refreshes are put so far apart that they take no
@@ -19,7 +19,7 @@ _WEIGHT = 0.25  # smoothing factor of the moving average of costs
 
 
 class RefreshGovernor:
-    """Says at each beat, of which there are ``HERTZ`` a second, whether the screen is to be drawn."""
+    """Decides at each of ``HERTZ`` beats a second whether to draw the screen."""
 
     def __init__(self, clock: Callable[[], float], spent: Callable[[], float]) -> None:
         """``clock``: monotonic seconds. ``spent``: CPU seconds that the calling thread has used."""

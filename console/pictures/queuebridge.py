@@ -1,4 +1,4 @@
-"""From a queue lab to the screen: polled four times a second, it never waits and is never waited for."""
+"""Makes pictures from a queue lab. Polled four times a second; it never blocks, and the engine never waits for it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class QueuePicture(NamedTuple):
 
 
 def badge(picture: QueuePicture, paused: bool) -> tuple[str, str]:
-    """The state of everything in one word, and its ink."""
+    """The overall state in one word, and its colour."""
     states = {stage.state for stage in picture.view.stages}
     if paused:
         return "FROZEN", "warn"
@@ -144,7 +144,7 @@ def documents_of(view: PipelineView, place: int) -> tuple[Document, ...]:
 
 
 class QueueBridge:
-    """Polls the lab and keeps what a picture alone does not hold: events, backlogs over time, whether books agree."""
+    """Polls the lab, and keeps what one snapshot lacks: events, backlogs over time, whether the ledger balances."""
 
     def __init__(self, lab: QueueLab) -> None:
         self.lab = lab
@@ -182,7 +182,7 @@ class QueueBridge:
 
 
 def lasting(differences: deque[int]) -> int:
-    """What differences have in common, where there are ``SETTLED`` of them and all to one side."""
+    """The difference that lasted: the smallest of ``SETTLED`` differences with the same sign, else 0."""
     if len(differences) == SETTLED:
         if min(differences) > 0:
             return min(differences)

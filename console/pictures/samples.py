@@ -1,4 +1,4 @@
-"""A figure over time: ``HERTZ`` samples a second, however often somebody looks."""
+"""One figure over time: ``HERTZ`` samples a second, independent of how often it is read."""
 
 from __future__ import annotations
 

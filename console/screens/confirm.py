@@ -1,4 +1,4 @@
-"""A question before something is destroyed. Cancel is the default."""
+"""Asks for confirmation before something is destroyed. Cancel is the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One worker: who it really is, what it holds, what it has done wrong."""
+"""One worker's details: routing id, tasks, counters, violations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Details(Layer):
         self.app.order(lambda lab: lab.inspect(self._row.worker.key))
 
     def on_unmount(self) -> None:
-        """Nobody looks any more."""
+        """Stop listening."""
         self.app.order(lambda lab: lab.inspect(None), session=self._session)
 
     def show(self, picture: Picture) -> None:
@@ -80,7 +80,7 @@ class Details(Layer):
         self.query_one("#incidents", Pager).set_lines(incident_lines(detail, picture))
 
     def action_back(self) -> None:
-        """To the main screen."""
+        """Go back to the main screen."""
         self.dismiss()
 
     def action_stop_worker(self) -> None:

@@ -1,4 +1,4 @@
-"""One document: where it is, how each attempt went, what the errors were."""
+"""One document's details: place, attempts, errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DocumentScreen(Layer):
         self.app.lab.inspect(self._document)
 
     def on_unmount(self) -> None:
-        """Nobody looks any more."""
+        """Stop listening."""
         self.app.lab.inspect("")
 
     def show(self, picture: QueuePicture) -> None:
@@ -79,7 +79,7 @@ class DocumentScreen(Layer):
         history.set_lines(history_lines(rows, history.size.width - 2))
 
     def action_back(self) -> None:
-        """To the main screen."""
+        """Go back to the main screen."""
         self.dismiss()
 
     def action_retry(self) -> None:

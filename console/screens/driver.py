@@ -1,4 +1,4 @@
-"""One driver: its process, its times, its document, what it printed last."""
+"""One driver's details: process, times, document, last output."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DriverScreen(Layer):
         self.query_one("#output", Pager).set_lines(shown or [[("nothing", "label")]])
 
     def action_back(self) -> None:
-        """To the main screen."""
+        """Go back to the main screen."""
         self.dismiss()
 
     def action_kill_driver(self) -> None:

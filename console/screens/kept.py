@@ -124,15 +124,15 @@ class Kept(Layer):
         return [("A " if run is self._a else "  ", "accent bold"), (fit(started(run), cells - 2), "label")]
 
     def action_back(self) -> None:
-        """To the main screen."""
+        """Go back to the main screen."""
         self.dismiss()
 
     def action_sort(self) -> None:
-        """By the next column."""
+        """Sort by the next column."""
         self._table.sort_next()
 
     def action_sort_reverse(self) -> None:
-        """The other way round."""
+        """Reverse the sort order."""
         if self._table.sort_column is not None:
             self._table.sort_by(self._table.sort_column, not self._table.reverse)
 

@@ -1,4 +1,4 @@
-"""What lies on top of other screens, and is left once.
+"""Base classes of screens that lie on top of others and are closed once.
 
 Keys come faster than screens go: a second escape, or a second enter, is still for the one that has just been left.
 Textual then takes away whatever is on top by that time, and ends the application where that is the last one.
@@ -17,9 +17,9 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 
 
 class Once:
-    """A screen that can be left only while it is the one on top.
+    """A screen that closes only while it is on top.
 
-    Messages come while it closes, too: the parts that it has had it finds all the same.
+    Messages may still arrive while it closes, so its widgets stay available.
     """
 
     is_active: bool
@@ -65,11 +65,11 @@ class Once:
 
 
 class Layer(Once, Screen[None]):
-    """A screen that is read and left."""
+    """A screen to read and close."""
 
 
 class Question(Once, ModalScreen[ScreenResultType]):
-    """A screen that is answered; what is below stays in sight."""
+    """A dialog; the screen below stays visible."""
 
 
 class Palette(Once, CommandPalette):

@@ -41,7 +41,7 @@ def key_lines(shown: dict[str, str], groups: Groups) -> list[Parts]:
 
 
 def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
-    """Every key and every word. ``shown``: key id → its keys as they are now, remapped or not."""
+    """The help: all keys and commands. ``shown``: key id → its keys as they are now, remapped or not."""
     lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
     for word in WORDS:

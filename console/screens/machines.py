@@ -1,4 +1,4 @@
-"""State maps and conformance: what each role's machine is, who stands where in it, and who broke which rule."""
+"""State maps and conformance: each role's machine with its current states, and who broke which rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAME = 4  # cells beside the lines of a page
 
 
 class Lines(Page):
-    """Lines about the protocol, made anew from each picture."""
+    """Lines about the protocol, updated with each picture."""
 
 
 def map_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:

@@ -1,4 +1,4 @@
-"""The main screen: everything at a glance, and every order."""
+"""The main screen: all panels, and all orders."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ LAYOUTS = ("wide", "compact", "tiny")
 
 
 def layout_for(width: int, height: int) -> str:
-    """Small terminals lose panels and columns, not the program."""
+    """Choose a layout: small terminals show fewer panels and columns."""
     if width >= 110 and height >= 30:
         return "wide"
     return "compact" if width >= 70 and height >= 20 else "tiny"
 
 
 class Main(Screen[None]):
-    """What an operator looks at all day."""
+    """The main screen of a system with a broker."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
     app: Host
@@ -82,7 +82,7 @@ class Main(Screen[None]):
         return self.session.bridge.rows.name(key)
 
     def compose(self) -> ComposeResult:
-        """The panels; which of them are shown, and where, is the layout's (console.tcss)."""
+        """The panels. The layout (console.tcss) decides which are shown, and where."""
         yield self._identity
         yield self._banner
         yield from self._top
@@ -93,12 +93,12 @@ class Main(Screen[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        """The keyboard is the table's."""
+        """Focus the table."""
         self.prompt.display = False
         self.table.focus()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Take the layout that fits."""
+        """Choose the layout that fits."""
         chosen = layout_for(event.size.width, event.size.height)
         for name in LAYOUTS:
             self.set_class(name == chosen, name)
@@ -116,39 +116,39 @@ class Main(Screen[None]):
                 panel.show(picture)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a line is typed, its signs are letters like any other."""
+        """While a line is typed, keys are text and no orders."""
         return not (action in ("command", "filter") and self.prompt.display)
 
     def on_key(self, event: events.Key) -> None:
-        """Whoever presses a key has read the notice."""
+        """Hide the notice: whoever presses a key has read it."""
         self.keybar.hush()
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
     def action_bulkping(self) -> None:
-        """Pings, as many as the configuration says."""
+        """Run bulkping with the configured count."""
         run = self.app.settings.run
         self.app.order(lambda lab: lab.run(BulkSpec("ping", run.count, 0, run.in_flight, None, run.timeout)))
 
     def action_bulkdata(self) -> None:
-        """Data streams, as many as the configuration says."""
+        """Run bulkdata with the configured count."""
         run = self.app.settings.run
         self.app.order(lambda lab: lab.run(BulkSpec("data", run.count, run.bytes, run.in_flight, None, run.timeout)))
 
     def action_stop_run(self) -> None:
-        """Send nothing more."""
+        """Stop the current run."""
         self.app.order(lambda lab: lab.stop_run(), "the run stops when what is out has come back", destroys=True)
 
     def action_add_worker(self) -> None:
-        """One more."""
+        """Add a worker."""
         self.app.order(lambda lab: lab.add_workers(1))
 
     def action_remove_worker(self) -> None:
-        """One less."""
+        """Remove the newest one."""
         self.app.order(lambda lab: lab.remove_workers(1), destroys=True)
 
     def action_stop_worker(self) -> None:
-        """Ask, then stop the worker that was asked about, wherever the cursor is by then."""
+        """Ask, then stop the worker that was asked about, even if the cursor has moved."""
         row = self.table.chosen()
         if row is None:
             self.app.say("there is no worker to stop", "warn")
@@ -156,7 +156,7 @@ class Main(Screen[None]):
             ask_to_stop(self.app, row)
 
     def action_details(self) -> None:
-        """Look at one worker."""
+        """Open the selected worker's details."""
         row = self.table.chosen()
         if row is None:
             self.app.say("there is no worker to look at", "warn")
@@ -176,11 +176,11 @@ class Main(Screen[None]):
             self.show(self._picture)
 
     def action_sort(self) -> None:
-        """By the next column."""
+        """Sort by the next column."""
         self.table.sort_next()
 
     def action_sort_reverse(self) -> None:
-        """The other way round."""
+        """Reverse the sort order."""
         table = self.table
         if table.sort_column is not None:
             table.sort_by(table.sort_column, not table.reverse)
@@ -194,7 +194,7 @@ class Main(Screen[None]):
         self.app.open_screen(self._view.screen())
 
     def action_back(self) -> None:
-        """Undo one thing: the filter, else the choice of a row."""
+        """Clear the filter, then the selection."""
         if self.table.filter is not None:
             self.table.set_filter(None)
         else:
@@ -222,13 +222,13 @@ class Main(Screen[None]):
         self.set_focus(self.table)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
-        """Escape: a filter goes with its line."""
+        """Escape on the filter line also clears the filter."""
         self._close()
         if event.sign == "/":
             self.table.set_filter(None)
 
     def on_prompt_edited(self, event: Prompt.Edited) -> None:
-        """Filter while it is typed; half an expression may be none yet, so the last good one stays."""
+        """Filter while typing. An incomplete expression keeps the last valid one."""
         try:
             self.table.set_filter(RowFilter.parse(event.line))
         except ValueError:

@@ -1,6 +1,6 @@
 """The trace and the ladder: every message of the system on the screen, in words or as arrows.
 
-A trace is attached to the lab while such a screen is open, and only then: what it costs stands in the frame.
+A trace is attached to the lab only while such a screen is open. Its cost is shown in the frame.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Messages(Layer):
             self._order(lambda lab: lab.attach(self.trace))
 
     def on_unmount(self) -> None:
-        """Nobody looks any more."""
+        """Stop listening."""
         if self._own:
             self._order(lambda lab: lab.detach(self.trace))
 
@@ -165,7 +165,7 @@ class Messages(Layer):
     # ---- keys -------------------------------------------------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Undo one thing: the filter, the choice, else the screen."""
+        """Clear the filter, then the selection; then close the screen."""
         if self.sieve is not None:
             self.sieve = None
             self.redraw()
@@ -226,7 +226,7 @@ class Messages(Layer):
     # ---- the filter -------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a line is typed, its signs are letters like any other; only of a recording it can be asked why."""
+        """While a line is typed, keys are text. Only a recording can answer why."""
         if action == "why":
             return isinstance(self.listened.lab, ReplayLab | QueueReplayLab)
         return not (action == "filter" and self.prompt.display)
@@ -242,7 +242,7 @@ class Messages(Layer):
         self.set_focus(self.table)
 
     def on_prompt_left(self) -> None:
-        """Escape: a filter goes with its line."""
+        """Escape on the filter line also clears the filter."""
         self._close()
         self.sieve = None
         self.redraw()

@@ -10,7 +10,7 @@ from engine.protocols.diskqueue.pipeline import DriverRow
 
 
 def ask_to_stop(app: Host, row: Shown) -> None:
-    """Ask, then stop the worker of this row and no other, wherever any cursor is by then."""
+    """Ask, then stop the worker of this row, even if the cursor has moved."""
     picture, state = app.session.picture, row.worker.state
     ours = picture is not None and picture.own(row.worker.key) is not None
     if state == "drain":
@@ -23,7 +23,7 @@ def ask_to_stop(app: Host, row: Shown) -> None:
 
 
 def ask_to_kill(app: Host, driver: DriverRow) -> None:
-    """Ask, then kill this driver and no other."""
+    """Ask, then kill this driver."""
     said = f"driver {driver.number} is killed"
     app.ask_first(kill_question(driver), lambda lab: lab.kill_driver(driver.number), said)
 

@@ -1,4 +1,4 @@
-"""A choice of one out of a few."""
+"""A dialog to pick one of a few."""
 
 from __future__ import annotations
 

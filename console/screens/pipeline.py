@@ -1,6 +1,6 @@
-"""The pipeline at a glance, and every order to it.
+"""The main screen of disk queues: all panels, and all orders.
 
-One stage is chosen, with ← and →; the tables show its drivers and its documents, and orders to a stage mean this one.
+← and → select a stage. The tables show its drivers and documents, and orders apply to it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from engine.protocols.diskqueue.pipeline import DriverRow, StageRow
 
 
 class Pipelines(Typed, Screen[None]):
-    """What an operator of a pipeline looks at all day."""
+    """The main screen of a pipeline."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.QUEUES)]
     app: Host
@@ -63,7 +63,7 @@ class Pipelines(Typed, Screen[None]):
         self._picture: QueuePicture | None = None
 
     def compose(self) -> ComposeResult:
-        """The panels; which of them are shown, and where, is the layout's (console.tcss)."""
+        """The panels. The layout (console.tcss) decides which are shown, and where."""
         yield self._identity
         yield self._banner
         yield self._strip
@@ -78,7 +78,7 @@ class Pipelines(Typed, Screen[None]):
         yield self.prompt
 
     def on_mount(self) -> None:
-        """The keyboard is the documents'."""
+        """Focus the documents."""
         self.documents.focus()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -110,7 +110,7 @@ class Pipelines(Typed, Screen[None]):
         self.drivers.show(picture, self.chosen)
 
     def on_key(self, event: events.Key) -> None:
-        """Whoever presses a key has read the notice."""
+        """Hide the notice: whoever presses a key has read it."""
         self.keybar.hush()
 
     # ---- the view ---------------------------------------------------------------------------------------------------
@@ -139,17 +139,17 @@ class Pipelines(Typed, Screen[None]):
         self.app.tick()
 
     def action_sort(self) -> None:
-        """By the next column."""
+        """Sort by the next column."""
         self.table.sort_next()
 
     def action_sort_reverse(self) -> None:
-        """The other way round."""
+        """Reverse the sort order."""
         table = self.table
         if table.sort_column is not None:
             table.sort_by(table.sort_column, not table.reverse)
 
     def action_back(self) -> None:
-        """Let go of the chosen row, and of the order by a column."""
+        """Clear the selection, then the sort order."""
         self.table.sort_column = None
         self.table.release()
         self.app.tick()
@@ -196,11 +196,11 @@ class Pipelines(Typed, Screen[None]):
             )
 
     def action_add_driver(self) -> None:
-        """One more for the stage."""
+        """Add a driver to the stage."""
         self._change(1)
 
     def action_remove_driver(self) -> None:
-        """One less."""
+        """Remove the newest one."""
         self._change(-1)
 
     def _change(self, step: int) -> None:
@@ -209,7 +209,7 @@ class Pipelines(Typed, Screen[None]):
             self.app.order(lambda lab: lab.set_workers(stage.name, stage.wanted + step))
 
     def action_kill_driver(self) -> None:
-        """Ask, then kill the driver that was asked about, wherever the cursor is by then."""
+        """Ask, then kill the driver that was asked about, even if the cursor has moved."""
         driver: DriverRow | None = self.drivers.chosen()
         if driver is None:
             self.app.say(f"no driver of {clean(self.stage.name)} runs" if self._picture else "no driver runs", "warn")
@@ -231,5 +231,5 @@ class Pipelines(Typed, Screen[None]):
 
 
 def _nobody(subject: bytes) -> str:
-    """Events about drivers and documents name them by themselves."""
+    """Events about drivers and documents contain their names already."""
     return clean(subject.decode("utf-8", "backslashreplace"))

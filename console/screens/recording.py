@@ -1,4 +1,4 @@
-"""Moving through a recording, whatever it is of: the bar, and the keys."""
+"""The bar and the keys for moving through a recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = ("play", "step", "seek", "edge", "speed", "why")
 
 
 class Transport(Panel):
-    """Where the recording stands, and whether the cores do what was recorded."""
+    """The position in the recording, and whether the cores do what was recorded."""
 
     def __init__(self, playing: Playing, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -56,14 +56,14 @@ class Transport(Panel):
 
 
 class Moves:
-    """The keys of a screen on a recording; it stands before the screen's other bases."""
+    """The keys of a recording's screen, as a mixin. List it before the other bases."""
 
     app: Any
     playing: Playing
     prompt: Any
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a line is typed, its signs are letters like any other; and orders are none of a recording's."""
+        """While a line is typed, keys are text. A recording takes no orders."""
         if action in OWN and self.prompt.display:
             return False
         allowed: bool | None = super().check_action(action, parameters)  # type: ignore[misc]

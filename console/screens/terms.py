@@ -1,4 +1,4 @@
-"""A system in its protocol's own terms: what broker, client and workers say of themselves, as they say it."""
+"""The protocol screen: what broker, client and workers report, in the protocol's own terms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Terms(Layer):
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
-        """The keyboard is the panel's."""
+        """Focus the panel."""
         system = self.app.lab.system
         pager = self.page
         pager.border_title = Content(f"{system.title} · seed {system.seed}")
@@ -54,7 +54,7 @@ class Terms(Layer):
         return term_lines(picture)
 
     def action_back(self) -> None:
-        """To the main screen."""
+        """Go back to the main screen."""
         self.dismiss()
 
 

@@ -12,7 +12,7 @@ from console.widgets.prompt import Prompt
 
 
 class Typed:
-    """A screen with a key bar in whose place a line can be typed; it stands before the screen's other bases."""
+    """A mixin: a screen with a command line in place of its key bar. List it before the other bases."""
 
     app: Host
     keybar: KeyBar
@@ -24,7 +24,7 @@ class Typed:
         self.prompt.display = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a line is typed, its signs are letters like any other."""
+        """While a line is typed, keys are text and no orders."""
         return not (action == "command" and self.prompt.display)
 
     def action_command(self) -> None:

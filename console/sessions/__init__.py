@@ -1,1 +1,1 @@
-"""What is open at the console: a lab, and what was seen of it so far. No screen is known here."""
+"""Sessions of the console: a lab, and what was seen of it so far. Nothing here imports a screen."""

@@ -1,4 +1,4 @@
-"""Traces that know what they cost, so that the screens that open them can say it."""
+"""Traces that measure their own cost, so that a screen can show it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEASURE = 2.0  # seconds over which the cost is averaged
 
 
 class CostMeter:
-    """Each thread that shows it something counts the seconds that it was in the tap.
+    """Counts the seconds that each thread spends in the tap.
 
     ``elsewhere``: seconds that others have spent for it by now. ``lost``: messages of theirs that were not heard.
     """

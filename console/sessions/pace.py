@@ -1,4 +1,4 @@
-"""Real time, for labs that have a time of their own."""
+"""Real time between two looks, for labs with virtual or recorded time."""
 
 from __future__ import annotations
 

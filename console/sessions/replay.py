@@ -1,4 +1,4 @@
-"""A recording at the console: it plays, and what is shown depends on the position alone."""
+"""A recording at the console. What is shown depends on the position alone."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class BrokerReplay(BrokerSession):
         return self.picture._replace(hertz=self.transport.pace.hertz)
 
     def listen(self) -> Trace:
-        """A trace of what was recorded; it costs nobody anything."""
+        """A trace of what was recorded; it costs nothing."""
         return Trace(self.lab.system, KEPT)
 
     def _picture(self) -> Picture:
@@ -117,5 +117,5 @@ class QueueReplay(QueueSession):
         return self.picture._replace(hertz=self.transport.pace.hertz)
 
     def listen(self) -> Operations:
-        """A trace of what was recorded; it costs nobody anything."""
+        """A trace of what was recorded; it costs nothing."""
         return Operations(tuple(queue.name for queue in self.lab.view().queues), KEPT)

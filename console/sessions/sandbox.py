@@ -38,7 +38,7 @@ QUEUES_SETTLED = 3.0  # virtual seconds in which drivers are at work
 
 
 class VirtualSession(ABC):
-    """What every sandbox has. It stands before the kind of session that it is. ``trace`` has seen everything."""
+    """The mixin of both sandbox sessions; list it before the other base. ``trace`` has seen all events."""
 
     mode: ClassVar[Mode] = "sandbox"
     lab: Any
@@ -65,10 +65,10 @@ class VirtualSession(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Let time pass until everybody is at work."""
+        """Let time pass until everyone has joined."""
 
     def step(self, message: bool) -> bool:
-        """Let one message through, or one event happen; False where nothing does."""
+        """Step by one message or one event; False if nothing happens."""
         self._before = self.trace.total
         self.speed = 0
         happened = self.lab.step_message() if message else self.lab.step()

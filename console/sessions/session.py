@@ -1,4 +1,4 @@
-"""One lab at the console, and what was seen of it so far. Many of them may run; one is on the screen."""
+"""One lab at the console, and what was seen of it so far. Many may run; one is on the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only one system shows. A system of the catalogue may have a file of its name here; none needs one."""
+"""Pictures that only one system has. A system may have a file of its name here; none needs one."""
 
 from __future__ import annotations
 

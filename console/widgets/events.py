@@ -1,4 +1,4 @@
-"""What has happened: time, glyph, words. The routine is dim, so that what matters stands out."""
+"""The events panel: time, glyph, text. Routine events are dim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 """Glyph, its ink, the ink of the words."""
 
 _OWN = re.compile(r"^(?:worker-|w)\d+\b(?=[ :])")
-"""What brokers and pools call a worker, where an event begins with it: it has another name here perhaps."""
+"""A broker's or pool's name for a worker at the start of an event; the screen may use another name."""
 
 TOGETHER = 2.0  # seconds within which our workers' routine is told as one
 
@@ -34,7 +34,7 @@ Namer = Callable[[bytes], str]
 
 
 class Told(Protocol):
-    """A picture in which events stand, and rows of those whom they may be about."""
+    """What a picture must have: events, and the rows of the peers that they name."""
 
     @property
     def events(self) -> tuple[Line, ...]: ...
@@ -43,7 +43,7 @@ class Told(Protocol):
 
 
 def event_line(line: Line, namer: Namer, times: int = 1) -> Parts:
-    """One event; ``times``: how often in a row it was said."""
+    """One event as a line; ``times``: how often it was repeated."""
     if isinstance(line, Gap):
         return [(f"{'':9}… {units.count(line.lost)} events missed", "warn")]
     level = "info" if routine(line) else line.level
@@ -61,9 +61,9 @@ def event_line(line: Line, namer: Namer, times: int = 1) -> Parts:
 
 
 def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
-    """All events, those that say the same right after one another as one line: the newest of them.
+    """All events. Equal events in a row become one line, with the time of the newest.
 
-    What our own workers say of their routine comes between what the broker says of it, so that is told as one as well.
+    Routine events of our own workers and of the broker alternate, so each kind is grouped separately.
     """
     said: list[tuple[Line, int]] = []
     places: dict[str, int] = {}  # of our workers' routine in ``said``, by what they say
@@ -79,7 +79,7 @@ def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
 
 
 def routine(line: Line) -> TypeGuard[Fact]:
-    """Whether a worker of this process says what its broker says as well: that it has joined, or left."""
+    """Whether this is a routine event of a worker in this process, which its broker reports too: joined, left."""
     return not isinstance(line, Gap) and line.source == "pool" and line.level in ("good", "info")
 
 
@@ -92,7 +92,7 @@ def _same(before: Line, line: Line) -> bool:
 
 
 class Events(Pager, Panel):
-    """All of them, newest at the bottom."""
+    """All events, newest at the bottom."""
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(follow=True, id=id)
@@ -112,7 +112,7 @@ class Events(Pager, Panel):
 
 
 class NewestEvent(Panel):
-    """The newest event on one line: where there is no room for all."""
+    """The newest event on one line, for screens without room for all."""
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(id=id)

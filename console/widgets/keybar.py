@@ -1,4 +1,4 @@
-"""The last line: the keys that matter here, as many as fit; or for a while what there is to say."""
+"""The last line: as many keys as fit, or a notice for a while."""
 
 from __future__ import annotations
 

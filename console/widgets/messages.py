@@ -1,4 +1,4 @@
-"""Messages as rows: in words, or as arrows between lanes. The newest stay in view until somebody chooses one."""
+"""Messages as rows, in words or as arrows. The newest stay in view until one is selected."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tail(Table[R], Generic[R]):
         return super().chosen()
 
     def release(self) -> None:
-        """Choose nothing, and show the newest again."""
+        """Clear the selection and show the newest again."""
         self.cursor = None
         self._show_last()
         self.redraw()

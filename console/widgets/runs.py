@@ -1,4 +1,4 @@
-"""The bulk run that is going, or the last one, above those that were kept."""
+"""The current or last bulk run, above the kept ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of each stage goes: throughput, and the shares of work, waiting for documents, waiting for room."""
+"""Each stage's throughput, and its shares of time: working, waiting for documents, waiting for room."""
 
 from __future__ import annotations
 

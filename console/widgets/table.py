@@ -121,7 +121,7 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         return None if place is None else self.shown[place]
 
     def release(self) -> None:
-        """Choose nothing and show the top."""
+        """Clear the selection and show the top."""
         self.cursor, self._last = None, 0
         self.scroll_to(y=0, animate=False, force=True)
         self.redraw()

@@ -1,10 +1,10 @@
-"""A drill: a script that is played on a stage, and judged by its promises and by how its runs ended.
+"""Plays a drill: a script of runs and faults in a sandbox, judged by its promises and by how its runs ended.
 
 The rules of this file:
 
 - A drill is played in virtual time: one seed gives the same report to the last digit.
 - It passes where every promise was kept by its end, every run ended as expected, and nothing was refused.
-- What is refused is an outcome like any other: the rest is played all the same.
+- A refusal is an outcome too; the rest of the script is still played.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEMA: Literal["roundhouse.drill/1"] = "roundhouse.drill/1"
 
 
 class Judged(NamedTuple):
-    """A promise of the drill's, as it was in the end."""
+    """A promise of the drill, with its final verdict."""
 
     text: str
     within: float  # virtual seconds
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one act."""
+    """The outcome of one act."""
 
     act: Act
     ok: bool
@@ -109,7 +109,7 @@ def _crew(drill: Drill) -> dict[str, Any]:
 
 
 class _Player:
-    """Plays acts on a stage; what a run is, its kinds say."""
+    """Plays acts in a sandbox; subclasses say what a run is."""
 
     stage: Any  # a Candidate of one kind or the other
 
@@ -117,7 +117,7 @@ class _Player:
         self._done: list[tuple[Act, Watch | str]] = []  # with the watch of a fault, or what there is to say
 
     def go(self, until: float) -> None:
-        """Let time pass until then, or until the world stands still."""
+        """Let time pass until then, or until nothing more happens."""
         stage = self.stage
         while stage.now < until and not stage.health().dead:
             stage.advance(until - stage.now)
@@ -130,7 +130,7 @@ class _Player:
             self._done.append((act, f"refused: {refusal}"))
 
     def outcomes(self) -> list[Outcome]:
-        """What came of everything so far, as at the end."""
+        """All outcomes so far."""
         self._look()
         return [self._outcome(place, act, what) for place, (act, what) in enumerate(self._done)]
 
@@ -151,7 +151,7 @@ class _Player:
         raise NotImplementedError
 
     def _look(self) -> None:
-        """See how things are, before they are no longer to be seen."""
+        """Note the state of runs while it can be seen."""
 
     # ---- what does not ----------------------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class _Player:
 
 
 class _Tasks(_Player):
-    """On a stage with a broker."""
+    """In a sandbox with a broker."""
 
     def __init__(self, drill: Drill, seed: int) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class _Tasks(_Player):
         self._runs[self._newest] = None
 
     def _look(self) -> None:
-        """The client knows no run but the newest."""
+        """Note the newest run; the client knows no other."""
         if self._newest is not None and "client" in self.stage.world.names:
             self._runs[self._newest] = self.stage.run_view()
 
@@ -222,7 +222,7 @@ class _Tasks(_Player):
 
 
 class _Documents(_Player):
-    """On a stage of disk queues."""
+    """In a sandbox of disk queues."""
 
     def __init__(self, drill: Drill, seed: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The faults that can be done to a stage, each with what the protocol promises will come of it.
+"""Faults for a sandbox of a system with a broker, each with the protocol's promises.
 
 The rules of this file:
 
@@ -6,7 +6,7 @@ The rules of this file:
   it.
 - A target is a worker by its seat (``worker-3``, in short ``w3``), as screens and traces call it, or ``broker`` or
   ``client``. What is wrong is named, with what is known.
-- A fault makes its words, its promises and its deed from one ``Aim``; times are virtual seconds.
+- A fault makes its description, promises and action from one ``Aim``; times are virtual seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _kill(aim: Aim) -> Made:
 
 
 def _outage(aim: Aim, seconds: float) -> list[Promise]:
-    """A worker is silent for so long, and then is there again."""
+    """A worker is silent for so long, then comes back."""
     kept, lost, back, _ = aim.times
     if not aim.alone:
         judged = [promises.one_row(aim, seconds)]
@@ -136,7 +136,7 @@ def _delay(aim: Aim) -> Made:
 
 
 def _noise(words: str, bad: Callable[[float], Link], aim: Aim) -> Made:
-    """Single messages are lost, doubled or garbled: ZeroMQ does none of it, and nothing rests on that."""
+    """Single messages are lost, doubled or garbled. ZeroMQ does none of this, but protocols must survive it."""
     share, seconds = aim.amounts
     repair = aim.times.repair if aim.kind == "worker" else aim.times.back
     promised = [promises.back(aim, seconds, repair), promises.books(seconds + repair)]
@@ -223,13 +223,13 @@ def faults_for(system: System) -> tuple[Fault, ...]:
 def read(system: System, line: str) -> tuple[Fault, str, tuple[float, ...]]:
     """The fault, its target (empty where it has none) and all its amounts, of a line such as ``cut w3 5``.
 
-    Raises Refused for what no stage of the system could do; whether the target is there is not looked at.
+    Raises Refused for what no sandbox of the system could do; whether the target exists is not checked.
     """
     return read_line(faults_for(system), line)
 
 
 def plan(stage: Sandbox, line: str) -> Plan:
-    """What a line such as ``kill w3`` would do to this stage, and what is promised. Raises Refused."""
+    """Read a line such as ``kill w3``: what it would do to this sandbox, and the promises. Raises Refused."""
     fault, target, amounts = read(stage.system, line)
     seat, key = _target(stage, fault, target) if target else ("", b"")
     label = f"the {target}" if target in ("broker", "client") else _short(seat)
@@ -238,7 +238,7 @@ def plan(stage: Sandbox, line: str) -> Plan:
 
 
 def targets(stage: Sandbox, fault: Fault) -> tuple[str, ...]:
-    """What a fault can be aimed at now, by the names that are typed."""
+    """The targets that a fault can have now, by the names to type."""
     found: list[str] = []
     if "broker" in fault.targets:
         found.append("broker")

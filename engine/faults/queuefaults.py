@@ -1,10 +1,10 @@
-"""The faults that can be done to a stage of disk queues, each with what the protocol promises will come of it.
+"""Faults for a sandbox of disk queues, each with the protocol's promises.
 
 The rules of this file:
 
 - A target is a driver by its number or its seat (``3``, ``parse.3``), a stage or a queue by its name.
 - A fault that must wait for its moment (a driver that publishes, one that takes) is armed, and strikes at the next.
-- A fault makes its words, its promises and its deed from one ``Aim``; times are virtual seconds.
+- A fault makes its description, promises and action from one ``Aim``; times are virtual seconds.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Aim(NamedTuple):
 
     @property
     def document(self) -> str:
-        """What the driver has in its hands, "" for nothing."""
+        """The document that the driver holds, "" for none."""
         seat = self.world.seats[self.number]
         return seat.driver.core.snapshot(self.stage.now + seat.offset).document
 
     def replaced(self) -> float:
-        """Seconds until another driver stands in its place."""
+        """Seconds until another driver has replaced it."""
         seat = self.world.seats[self.number]
         docs = seat.driver.core.snapshot(self.stage.now + seat.offset).times.docs
         restarts = next(row.restarts for row in self.stage.view().stages if row.name == self.of)
@@ -111,7 +111,7 @@ def _crash(aim: Aim) -> Made:
 
 
 def _steal(aim: Aim) -> Made:
-    """A foreign program is quicker: it takes what a driver has listed."""
+    """Another program takes a document that a driver has listed."""
     world, end = aim.world, MOMENT
     source, target = queue_folder("", aim.source), queue_folder("", aim.of)
 
@@ -175,7 +175,7 @@ def _fail(aim: Aim) -> Made:
 
 
 def _slow(aim: Aim) -> Made:
-    """A stage that hardly works, so that its queue fills and those before it wait."""
+    """A slow stage: its queue fills, and the stages before it wait."""
     (seconds,) = aim.amounts
     world, most = aim.world, aim.stage.options.max_files
     place = world.queues.index(aim.source)
@@ -197,7 +197,7 @@ def _slow(aim: Aim) -> Made:
 
 
 def _trouble(aim: Aim, does: str, begin: Callable[[], object], end: Callable[[], object]) -> Made:
-    """Ruling 8: it is nobody's failure."""
+    """Ruling 8: it counts as no failure of a document."""
     (seconds,) = aim.amounts
 
     def deed() -> None:
@@ -280,14 +280,14 @@ def read(line: str) -> tuple[Fault, str, tuple[float, ...]]:
 
 
 def plan(stage: QueueSandbox, line: str) -> Plan:
-    """What a line such as ``kill 3`` would do to this stage, and what is promised. Raises Refused."""
+    """Read a line such as ``kill 3``: what it would do to this sandbox, and the promises. Raises Refused."""
     fault, target, amounts = read(line)
     made = fault.make(_aim(stage, fault, target, amounts))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
 
 def targets(stage: QueueSandbox, fault: Fault) -> tuple[str, ...]:
-    """What a fault can be aimed at now, by the names that are typed."""
+    """The targets that a fault can have now, by the names to type."""
     queues: tuple[str, ...] = stage.world.queues
     if "driver" in fault.targets:
         return tuple(seat.name for seat in stage.world.seats.values())

@@ -1,4 +1,4 @@
-"""The script of a drill: what is done to a stage, and when, read from a file and checked before anything is done.
+"""Reads the script of a drill from a file, and checks it before anything is done.
 
 The rules of this file:
 

@@ -1,4 +1,4 @@
-"""What a script may say of a system: its own keys, what can be run, ordered and done to it.
+"""What a script may contain for a system: its keys, runs, orders and faults.
 
 The rules of this file:
 
@@ -57,7 +57,7 @@ Spec = BulkSpec | Feed
 
 
 class Crew(NamedTuple):
-    """Who is on the stage; ``stages`` of disk queues alone, with their drivers."""
+    """The actors of the sandbox; ``stages``, with their drivers, only for disk queues."""
 
     workers: int = 0
     slots: int = 0

@@ -1,10 +1,10 @@
-"""A fault and its promises, from before the injection until the last of them is kept or broken.
+"""Watches a fault's promises, from before the injection until the last is kept or broken.
 
 The rules of this file:
 
-- What was promised stands before the fault is injected and is not changed afterwards.
+- Promises are fixed before the fault is injected.
 - The watch looks every ``LOOK`` virtual seconds, whatever the screen does, so a seed gives the same times always.
-- A world that stands still keeps no promise: what is open then is broken.
+- When nothing more happens, promises that are still open are broken.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXACT = 1e-9  # by which sums of such seconds may be off
 
 
 class Stage(Protocol):
-    """What is watched: a stage of any kind."""
+    """What is watched: a sandbox of either kind."""
 
     world: World
 
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One promise, and what has become of it."""
+    """One promise and its verdict."""
 
     promise: Promise
     kept: bool | None = None  # None: open
@@ -60,7 +60,7 @@ class Watch:
 
     @property
     def results(self) -> tuple[Verdict, ...]:
-        """Every promise as it stands."""
+        """All promises with their verdicts so far."""
         if self._stage.health().dead:
             self._results = [
                 one._replace(kept=False, after=self.elapsed) if one.kept is None else one for one in self._results
@@ -83,7 +83,7 @@ class Watch:
         return all(one.kept for one in self.results)
 
     def begin(self) -> None:
-        """Inject the fault and look from now on; of no effect the second time. Raises Refused where it can not be."""
+        """Inject the fault and start to watch; a second call does nothing. Raises Refused if it can not be injected."""
         if self.began is not None:
             return
         self._before = self._stage.sight()

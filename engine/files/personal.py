@@ -67,7 +67,7 @@ def folder(path: Path) -> None:
 
 
 def tighten(path: Path) -> None:
-    """Let nobody but the owner into a folder of this user's."""
+    """Remove all rights but the owner's from a folder of this user."""
     with safely.folder(str(path)) as handle:
         found = os.fstat(handle)
         if found.st_uid == os.getuid() and found.st_mode & OTHERS:
@@ -81,7 +81,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def readers(path: Path) -> str:
-    """Who else can read a file of this user's, in words with its mode; the empty string where nobody can."""
+    """Who else can read a file of this user, in words with its mode; "" for nobody."""
     found = path.stat()
     mode = stat.S_IMODE(found.st_mode)
     return f"others can read it, its mode is {mode:04o}" if found.st_uid == os.getuid() and mode & OTHERS else ""

@@ -35,7 +35,7 @@ _KINDS = (
 
 
 class Unsafe(OSError):
-    """What stands under this name is not what we open; ``strerror`` says what it is, ``filename`` where."""
+    """Not a file that we open; ``strerror`` says what it is, ``filename`` where."""
 
     def __init__(self, reason: str, name: str) -> None:
         super().__init__(errno.EPERM, reason, name)

@@ -1,4 +1,4 @@
-"""Whether a value from outside is of the type that it claims: every field, however deep.
+"""Type checks: whether a decoded value has the declared types, in every field.
 
 ``Codec.value`` makes only classes that it knows, but puts into them whatever stands there; who goes on with such a
 value without a look at it would trip over the first field.

@@ -26,11 +26,11 @@ PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 
 
 class Unreadable(ValueError):
-    """What is on the tape is no value of this system."""
+    """The journal holds something that is no value of this system."""
 
 
 class Codec:
-    """The classes that the tapes of one system may hold, by name."""
+    """The classes that the journals of one system may hold, by name."""
 
     def __init__(self, package: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}

@@ -148,7 +148,7 @@ class Journal:
             self._queue.append([LEFT, self._clock(), number])
 
     def tap(self, node: str, name: str, now: float, event: Event, commands: list[Command]) -> None:
-        """What one core was given and what it answered; a node's tap."""
+        """Record one event and its commands; a node's tap."""
         number = self._numbers.get((node, name))
         if number is None or self._ended.is_set():
             return
@@ -175,7 +175,7 @@ class Journal:
         self._writer.join()
 
     def _end(self, why: str) -> None:
-        """Nothing more is recorded; said once, at once."""
+        """Stop recording, and report it once."""
         with self._once:
             if self._why:
                 return

@@ -1,11 +1,11 @@
-"""Who is on a stage: the seats of one system on a simulated world, and everybody who watches them.
+"""The actors of a sandbox: the seats of one system in a simulated world, and who watches them.
 
 The rules of this file:
 
 - Seats are ``broker``, ``client``, ``worker-N`` and ``twin-N``; with a second broker in the options also ``fallback``.
   Workers sit at the node ``pool``, everybody else at one of their own name; a core of no system is a ``stranger``.
-- What a driver would do for an operator is done here: notes become facts, what cores want kept is kept (for this
-  stage's life), and journal, taps and traces are shown every event.
+- Does what a driver does: notes become events, what cores save is kept as long as the sandbox lives, and journal, taps
+  and traces are shown every event.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ class Actors(VirtualClock):
     # ---- watching ---------------------------------------------------------------------------------------------------
 
     def attach(self, trace: Trace) -> None:
-        """Show a trace everything from now on, and tell it who is here."""
+        """Attach a trace: it is told the seats, and shown all events from now on."""
         for name in self.world.names:
             self._announce(trace, name)
         self._traces.append(trace)
         self.taps = (*self.taps, trace.tap)
 
     def detach(self, trace: Trace) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         self._traces.remove(trace)
         self.taps = tuple(tap for tap in self.taps if tap != trace.tap)
 
     def sight(self) -> Observation:
-        """What can be seen now."""
+        """The observation of this moment, for promises."""
         serving = tuple(name for name in self._brokers() if self._serves(name))
         broker: BrokerView | None = self._snapshot(serving[0]) if serving else None
         client = self.client_view() if "client" in self.world.names else None
@@ -101,7 +101,7 @@ class Actors(VirtualClock):
         return self._seats[name].sockets[0].routing_id
 
     def order(self, name: str, order: object) -> None:
-        """Hand an order to one core when the world goes on; of no effect if it is gone."""
+        """Give an order to one core, which takes it when time goes on; ignored if the core is gone."""
         if name in self.world.names:
             self.world.order(name, order)
 
@@ -114,7 +114,7 @@ class Actors(VirtualClock):
             trace.left(self._nodes[name], name)
 
     def restart(self, name: str) -> None:
-        """Kill a seat and start it anew, without anything that it knew."""
+        """Kill a seat and start it again with an empty memory."""
         if name in self.world.names:
             self.kill(name)
         self._seat(name, *self._made[name])

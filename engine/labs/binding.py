@@ -1,4 +1,4 @@
-"""Where a broker may listen, and where it does when its usual port is taken."""
+"""Checks a broker's endpoint, and finds another port if the usual one is taken."""
 
 from __future__ import annotations
 

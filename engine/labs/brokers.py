@@ -1,4 +1,4 @@
-"""The broker of a lab, and the fallback that stands beside it where its system knows pairs.
+"""The broker of a lab, and its fallback if the system has pairs.
 
 Each sits on a node of its own name, so that one can die without the other. The fallback is bound inside this process
 only: a pair for other processes is two brokers in two processes.

@@ -1,4 +1,4 @@
-"""How the engine of a lab is, for whoever watches over it."""
+"""Health of a lab's threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class Health(NamedTuple):
-    """How the engine itself is."""
+    """Health of the engine's threads."""
 
     dead: tuple[str, ...]  # "broker: ZMQError: …" for every thread that died
     loop_lag: float  # seconds that the slowest loop is late for its timers

@@ -1,4 +1,4 @@
-"""What a recording may ask of the cores that play it: no more than an operator may ask of living ones.
+"""Limits for recordings: a journal may contain only what an operator could do to live cores.
 
 A journal may come from anybody. Messages in it go through the same parsers as messages from a socket; what an operator
 gives (settings, seats, orders) has no parser, because here it comes from our own hands: it is judged here.
@@ -45,7 +45,7 @@ def options_of(made: type[Any], given: Mapping[str, Any]) -> Any:
 
 
 def judge_seat(role: str, args: Any, world: Mapping[str, Any]) -> None:
-    """Raise Unreadable where nobody here would have seated such a core."""
+    """Raise Unreadable for a seat that no lab would make."""
     if role not in ROLES:
         raise Unreadable(f"no core has the role {role!r}")
     if role == "broker":

@@ -1,4 +1,4 @@
-"""What the console and the command line call: open, start, inject, stop.
+"""The live lab, used by console and command line: open, run, order, close.
 
 A lab is a broker, a pool of workers and a client of one system on threads of this process, any of them optional; with
 ``connect`` its workers and client join a broker elsewhere. Its methods never block longer than they say, may be called
@@ -43,7 +43,7 @@ STEP = 0.5  # seconds by which the wall clock must be moved before cores are tol
 
 
 class Lab(WorkerOrders):
-    """One system, running."""
+    """A running system: broker, workers and client."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Lab(WorkerOrders):
         self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
 
     def stop_run(self) -> None:
-        """Send nothing more of the run that is going."""
+        """Stop the current run."""
         self._change("stopping a run")
         view = self.run_view()
         if view is None or view.state == "ended":
@@ -198,7 +198,7 @@ class Lab(WorkerOrders):
         return wait_until(lambda: (view := self.run_view()) is None or view.state == "ended", timeout)
 
     def give_up(self, spec: BulkSpec) -> RunRecord:
-        """The run JSON of a run that nobody is there for: nothing of it was sent. It is kept like any other."""
+        """The record of a run that sent nothing, because no broker was there. It is kept like any other."""
         self._file(record := self._begun(spec).nothing())
         return record
 
@@ -220,7 +220,7 @@ class Lab(WorkerOrders):
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def stop_worker(self, key: bytes) -> None:
-        """Stop one worker by its routing id: ours drains and leaves, somebody else's is given nothing more."""
+        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
         self._change("stopping a worker")
         if self._pool.stop(key):
             return
@@ -254,7 +254,7 @@ class Lab(WorkerOrders):
         return wait_until(lambda: self.registered() >= n, timeout)
 
     def wait_linked(self, timeout: float) -> bool:
-        """Wait until the client and a broker know each other; False if they do not in ``timeout`` seconds."""
+        """Wait until the client is linked to a broker; False if it is not in ``timeout`` seconds."""
         return wait_until(lambda: self.client_view().linked, timeout)
 
     # ---- the pair ---------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class Lab(WorkerOrders):
         return seat
 
     def _world(self, role: str) -> dict[str, Any]:
-        """What a maker is told of the time of day and of what was kept, where its protocol asks for that."""
+        """The wall clock offset and saved state for a maker, if its protocol needs them."""
         if not self.system.wall:
             return {}
         wall: dict[str, Any] = {"wall_offset": _wall_offset()}
@@ -366,7 +366,7 @@ class Lab(WorkerOrders):
                 self._say(Note("bad", f"the run is lost: {refusal}"))
 
     def _follow_wall(self) -> None:
-        """Tell those whose protocol speaks of the time of day that it was set, or that the machine was suspended."""
+        """Tell cores that use wall time when the clock was set or the machine was suspended."""
         offset = _wall_offset()
         if not self.system.wall or abs(offset - self._wall) < STEP:
             return

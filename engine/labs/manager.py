@@ -1,12 +1,12 @@
-"""Several labs side by side, each opened when it is first asked for.
+"""The lab manager: several labs, each opened when it is first used.
 
 The rules of this file:
 
-- Whoever asks never waits: opening a lab and giving it an order answer with futures.
-- A lab has a thread of its own, which opens it and then gives it its orders, one after the other. So one that stalls
-  holds up nobody, and no two orders meet in it.
+- Nothing blocks the caller: opening a lab and giving it an order return futures.
+- Each lab has its own thread, which opens it and gives it its orders, one after the other. So a lab that stalls holds
+  up no other, and no two orders run in one lab at the same time.
 - A lab that could not be opened is forgotten: asking again tries again.
-- All are closed at once, each on a thread more, for its own may be waiting for an answer that never comes.
+- All are closed at once, each on an extra thread, because its own thread may wait for an answer that never comes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WAITING = 100  # orders that may wait for one lab
 
 
 class Opens(Protocol):
-    """What is kept in a house: an ``engine.labs.live.Lab``, or whatever else can be opened and closed."""
+    """Something that can be opened and closed, such as ``engine.labs.live.Lab``."""
 
     def open(self) -> object: ...
     def close(self) -> None: ...

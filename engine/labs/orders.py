@@ -1,4 +1,4 @@
-"""What every lab takes, one on real sockets as one on a stage: the seeds' words for workers, and what a run may ask."""
+"""Orders that live labs and sandboxes share: the seeds' commands for workers, and the check of a run."""
 
 from __future__ import annotations
 

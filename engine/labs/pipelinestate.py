@@ -1,4 +1,4 @@
-"""The queues and drivers of a recording at one moment, as they follow from what was done to them.
+"""The queues and drivers of a recording at one moment, derived from the recorded operations.
 
 The rules of this file:
 
@@ -83,12 +83,12 @@ class Scene:
     # ---- what happens -----------------------------------------------------------------------------------------------
 
     def seated(self, seat: str, pid: int, at: float) -> None:
-        """A driver was heard for the first time, at a wall clock time."""
+        """Note a driver's first event, at a wall clock time."""
         before = self._drivers.get(seat, _Driver(stage_of(seat), number_of(seat)))
         self._drivers[seat] = replace(before, pid=pid, since=at)
 
     def left(self, seat: str) -> None:
-        """It is heard no more; where a watchdog watches, that sees it end."""
+        """Note a driver's end, unless a watchdog reports it."""
         if self._watch == "absent":
             self._bury(seat)
 

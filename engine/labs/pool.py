@@ -1,6 +1,6 @@
 """The workers of this process: many cores on one thread, and the seeds' words for starting and stopping them.
 
-A thread each would make them fight over the interpreter; a thousand cores on one thread do not.
+Many threads would compete for the interpreter; a thousand cores on one thread do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIMIT = 20_000  # workers in one process
 
 
 class Seats(Protocol):
-    """Where workers sit: a ``engine.drive.node.Node``, or a stage."""
+    """Where workers run: an ``engine.drive.node.Node`` or a sandbox."""
 
     def names(self) -> list[str]: ...
     def seat(self, name: str, seat: Seat) -> Future[None]: ...
@@ -91,7 +91,7 @@ class Pool:
         self._dismiss(children)
 
     def close(self, patience: float) -> None:
-        """Let everybody say goodbye, ``patience`` seconds at most."""
+        """Let all workers leave, within ``patience`` seconds."""
         self._dismiss(self.node.names())
         wait_until(lambda: not self.node.names(), patience)
 
@@ -129,7 +129,7 @@ def wait_seated(seated: Iterable[Future[None]], timeout: float) -> None:
 
 
 def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
-    """Look every few milliseconds until it holds; False if it does not in ``timeout`` seconds."""
+    """Poll every few milliseconds until it holds; False after ``timeout`` seconds."""
     until = time.monotonic() + timeout
     while not condition():
         if time.monotonic() >= until:

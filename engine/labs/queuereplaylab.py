@@ -1,12 +1,13 @@
-"""A journal of disk queues as a lab: queues, drivers, facts and operations of any moment. It takes no orders.
+"""A journal of disk queues as a lab: queues, drivers, events and operations of any moment. It takes no orders.
 
 The rules of this file:
 
 - What is shown depends on the position alone, whichever way it was reached.
 - The journal is played once when it is opened: cores run again, what they answer is kept and compared with what was
-  recorded. A core that can not take a record ends the replay there, and that is said.
+  recorded. A core that can not take a record ends the replay there, and a notice says so.
 - Several processes recorded; records are put in the order of their times.
-- Drivers are procedures and can not be copied. So it is the scene that is kept now and then, and gone on from.
+- Drivers are generators and can not be copied. So copies of the scene are kept now and then, and replay goes on from
+  there.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _ANSWERS = list[driver.Command | watchdog.Command]
 
 
 class Sample(NamedTuple):
-    """What waited at some moment, by queue: for charts, which no single picture holds."""
+    """What waited at one moment, by queue, for charts."""
 
     record: int
     at: float
@@ -101,12 +102,12 @@ class QueueReplayLab:
 
     @property
     def now(self) -> float:
-        """The moment that is shown: at or after the last record that was played."""
+        """The time that is shown, at or after the last record that was played."""
         return self._at
 
     @property
     def end(self) -> float:
-        """When the last record was made that can be played."""
+        """The time of the last record that can be played."""
         return float(self.replay.records[self.last - 1][1]) if self.last else self.started
 
     def seek(self, position: int) -> None:
@@ -153,7 +154,7 @@ class QueueReplayLab:
         return self._samples[since:until]
 
     def show(self) -> None:
-        """Put the facts of the position into a new feed."""
+        """Put the events of the position into a new feed."""
         self.feed = Feed()
         for _, note, source, at in self._facts[: self._until(self._facts)]:
             self.feed.fact(note, source, at)
@@ -206,12 +207,12 @@ class QueueReplayLab:
         self._tell(trace, self._position - WINDOW, self._position)
 
     def detach(self, trace: Operations) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         if trace in self._traces:
             self._traces.remove(trace)
 
     def listening(self) -> tuple[float, int]:
-        """A recording costs nobody anything."""
+        """A recording costs nothing."""
         return 0.0, 0
 
     def _order(self, *_: object, **__: object) -> NoReturn:

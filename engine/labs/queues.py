@@ -49,20 +49,20 @@ PATIENCE = (0.8, 0.5, 0.5)  # seconds for drivers to finish, to give back, to be
 
 
 class _Watched:
-    """A trace as an ear; who sits where, it hears by their names."""
+    """A trace as a subscriber; it knows the seats by their names."""
 
     def __init__(self, trace: Operations) -> None:
         self.tap = trace.tap
 
     def seated(self, *who: object) -> None:
-        """A seat says by itself whose it is."""
+        """Nothing to do: a seat's name says whose it is."""
 
     def left(self, *who: object) -> None:
-        """What was traced stays."""
+        """Keeps what was traced."""
 
 
 class QueueLab:
-    """One pipeline, running."""
+    """A running pipeline."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class QueueLab:
         return self
 
     def close(self) -> None:
-        """Drivers finish, then give back, then are killed; none of them stays. Under two seconds."""
+        """Stop all drivers in under two seconds: they finish, else give back, else are killed."""
         self._closing.set()
         if self._looks:
             self._watchdog.join(sum(PATIENCE))
@@ -185,7 +185,7 @@ class QueueLab:
         self._traces[trace] = watched
 
     def detach(self, trace: Operations) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         if (watched := self._traces.pop(trace, None)) is not None:
             self._pipeline.hub.detach(watched)
 
@@ -281,7 +281,7 @@ class QueueLab:
         self._pipeline.run(signals=False, fail_fast=False)
 
     def _observe(self) -> None:
-        """Instead of a watchdog."""
+        """Watch a pipeline without running a watchdog."""
         while not self._closing.wait(self.options.poll):
             self._pipeline.look()
 
@@ -318,7 +318,7 @@ class QueueLab:
         return reason
 
     def _tell_failures(self) -> None:
-        """A fact for each document that has failed."""
+        """An event for each document that has failed."""
         rows = self.view().documents
         if rows is self._told:
             return

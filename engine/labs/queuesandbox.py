@@ -1,8 +1,8 @@
-"""A pipeline of disk queues whose time is ours: what ``engine.labs.sandbox`` is to systems with a broker.
+"""The sandbox of disk queues: a pipeline in virtual time on a simulated disk.
 
 The rules of this file:
 
-- To a screen it is a lab of disk queues: the same orders, the same pictures and facts.
+- To a screen it is a lab of disk queues: the same orders, snapshots and events.
 - A step is one operation, with its answer; a longer one goes on until a document has its next name.
 - A feeder puts a document in every ``FEED`` seconds while fewer than ``AHEAD`` wait. Ids are short: a ladder is narrow.
 """
@@ -52,7 +52,7 @@ _NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class QueueSandbox(VirtualClock):
-    """One pipeline, standing; ``open`` it or use it as a context."""
+    """A pipeline in virtual time; ``open`` it or use it in ``with``."""
 
     system = SYSTEM
     demonstration = True
@@ -84,14 +84,14 @@ class QueueSandbox(VirtualClock):
     # ---- life -------------------------------------------------------------------------------------------------------
 
     def open(self) -> QueueSandbox:
-        """Start the watchdog, which starts everybody."""
+        """Start the watchdog, which starts the drivers."""
         self.world.watch()
         if self._feeding:
             self._feed_on()
         return self
 
     def close(self) -> None:
-        """Nothing of it is anywhere but here."""
+        """Holds no resources; closing is free."""
 
     def __enter__(self) -> QueueSandbox:
         return self.open()
@@ -100,31 +100,31 @@ class QueueSandbox(VirtualClock):
         self.close()
 
     def attach(self, trace: Operations) -> None:
-        """Show a trace everything from now on."""
+        """Attach a trace; it is shown all events from now on."""
         self.world.watchers.append(trace.tap)
 
     def detach(self, trace: Operations) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         self.world.watchers.remove(trace.tap)
 
     def listening(self) -> tuple[float, int]:
-        """Nothing is told by other processes, and nothing is lost."""
+        """A sandbox has no other processes: nothing is delayed or lost."""
         return 0.0, 0
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[Happened, ...]:
-        """Let one operation happen, or the next thing that a process is told of."""
+        """Step to the next operation, or the next event of a process."""
         return self._step(_tells)
 
     def step_message(self) -> tuple[Happened, ...]:
-        """Go on until a document has another name."""
+        """Step until a document has another name."""
         return self._step(_moves)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
     def sight(self) -> Observation:
-        """What can be seen now."""
+        """The observation of this moment, for promises."""
         world = self.world
         drivers = {number: seat.driver.core.snapshot(self.now + seat.offset) for number, seat in world.seats.items()}
         return Observation(
@@ -164,7 +164,7 @@ class QueueSandbox(VirtualClock):
         return ""
 
     def inspect(self, id: str) -> None:
-        """Nobody looks a document up here: its names are in the ladder."""
+        """Does nothing: the ladder shows a document's names."""
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class QueueSandbox(VirtualClock):
                 raise Refused("the first queue takes nothing")
 
     def feed_batch(self, count: int, rate: float | None) -> list[str]:
-        """Feed so many documents, all at once or so many a second; their ids, which go on growing."""
+        """Feed so many documents, at once or at a rate. Returns their ids, which keep counting up."""
         fed: list[str] = []
 
         def one() -> None:
@@ -243,7 +243,7 @@ class QueueSandbox(VirtualClock):
         self.world.outsider(FEEDER, Touch(queue_folder("", START), names.DONE))
 
     def next_id(self) -> str:
-        """What the next document that is fed will be called."""
+        """The id of the next document to feed."""
         return f"d{len(self._fed) + 1}"
 
     def known(self, stage: str) -> str:
@@ -329,7 +329,7 @@ class QueueSandbox(VirtualClock):
 
 
 def _held_on_to(listing: Sequence[str], beyond: set[str]) -> list[str]:
-    """A queue without documents that are published already and only not let go of: a world that stands shows both.
+    """A queue without the documents that are published already but not removed yet: a paused sandbox shows both.
 
     ``beyond``: documents of the queues behind it, to which its own are added.
     """
@@ -340,7 +340,7 @@ def _held_on_to(listing: Sequence[str], beyond: set[str]) -> list[str]:
 
 
 def _tells(one: Happened) -> bool:
-    """Whether somebody who looks on has seen something."""
+    """Whether an observer has noticed something."""
     return not isinstance(one.event, Looked) and (bool(one.commands) or isinstance(one.event, Done | Processed))
 
 

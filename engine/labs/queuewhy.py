@@ -1,4 +1,4 @@
-"""Why a driver took this document: asked of a recording, for only there stands what the driver had seen."""
+"""Explains from a recording why a driver took a document: it holds what the driver had listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time machine: a recorded journal, played forwards, backwards and from anywhere.
+"""Replay of a journal: forwards, backwards, and from any position.
 
 Cores are deterministic, so the events are the whole history. Seeking back starts from a keyframe (a deep copy of every
 core at some earlier record) and plays forward from there; the state before record *n* is therefore the same object
@@ -65,7 +65,7 @@ class Replay:
 
     @classmethod
     def open(cls, path: Path, systems: Mapping[str, Any]) -> Replay:
-        """Read a journal and stand at its beginning. Raises OSError, Unreadable, TypeError, ValueError."""
+        """Read a journal and go to its beginning. Raises OSError, Unreadable, TypeError, ValueError."""
         return cls(read(path, systems), systems)
 
     def __len__(self) -> int:
@@ -117,11 +117,11 @@ class Replay:
         self.seek(low, watch)
 
     def core(self, node: str, name: str) -> Core | None:
-        """The core that sits there at the position, if one does."""
+        """The core of a seat at the position, if there is one."""
         return next((seat.core for seat in self._seats.values() if (seat.node, seat.name) == (node, name)), None)
 
     def pictures(self) -> dict[str, Any]:
-        """What a feed would show at the position: the broker's and client's pictures, and the pool's by name."""
+        """The snapshots at the position: of broker and client, and the pool's by name."""
         now, shown = self.now, dict[str, Any]()
         for seat in self._seats.values():
             if seat.node == seat.name:
@@ -131,14 +131,14 @@ class Replay:
         return shown
 
     def _spend(self, commands: list[Command]) -> None:
-        """Count what the cores make; raises Unreadable where it is out of all proportion to what was recorded."""
+        """Count what the cores make; raises Unreadable if it is far more than was recorded."""
         for command in commands:
             self._work -= HEAVY + (sum(map(len, command.frames)) if type(command) is Send else 0)
         if self._work < 0:
             raise Unreadable("its cores answer far more than was recorded")
 
     def _keep_frame(self) -> None:
-        """A keyframe, where there is still room for it: else the way back is longer."""
+        """Keep a keyframe if there is room; without it, going back takes longer."""
         self._room -= weight(self._seats, self._room)
         if self._room >= 0:
             self._frames[self.position] = copy.deepcopy(self._seats)

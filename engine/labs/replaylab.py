@@ -1,10 +1,10 @@
-"""A journal as a lab: the pictures, facts and messages of any moment of a recording. It takes no orders.
+"""A journal as a lab: snapshots, events and messages of any moment of a recording. It takes no orders.
 
 The rules of this file:
 
 - What is shown depends on the position alone, whichever way it was reached.
 - The journal is played once when it is opened: for its facts, for pictures four times a second, and to compare what
-  the cores answer with what was recorded. A core that can not take a record ends the replay there, and that is said.
+  the cores answer with what was recorded. A core that can not take a record ends the replay there, and it is said.
 - A trace that is attached holds the messages of the last ``WINDOW`` records before the position, or more.
 """
 
@@ -33,7 +33,7 @@ WINDOW = 2_000  # records
 
 
 class Sample(NamedTuple):
-    """What stood at some moment: for rates and charts, which no single picture holds."""
+    """The counts of one moment, for rates and charts."""
 
     record: int  # the position then
     at: float
@@ -78,12 +78,12 @@ class ReplayLab:
 
     @property
     def now(self) -> float:
-        """The moment that is shown: at or after the last record that was played."""
+        """The time that is shown, at or after the last record that was played."""
         return self._at
 
     @property
     def end(self) -> float:
-        """When the last record was made that can be played."""
+        """The time of the last record that can be played."""
         return float(self.replay.records[self.last - 1][1]) if self.last else self.started
 
     def seek(self, position: int) -> None:
@@ -118,7 +118,7 @@ class ReplayLab:
         return self._samples[since:until]
 
     def show(self) -> None:
-        """Put the pictures and facts of the position into a new feed."""
+        """Put the snapshots and events of the position into a new feed."""
         self.feed = Feed()
         for name, picture in self._pictures().items():
             self.feed.show(name, picture)
@@ -132,7 +132,7 @@ class ReplayLab:
         return Health((f"the recording can not be played any further: {self.broken}",) if self.broken else (), 0.0)
 
     def runs(self) -> list[dict[str, Any]]:
-        """Kept runs are no part of a recording."""
+        """None: a recording holds no kept runs."""
         return []
 
     def inspect(self, key: bytes | None) -> None:
@@ -153,7 +153,7 @@ class ReplayLab:
         self.replay.seek(position, trace.step)
 
     def detach(self, trace: Trace) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         self._traces.remove(trace)
 
     def _order(self, *_: object, **__: object) -> NoReturn:
@@ -210,7 +210,7 @@ class ReplayLab:
         )
 
     def _broker(self) -> Any:
-        """Of two brokers the one that serves, else the first that is there."""
+        """The broker that serves; of a pair where none does, the first."""
         cores = [core for name in (FIRST, SECOND) if (core := self.replay.core(name, name)) is not None]
         if len(cores) > 1:
             return next((core for core in cores if core.snapshot(self.replay.now).serving), cores[0])

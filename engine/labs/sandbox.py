@@ -1,9 +1,9 @@
-"""A lab whose time is ours: broker, workers and client of one system on a simulated world, in the caller's thread.
+"""The sandbox of a system: broker, workers and client in a simulated world and virtual time, on the caller's thread.
 
 The rules of this file:
 
-- To a screen a stage is a lab: the same orders, the same pictures and facts. Only its time stands still until
-  ``advance``, ``step`` or ``step_message`` is called.
+- To a screen a sandbox is a lab: the same orders, snapshots and events. Its time is paused until ``advance``, ``step``
+  or ``step_message`` is called.
 - One seed and the same calls give the same history to the last byte, wall times included: those are ``began`` and the
   virtual seconds since.
 - Of two brokers the picture ``broker`` is of the one that serves. Who sits where is ``engine.labs.actors``'s.
@@ -31,7 +31,7 @@ from engine.system import System
 
 
 class Sandbox(Actors, WorkerOrders):
-    """One system, standing; ``open`` it or use it as a context. ``now``: virtual seconds since it was opened."""
+    """A system in virtual time; ``open`` it or use it in ``with``. ``now``: virtual seconds since it was opened."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class Sandbox(Actors, WorkerOrders):
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[Happened, ...]:
-        """Let the next thing happen that some core is told of; empty where nothing does for ``QUIET`` seconds."""
+        """Step to the next event of any core; empty if there is none for ``QUIET`` seconds."""
         return self._step(lambda one: True)
 
     def step_message(self) -> tuple[Happened, ...]:
-        """Go on until somebody has received a message, or several that arrived together."""
+        """Step until a core has received a message, or several that arrived together."""
         return self._step(lambda one: type(one.event) is Received)
 
     # ---- runs -------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Sandbox(Actors, WorkerOrders):
         self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
 
     def stop_run(self) -> None:
-        """Send nothing more of the run that is going."""
+        """Stop the current run."""
         if (view := self.run_view()) is None or view.state == "ended":
             raise Refused("no run is going on")
         self.order("client", StopRun())
@@ -137,7 +137,7 @@ class Sandbox(Actors, WorkerOrders):
     # ---- workers ----------------------------------------------------------------------------------------------------
 
     def stop_worker(self, key: bytes) -> None:
-        """Stop one worker by its routing id: ours drains and leaves, a stranger is given nothing more."""
+        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
         self._change("stopping a worker")
         if not self._pool.stop(key):
             self.order(self.server(), Drain(key))
@@ -203,7 +203,7 @@ class Sandbox(Actors, WorkerOrders):
 
 
 class _PoolSeats:
-    """The stage as its pool sees it."""
+    """The sandbox as a place for the pool's workers."""
 
     def __init__(self, stage: Sandbox) -> None:
         self._stage = stage

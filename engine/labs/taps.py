@@ -1,6 +1,6 @@
-"""The traces that watch the nodes of a lab.
+"""The traces that are attached to the nodes of a lab.
 
-Whoever attaches one never waits: a node announces its cores and begins to show their events on its own thread, so
+Attaching never blocks: a node announces its cores and begins to show their events on its own thread, so
 nothing is shown of a core that was not announced. While there is no trace, no node has a tap for one.
 """
 
@@ -26,24 +26,24 @@ class Taps:
         self._traces: list[Trace] = []
 
     def attach(self, trace: Trace) -> None:
-        """Show a trace everything from now on, and tell it who is here."""
+        """Attach a trace: it is told the seats, and shown all events from now on."""
         self._traces.append(trace)
         for node in self._nodes.values():
             node.attach(trace.tap, partial(_seated, trace, node.name))
 
     def detach(self, trace: Trace) -> None:
-        """Show it nothing more."""
+        """Detach a trace."""
         self._traces.remove(trace)
         for node in self._nodes.values():
             node.detach(trace.tap)
 
     def came(self, node: Node) -> None:
-        """A node is new."""
+        """Add a node."""
         for trace in self._traces:
             node.attach(trace.tap, partial(_seated, trace, node.name))
 
     def left(self, name: str) -> None:
-        """The broker of this name is gone, without a word of its own."""
+        """Note that the broker of this name is gone."""
         for trace in self._traces:
             trace.left(name, name)
 

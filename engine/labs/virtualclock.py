@@ -1,9 +1,9 @@
-"""A world whose time is ours: it stands, and goes on by one thing that happens, or at a speed.
+"""The sandbox's virtual clock: paused, moved by one event, or running at a speed.
 
 The rules of this file:
 
-- Nothing waits: who calls ``advance`` or a step gets the world as it is afterwards.
-- A core's own mistake stops the world for good, visibly, as it ends a node's thread.
+- Nothing blocks: ``advance`` and the steps return when their virtual time has passed.
+- A core's own mistake stops the clock for good, visibly, just as it ends a node's thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class World(Protocol):
 
 
 class VirtualClock:
-    """Time, for a stage that has a ``world`` and a ``feed``. ``began``: wall clock at virtual time 0."""
+    """The virtual clock of a sandbox with a ``world`` and a ``feed``. ``began``: wall clock at virtual time 0."""
 
     world: Any  # a World; whoever has one knows more of it
     feed: Feed

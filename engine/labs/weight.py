@@ -1,4 +1,4 @@
-"""How much would be copied of a value: the references in it, counted up to a bound."""
+"""The size of a value for copying: its references, counted up to a bound."""
 
 from __future__ import annotations
 

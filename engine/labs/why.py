@@ -1,4 +1,4 @@
-"""Why a broker gave a task to that worker: asked of a replay, for only before the event the table stands as it stood.
+"""Explains from a replay why a broker gave a task to a worker: it needs the table as it was before that event.
 
 An event may hold many messages, and each changes the table. So a copy of the broker is told the messages one by one, up
 to the one with which the task was given.

@@ -1,7 +1,7 @@
 """What a system's ``explain.py`` says about its own protocol: messages in words, state maps, who is next and why.
 
-Nothing here runs while nobody looks. Every function is total: what can not be read is explained as what can not be
-read. Texts are for people; they may hold what a peer sent, made printable by ``plain``.
+Nothing here runs unless somebody looks. Every function is total: an unreadable message is explained as unreadable.
+Texts are for people; what a peer sent is made printable by ``plain``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Decoded(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """One row of a state machine: what happens in a state, what is done then, and where that leads."""
+    """One row of a state machine: state, event, action and next state."""
 
     state: str
     event: str
@@ -63,7 +63,7 @@ class Edge(NamedTuple):
 
 
 class StateMap(NamedTuple):
-    """The state machine of one role, or of what a broker keeps of each worker.
+    """The state machine of one role, or of a broker's record of a worker.
 
     ``current(picture)``: how many stand in which state, out of what ``Core.snapshot`` gave. ``visits(picture)``: how
     often each state was entered, where the core counts that; else empty. ``walked(picture)``: how often each edge was
@@ -91,7 +91,7 @@ class Candidate(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Who could be given a task at one moment, the next one first, and what waits."""
+    """The workers that could be given a task, the next one first, and what waits."""
 
     order: tuple[Candidate, ...]
     waiting: int
@@ -127,12 +127,12 @@ class Explain(NamedTuple):
 
 
 def walked(picture: BrokerView | WorkerView | ClientView) -> Counter[tuple[str, str]]:
-    """What a core has counted of its edges."""
+    """The counts of a core's edges."""
     return Counter(dict(picture.walked))
 
 
 def unknown(reason: str, peer: bytes | None = None, size: int = 0) -> Decoded:
-    """What can not be read."""
+    """An unreadable message."""
     return Decoded(UNKNOWN, (("bytes", str(size)),), peer, violation=reason)
 
 
@@ -142,7 +142,7 @@ def to_broker(role: Role, direction: Direction) -> bool:
 
 
 def plain(text: str, most: int = SHOWN) -> str:
-    """Text in which every character takes one column and does nothing else."""
+    """Make text printable: each character takes one column and has no other effect."""
     found = "".join(
         c if c.isprintable() and not combining(c) and east_asian_width(c) not in "WF" else "?" for c in text[: most + 1]
     )
@@ -174,7 +174,7 @@ def rule_of(explain: Explain, reason: str) -> str:
 
 
 def conformance(explain: Explain, picture: BrokerView) -> tuple[Finding, ...]:
-    """Who broke which rule how often, the newest last; then what a broker counts for all peers together."""
+    """Who broke which rule, how often, newest last; then what a broker counts for all peers together."""
     names = {row.key: row.name for row in picture.workers}
     rows = [
         Finding(

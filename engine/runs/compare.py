@@ -1,4 +1,4 @@
-"""Two kept runs beside each other: what changed, and how much of that repeats of the same run differ anyway.
+"""Compares two kept runs: what changed, and how much of it is within the noise between repeats.
 
 The rules of this file:
 
@@ -62,7 +62,7 @@ def compare(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord], bound: float 
 
 
 def spec_of(run: RunRecord) -> Spec:
-    """What was asked for; runs with the same are repeats of one another."""
+    """What a run was asked for; runs with equal values are repeats."""
     return tuple(value for _, value in _asked(run))
 
 

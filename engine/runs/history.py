@@ -1,4 +1,4 @@
-"""Runs on disk: one JSON file a run, whole or not there at all, the newest ones kept.
+"""Kept runs on disk: one JSON file each, written whole or not at all; the newest are kept.
 
 A file is written beside its place, flushed to the disk and renamed, so a crash or a full disk leaves the old state. A
 run has one name (``engine.runs.load.run_id``): keeping it again, say first so far and then at its end, replaces it.

@@ -72,7 +72,7 @@ class Missed(TypedDict):
 
 
 class Observer(TypedDict):
-    """What watching cost, as far as the engine felt it."""
+    """What watching cost the engine."""
 
     loop_lag_us: Amount  # the most by which a loop of an engine thread was late for its timers
     refresh_hz: Amount | None  # the slowest that a screen was drawn meanwhile; null without one
@@ -119,7 +119,7 @@ class Crew(NamedTuple):
 
 
 class Watch:
-    """What is seen of the engine and of the screen while a run is going; any thread may tell."""
+    """How late the engine and how slow the screen was during a run; any thread may report."""
 
     def __init__(self) -> None:
         self._lag: float | None = None
@@ -136,11 +136,11 @@ class Watch:
             self._hertz = min(hertz, hertz if self._hertz is None else self._hertz)
 
     def end(self) -> None:
-        """Nothing more counts: every record of a run that has ended is the same."""
+        """Stop counting: later records of this run stay the same."""
         self._ended = True
 
     def crew(self, broker: BrokerView | None) -> Crew:
-        """Who works at this broker; of a run that has ended, who did when that was first looked at."""
+        """The workers of this broker; after the run, those that were there when first asked."""
         if self._crew is not None:
             return self._crew
         crew = Crew(None, None)
@@ -152,7 +152,7 @@ class Watch:
         return crew
 
     def view(self) -> Observer | None:
-        """The worst of both; None where nobody has looked."""
+        """The worst values; None if nothing was reported."""
         if self._lag is None:
             return None
         hertz = None if self._hertz is None else round(self._hertz, 2)
@@ -212,7 +212,7 @@ class RunReport:
         )
 
     def nothing(self) -> RunRecord:
-        """The record where nothing was sent, for want of anybody to send it to."""
+        """The record of a run that sent nothing because no broker was there."""
         bulk = Bulk(self.spec, 0.0)
         bulk.stop(0.0)
         return self.document(ClientView(0.0, False, bulk.view(0.0), 0), b"", None)
@@ -240,7 +240,7 @@ def to_json(run: RunRecord) -> str:
 
 
 def from_json(raw: bytes) -> RunRecord:
-    """A record read back. Raises ``Misfit`` with the reason for anything that is not one."""
+    """Read a record from text. Raises ``Misfit`` with the reason."""
     if len(raw) > MAX_RECORD:
         raise Misfit(f"larger than {MAX_RECORD} bytes")
     try:
@@ -251,7 +251,7 @@ def from_json(raw: bytes) -> RunRecord:
 
 
 def read(content: object) -> RunRecord:
-    """A record out of the values of a JSON text. Raises ``Misfit`` with the reason for anything that is not one."""
+    """Read a record from parsed JSON. Raises ``Misfit`` with the reason."""
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise Misfit(f"not a run of schema {SCHEMA}")
     run: RunRecord = fit({**LATER, **content}, RunRecord)

@@ -1,1 +1,1 @@
-"""Messages made visible: decoded, linked to arrows, filtered, drawn as a ladder."""
+"""Messages decoded, linked to arrows, filtered, and drawn as a ladder."""

@@ -1,4 +1,4 @@
-"""The filter language of the trace: terms that all have to fit, ``!`` before one that must not.
+"""The filter language of the trace: all terms must match; ``!`` in front: must not match.
 
 ``worker=w7 cmd=REGISTER !from=client-1 size>100 "free text"``; ``and`` between terms may be written and is implied.
 Values are compared without regard to case; ``*`` and ``?`` in them stand for any text and any character. A worker is
@@ -30,7 +30,7 @@ def _fits(pattern: str, *values: str) -> bool:
 
 
 def _names(pattern: str, *seats: str) -> bool:
-    """Whether a seat is meant, by its name or in short."""
+    """Whether a text names this seat, in full or in short."""
     short = ("".join(filter(None, ours.groups())) for seat in seats if (ours := _OURS.fullmatch(seat)))
     return _fits(pattern, *seats, *short)
 

@@ -77,7 +77,7 @@ def label(arrow: Arrow) -> str:
 
 
 def _role(arrow: Arrow, name: str) -> str:
-    """Who is not traced is told by what it says: requests and their replies are a client's."""
+    """The role of a peer that is not traced, from its messages: requests are a client's."""
     for end in arrow.ends:
         if end.seat == name:
             return end.role

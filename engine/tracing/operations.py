@@ -65,7 +65,7 @@ class Operations(Ring[_Record]):
             self._sits(name, words.number_of(name))
 
     def left(self, node: str, name: str) -> None:
-        """Nobody sits there any more; what was traced stays."""
+        """A seat has left; its traced messages stay."""
 
     def tap(self, node: str, name: str, now: float, event: object, commands: Sequence[object]) -> None:
         """One event of a driver or a watchdog, and what came of it; as ``engine.drive.node.Tap``."""

@@ -60,7 +60,7 @@ class Ring(Generic[R]):
         self._record: int | None = None  # of the journal, while one is replayed
 
     def _keep(self, record: R) -> R:
-        """Append; whoever fills the ring holds the lock and has counted the message."""
+        """Append a record; the caller holds the lock and has counted the message."""
         ring = self._ring
         ring.append(record)
         self._bytes += record.size

@@ -1,4 +1,4 @@
-"""The trace: what the cores of this process were told and said, message by message, in the words of their protocol.
+"""The trace: each message that this process's cores received or sent, in the words of its protocol.
 
 The rules of this file:
 
@@ -62,7 +62,7 @@ class _Record(Record):
 
 
 class Trace(Ring[_Record]):
-    """Give its ``tap`` to nodes and tell it who sits there; look at it from any thread."""
+    """Attach its ``tap`` to nodes and announce their seats; readable from any thread."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Trace(Ring[_Record]):
     # ---- what happens -------------------------------------------------------------------------------------------
 
     def seated(self, node: str, name: str, role: Role, seat: Seat) -> None:
-        """Who sits there from now on. What a seat does that is not announced is not traced."""
+        """Announce a seat. Events of seats that were not announced are not traced."""
         with self._lock:
             place = self._seats[(node, name)] = _Seat(node, name, role, seat)
             for socket in seat.sockets:
@@ -107,11 +107,11 @@ class Trace(Ring[_Record]):
                     self._name(place, socket.routing_id)
 
     def left(self, node: str, name: str) -> None:
-        """Nobody sits there any more; what was traced stays."""
+        """A seat has left; its traced messages stay."""
         self._seats.pop((node, name), None)
 
     def named(self, peer: bytes, name: str) -> None:
-        """What a peer is called that does not sit in this process (a broker's ``WorkerRow.name``)."""
+        """The name of a peer outside this process (a broker's ``WorkerRow.name``)."""
         with self._lock:
             self._names.setdefault(peer, plain(name, 24))
 
