@@ -145,7 +145,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
         return commands.add_parser(name, help=words, description=capital, parents=parents, examples=examples)
 
     connect = option(
-        "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker to join (that of this user)"
+        "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"
     )
     _roles(command, keep, (system, journal), connect)
     _runs(command, keep, (system, journal))

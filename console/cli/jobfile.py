@@ -36,11 +36,8 @@ KEYS: dict[str, Any] = {
 SCRIPTS = 10_000  # names that are tried for one
 
 
-def submit_of(options: Namespace, scripts: Path) -> Submit:
-    """What is to be submitted; ``scripts`` is the folder of such scripts.
-
-    Raises ``Wrong`` where it can not be, before anything is written.
-    """
+def submit_of(options: Namespace) -> tuple[Submit, tuple[str, ...]]:
+    """What is to be submitted, and the words of its command; no script yet. Raises ``Wrong`` where it can not be."""
     found: dict[str, Any] = {"command": tuple(options.words)} if options.file is None else _read(options.file)
     given = {key: getattr(options, key) for key in KEYS if key != "command"}
     found |= {key: value for key, value in given.items() if value is not None}
@@ -61,10 +58,18 @@ def submit_of(options: Namespace, scripts: Path) -> Submit:
     why = refusal(submit)
     if problems or why:
         raise Wrong(problems or [Problem(where, why)])
+    return submit, tuple(words)
+
+
+def scripted(submit: Submit, words: Sequence[str], scripts: Path) -> Submit:
+    """The same with a script in the folder ``scripts`` for a command of several words.
+
+    Raises ``Wrong`` where it can not be written.
+    """
     if len(words) == 1:
         return submit
     try:
-        return submit._replace(job=job._replace(command=_script(scripts, name, words)))
+        return submit._replace(job=submit.job._replace(command=_script(scripts, submit.job.name, words)))
     except OSError as error:
         raise Wrong([Problem(str(scripts), f"the script can not be written: {error.strerror or error}")]) from None
 

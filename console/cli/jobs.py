@@ -6,6 +6,7 @@ Each is one order to the broker's control socket and its answer; ``submit --wait
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from console.cli.common import broker_of, settings_of
-from console.cli.jobfile import doubtful_logs, submit_of
+from console.cli.jobfile import doubtful_logs, scripted, submit_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
@@ -56,6 +57,7 @@ class Desk:
 
     def __init__(self, caller: Caller, signals: Signals, endpoint: str) -> None:
         self.signals = signals
+        self.refused = False  # whether the answer to the last question was no
         self._caller, self._endpoint = caller, endpoint
         self._fresh: deque[Answer] = deque()
 
@@ -80,6 +82,7 @@ class Desk:
         while (answer := self.answer()) is None and self.linked:
             if self.signals.wait(STEP):
                 return None
+        self.refused = isinstance(answer, Refused)
         if answer is not None and not isinstance(answer, Refused):
             return answer
         about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""
@@ -89,12 +92,15 @@ class Desk:
 
 def submit(options: Namespace, flags: list[Flag]) -> int:
     """Submit a job and print its id. With ``--wait`` 0 where every task succeeded, else 1."""
-    request = submit_of(options, Paths.of_user().jobs)._replace(follow=options.wait)
+    request, words = submit_of(options)
     if why := doubtful_logs(request.job):
         tell(clean(why))
     with desk(options, flags) as counter:
+        request = scripted(request._replace(follow=options.wait), words, Paths.of_user().jobs)
         answer = counter.ask(request)
         if not isinstance(answer, Accepted):
+            if counter.refused and len(words) > 1:
+                os.unlink(request.job.command)  # the script that was just made for it; nobody runs it
             return counter.signals.status(1)
         result(f"{answer.job_id}\n")
         return follow(counter, answer.job_id) if options.wait else 0

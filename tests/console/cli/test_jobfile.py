@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pytest
 
 from console.cli.arguments import PROCESSORS, read_arguments
-from console.cli.jobfile import doubtful_logs, submit_of
+from console.cli.jobfile import doubtful_logs, scripted, submit_of
 from engine.protocols.conversation.frontend import MAX_SIZE, Submit
 from engine.protocols.conversation.messages import Description
 from engine.settings import MAX_FILE, Wrong
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(asked: Namespace) -> Submit:
-    return submit_of(asked, Path.cwd() / "own" / "jobs")
+    return scripted(*submit_of(asked), Path.cwd() / "own" / "jobs")
 
 
 def options(*words: str) -> Namespace:

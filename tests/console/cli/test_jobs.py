@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,8 @@ def test_no_broker_of_this_user_is_status_2_and_says_where_orders_go(
     monkeypatch.chdir(home)
     for line in ("jobs", "jobs hold 3", "stop 4", "stop --now"):
         assert main([*line.split(), "--connect", NOWHERE]) == 2
-    assert main(["submit", "--connect", NOWHERE, "--", "x"]) == 2
+    assert main(["submit", "--connect", NOWHERE, "--", "x", "of", "several", "words"]) == 2
+    assert list(home.rglob("*.sh")) == [], "a script is made for a broker that is there"
     out, err = capsys.readouterr()
     assert (
         out == "" and err.count(f"roundhouse: no broker of this user is at {NOWHERE}: orders go over its control") == 5
@@ -153,3 +155,16 @@ def test_no_broker_of_this_user_is_status_2_and_says_where_orders_go(
 def test_jobs_are_those_of_the_conversation(home: Path, capsys: Capture) -> None:
     assert main(["--system", "pingpong", "jobs"]) == 2
     assert capsys.readouterr().err == "roundhouse: --system: jobs are those of conversation, not of pingpong\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "scripts"), [(Refused(1, "full"), []), (None, ["echo.sh"])], ids=["no", "nobody says whether"]
+)
+def test_a_script_goes_with_a_job_that_was_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, answer: Answer | None, scripts: list[str]
+) -> None:
+    made = desk(signals, [answer] if answer is not None else [])[0]
+    monkeypatch.setattr("console.cli.jobs.desk", lambda *_: nullcontext(made))
+    monkeypatch.chdir(home)
+    assert main(["submit", "--", "echo", "hello"]) == 1
+    assert [path.name for path in home.rglob("*.sh")] == scripts
