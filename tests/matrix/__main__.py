@@ -19,7 +19,10 @@ CONSTRAINTS = Path(__file__).parent / "lowest.txt"
 
 
 def main() -> int:
-    """Run them all, one after the other, and print a line for each."""
+    """Run them all, one after the other, and print a line for each; or what this is, where that is asked."""
+    if {"-h", "--help"} & {*sys.argv[1:]}:
+        print(__doc__)
+        return 0
     found = interpreters()
     runs: list[tuple[str, Interpreter, tuple[str, ...]]] = [(f"Python {one.version}", one, ()) for one in found]
     runs += [

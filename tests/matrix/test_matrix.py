@@ -5,7 +5,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.interpreters import LOWEST, interpreters
+from tests.matrix import __main__ as matrix
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -34,3 +37,11 @@ def test_what_is_found_runs_once_for_each_minor_version_the_newest_first() -> No
     minors = [one.minor for one in interpreters()]
     assert minors == sorted(set(minors), reverse=True)
     assert all(minor >= LOWEST for minor in minors)
+
+
+def test_who_asks_for_help_waits_for_no_suite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["matrix", "--help"])
+    monkeypatch.setattr(matrix, "interpreters", lambda: pytest.fail("it looks for interpreters"))
+    assert matrix.main() == 0 and "PYTEST ARGUMENT" in capsys.readouterr().out
