@@ -73,8 +73,8 @@ COLUMNS: tuple[Column[Run], ...] = (
     _figure("p95", "p95", 6, 0, "service_us", "p95"),
     _figure("p99", "p99", 6, 2, "service_us", "p99"),
     _figure("max", "max", 6, 0, "service_us", "max"),
-    _text("transport")._replace(width=9, need=1),
-    _text("system")._replace(width=12, need=-1),
+    _text("system")._replace(width=12, need=1),
+    _text("transport")._replace(width=9, need=-1),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console import units
 from console.pictures.rows import short_name
-from console.text import clean, fit, label
+from console.text import clean, fit, label, width
 from console.widgets.ink import Parts
 from console.widgets.messages import STATES
 from engine.parts.explain import DOCUMENT, key_name
@@ -13,7 +13,8 @@ from engine.tracing.links import Arrow, Life
 
 EACH = 16  # bytes in one line
 MOST = 4096  # bytes of one frame that are shown
-_NAME = 10
+_NAME = 10  # cells of a label, with the blank behind it
+_LONG = 24  # of a longer one, at most
 
 
 def message_lines(arrow: Arrow, started: float) -> list[Parts]:
@@ -40,7 +41,8 @@ def message_lines(arrow: Arrow, started: float) -> list[Parts]:
         lines.append(_field(*_task(arrow.task), "text"))
     if arrow.state == "note":
         return lines
-    lines.append(_field("size", f"{units.count(entry.size)} bytes in {len(entry.frames)} frames", "text"))
+    frames = "1 frame" if len(entry.frames) == 1 else f"{len(entry.frames)} frames"
+    lines.append(_field("size", f"{units.count(entry.size)} bytes in {frames}", "text"))
     for number, frame in enumerate(entry.frames, 1):
         lines += frame_lines(number, frame)
     return lines
@@ -53,7 +55,8 @@ def _task(task: TaskKey) -> tuple[str, str]:
 
 
 def _field(name: str, value: str, ink: str) -> Parts:
-    return [(fit(clean(name), _NAME), "label"), (value, ink)]
+    name = clean(name)
+    return [(fit(name, min(max(_NAME - 1, width(name)), _LONG)) + " ", "label"), (value, ink)]
 
 
 def _times(arrow: Arrow, started: float) -> str:

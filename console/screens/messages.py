@@ -141,8 +141,10 @@ class Messages(Layer):
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
         cost = f" · {self.trace.cost()}" if isinstance(self.trace, CostMeter) else ""
-        newest = f" · newest {self._looked_at:,} messages" if self._looked_at < len(self.trace) else ""
-        shown = f"{len(self._arrows):,} of {self.trace.total:,}{newest}{wanted}{held}{cost}"
+        newest = f" · newest {self._looked_at:,} looked at" if self._looked_at < len(self.trace) else ""
+        some = "1 message" if len(self._arrows) == 1 else f"{len(self._arrows):,} messages"
+        noted = f"{some} · noted {self.trace.total:,} times"  # by whoever sent or heard one
+        shown = f"{noted}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()
         lines = message_lines(told.arrow, started) if told is not None else []

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from console import units
 from console.pictures.eventlog import Gap, Line
 from console.text import clean
-from console.widgets.ink import Panel, Parts
+from console.widgets.ink import Panel, Parts, cut
 from console.widgets.pager import Pager
 from engine.core import Level
 from engine.feed import Fact
@@ -130,4 +130,4 @@ class NewestEvent(Panel):
         if not self._events:
             return []
         matters = [line for line in self._events if not routine(line)] or self._events
-        return [self.line([(" ", "text"), *event_lines(matters, self._namer)[-1]], width)]
+        return [self.line(cut([(" ", "text"), *event_lines(matters, self._namer)[-1]], width), width)]

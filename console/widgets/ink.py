@@ -134,6 +134,19 @@ def folded(parts: Parts, width: int) -> list[Parts]:
     return [joined(line) for line in lines]
 
 
+def cut(parts: Parts, width: int) -> Parts:
+    """A line that ends with an ellipsis where it is wider than ``width``."""
+    if cells(parts) <= width:
+        return parts
+    line: Parts = []
+    for text, ink in parts:
+        room = width - 1 - cells(line)
+        if cells([(text, ink)]) > room:
+            return [*line, (set_cell_size(text, max(0, room)) + "…", ink)]
+        line.append((text, ink))
+    return line
+
+
 def values(pairs: Iterable[tuple[str, str, str]], gap: int = 2) -> Parts:
     """Grey labels and inked values: ``[("ok", "39,005", "good bold"), …]``."""
     line: Parts = []

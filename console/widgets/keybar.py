@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from console.keys import APP, BACK, JOBS, KEPT, MAIN, MESSAGES, PAIR, QUEUES, REPLAY, SEE, STEP
 from console.text import clean
-from console.widgets.ink import Inked, Parts, cells
+from console.widgets.ink import Inked, Parts, cells, cut
 
 SECONDS = 6.0  # that a notice stays
 
@@ -56,7 +56,7 @@ class KeyBar(Inked):
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
-        return [self.line(self._notice or self._keys(width), width)]
+        return [self.line(cut(self._notice, width) or self._keys(width), width)]
 
     def on_click(self, event: events.Click) -> None:
         """A click on a key is that key."""

@@ -165,7 +165,8 @@ class QueueStrip(Inked):
         glyph, ink = STATES[stage.state]
         rate = f"{units.short(stage.rate)}/s"
         if stage.state != "running":
-            return [(" ", "text"), (fit(f"{glyph} {stage.state}", width - 1), f"{ink} bold")]
+            words = (f" {glyph} {stage.state}", f"{glyph} {stage.state}", stage.state)
+            return [(fit(next((text for text in words if len(text) <= width), stage.state), width + 1), f"{ink} bold")]
         each = f" {units.duration(stage.times.work / stage.docs * 1e6)}" if stage.docs and width >= 14 else ""
         return [(" ", "text"), (rate, "text" if stage.rate else "faint"), (fit(each, width - 1 - len(rate)), "label")]
 

@@ -30,6 +30,15 @@ def test_runs_are_listed_and_one_is_opened(tmp_path: Path) -> None:
     drive(scenario, tmp_path)
 
 
+def test_of_which_system_a_run_was_is_shown_before_its_transport(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.kept.append({**kept_run(7, "ping"), "system": "conversation"})
+        await driver.press("r")
+        assert driver.shows("conversation") and driver.shows("system")
+
+    drive(scenario, tmp_path)
+
+
 def test_no_runs_yet(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.command("runs")

@@ -65,3 +65,10 @@ def test_a_task_that_was_given_twice() -> None:
     again = life.legs[0]._replace(what="given again", after=0.25)
     lines = words(life_lines(life._replace(legs=(*life.legs, again), deliveries=2), 0.0))
     assert "given 2 times" in lines[0] and "250ms  given again" in lines[-1]
+
+
+def test_a_label_is_whole_and_a_blank_follows_it() -> None:
+    arrow = trace_of([b"", b"hello"]).arrows()[0]
+    for name, shown in (("sent so far", "sent so far 2"), ("n", "n         2"), ("x" * 40, "x" * 23 + "… 2")):
+        lines = words(message_lines(arrow._replace(received=arrow.entry._replace(fields=((name, "2"),))), 0.0))
+        assert shown in lines and "size      5 bytes in 2 frames" in lines

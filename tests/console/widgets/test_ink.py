@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.strip import Strip
 
-from console.widgets.ink import Inked, cells, first_that_fits, folded, joined, spread, values, wrapped
+from console.widgets.ink import Inked, cells, cut, first_that_fits, folded, joined, spread, values, wrapped
 from tests.helpers.pilot import Driver, drive
 
 
@@ -18,6 +18,15 @@ def test_the_first_that_fits_else_the_last() -> None:
     assert first_that_fits([long, short], 6) is long
     assert first_that_fits([long, short], 4) is short
     assert first_that_fits([long, short], 1) is short
+
+
+def test_what_is_cut_ends_with_an_ellipsis() -> None:
+    line = [("ab", "text"), ("日本", "bad")]
+    assert cut(line, 6) == line
+    assert cut(line, 5) == [("ab", "text"), ("日…", "bad")]
+    assert cut(line, 4) == [("ab", "text"), (" …", "bad")]
+    assert cut(line, 2) == [("a…", "text")]
+    assert cut([], 3) == []
 
 
 def test_neighbours_of_one_ink_are_one_part() -> None:

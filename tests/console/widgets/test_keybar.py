@@ -79,3 +79,11 @@ def test_an_old_notice_does_not_take_a_new_one_with_it(tmp_path: Path) -> None:
         assert bar.notice == ""
 
     drive(scenario, tmp_path)
+
+
+def test_a_notice_that_is_too_long_says_that_it_goes_on(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.say("refused: " + "readonly is set " * 5, "bad")
+        assert driver.screen()[-1].startswith(" × refused: readonly is set") and driver.screen()[-1].endswith("…")
+
+    drive(scenario, tmp_path, size=(40, 12))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.widgets.queuestrip import QueueStrip, arrow, brief
-from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
+from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow, StageState
 from tests.helpers.fake_queues import TIMES, FakeQueues, QueueDriver, a_view, drive_queues
 
 
@@ -65,6 +65,18 @@ def test_a_stage_in_trouble_says_so_in_words_and_a_done_queue_too(tmp_path: Path
         assert all(word in lines for word in ("✓ done", "× stopped", "◇ paused", "Permission d", " ✓ ╮"))
 
     drive_queues(scenario, tmp_path, FakeQueues(a_view(stages=stages, queues=queues)))
+
+
+def test_a_stage_says_in_a_whole_word_how_it_is_where_there_is_little_room(tmp_path: Path) -> None:
+    words: tuple[StageState, ...] = ("done", "stopped", "paused")
+    stages = tuple(row._replace(state=state) for row, state in zip(a_view().stages, words, strict=True))
+
+    async def scenario(driver: QueueDriver) -> None:
+        lines = "\n".join(drawn(driver))
+        assert all(word in lines for word in words)
+        assert all(len(line) == 80 for line in drawn(driver))
+
+    drive_queues(scenario, tmp_path, FakeQueues(a_view(stages=stages)), size=(80, 24))
 
 
 def many(count: int) -> PipelineView:
