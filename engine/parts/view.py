@@ -16,7 +16,8 @@ drain: leaving."""
 
 
 Walked = tuple[tuple[tuple[str, str], int], ...]
-"""(state, event) of an edge of a state map → how often it was walked. What each task walks is told by other totals."""
+"""(state, event) of an edge of a state map → how often it was walked. A core that goes through a machine
+(``engine.parts.machine``) counts all of them; of the others, what each task walks is told by other totals."""
 
 
 class WorkerRow(NamedTuple):
