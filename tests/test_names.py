@@ -95,7 +95,7 @@ def others() -> Iterator[tuple[str, str]]:
 
 
 def test_there_is_something_to_look_at() -> None:
-    assert len(CATALOGUE) == 5 and Path("engine/system.py") in FILES
+    assert len(CATALOGUE) >= 5 and Path("engine/system.py") in FILES
 
 
 def test_no_system_is_named_outside_its_own_places() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Drain, Event, Leave, Ordered, Paused, Received, Slow, Unsent, Woken
+from engine.core import Connected, Disconnected, Drain, Event, Leave, Ordered, Paused, Received, Slow, Unsent, Woken
 from engine.parts.machine import Machine
 from tests.helpers.machines import play
 from tests.sixth.mdp import messages
@@ -74,10 +74,18 @@ AT_WORKER = st.one_of(
         min_size=1,
         max_size=3,
     ).map(Received),
-    st.sampled_from([Ordered(Slow(0.0)), Ordered(Slow(1.5)), Ordered(Leave()), Paused(4.0), Woken()]),
+    st.sampled_from(
+        [Ordered(Slow(0.0)), Ordered(Slow(1.5)), Ordered(Leave()), Paused(4.0), Connected(), Disconnected(), Woken()]
+    ),
 )
 AT_CLIENT = st.sampled_from(
-    [Received([messages.reply(b"c", messages.MMI_SERVICE, messages.FOUND)[1:]]), Paused(4.0), Woken()]
+    [
+        Received([messages.reply(b"c", messages.MMI_SERVICE, messages.FOUND)[1:]]),
+        Paused(4.0),
+        Connected(),
+        Disconnected(),
+        Woken(),
+    ]
 )
 WAITS = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 31.0])
 
@@ -89,9 +97,9 @@ def test_a_broker_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]
 
 @given(st.lists(st.tuples(WAITS, AT_WORKER), max_size=30))
 def test_a_worker_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]) -> None:
-    play(Worker(OPTIONS), script)
+    play(Worker(OPTIONS, "worker"), script)
 
 
 @given(st.lists(st.tuples(WAITS, AT_CLIENT), max_size=30))
 def test_a_client_has_a_row_for_whatever_comes(script: list[tuple[float, Event]]) -> None:
-    play(Client(OPTIONS), script)
+    play(Client(OPTIONS, "client"), script)

@@ -23,12 +23,14 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
     """A worker; one of MDP has one slot, whatever ``slots`` says."""
-    return Seat(Worker(options), (Socket("dealer", connect=(endpoint,), routing_id=b"worker-%d" % nonce),))
+    name = f"worker-{nonce}"
+    return Seat(Worker(options, name), (Socket("dealer", connect=(endpoint,), routing_id=name.encode()),))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
     """A client."""
-    return Seat(Client(options), (Socket("dealer", connect=(endpoint,), routing_id=b"client-%d" % nonce),))
+    name = f"client-{nonce}"
+    return Seat(Client(options, name), (Socket("dealer", connect=(endpoint,), routing_id=name.encode()),))
 
 
 SYSTEM = System(

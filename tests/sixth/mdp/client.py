@@ -4,8 +4,8 @@ The rules of this file:
 
 - MDP has no heartbeat for clients. This one asks the broker's own service ``mmi.service`` (RFC 8) every so often: the
   answer shows that a broker is there.
-- A broker that is silent for as long as ``Options.expiry`` is asked on a new socket. What is out is asked for again: a
-  request or its reply may be lost.
+- A broker that is silent for as long as ``Options.expiry`` is asked on a new socket. Then, and when a connection
+  that broke stands again, what is out is asked for again: a request or its reply may be lost.
 - A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
   task that nobody waits for.
 - One run at a time.
@@ -16,6 +16,8 @@ from __future__ import annotations
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Finished,
     Frames,
@@ -23,7 +25,6 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Started,
     StopRun,
@@ -34,6 +35,8 @@ from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.limits import MAX_FRAME
 from engine.parts.machine import Walk
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages
@@ -47,10 +50,13 @@ KINDS = {FULL: "full", FAILED: "undeliverable", WITHDRAWN: "withdrawn"}
 
 
 class Client:
-    """The core of an MDP client. Orders: ``BulkSpec``, ``StopRun``."""
+    """The core of an MDP client. Orders: ``BulkSpec``, ``StopRun``. ``name``: its routing id at first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: str) -> None:
         self.options = options
+        self._name = Name(name)
+        self._taken = Taken(options.expiry, options.heartbeat)
+        self._broken = False  # its connection is, and it has no other yet
         self._service = options.service.encode()
         self._state: str = Link.SILENT
         self._walk = Walk(LINK)
@@ -75,6 +81,14 @@ class Client:
                     self._take(frames, now, out)
             case Woken():
                 self._wake(now, out)
+            case Connected():
+                if self._broken:
+                    self._broken = False
+                    self._step(On.ANEW)
+                    self._ask_again(out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
             case Unsent():
                 self._unsent(event.frames, now)
             case Ordered(order=BulkSpec() as spec):
@@ -136,6 +150,7 @@ class Client:
             out.extend(self._violations.add(BROKER, reply, now))
             return
         self._heard = now
+        self._taken.heard(now)
         before = self._state
         self._step(On.ANSWER)
         if before == Link.SILENT:
@@ -156,14 +171,19 @@ class Client:
             if before == Link.LINKED:
                 out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s"))
             self.reopened += 1
-            out.append(Reopen())
+            self._broken = False
+            out += self._name.reopen(self._taken.silent(now))
             self._start(now, out)
-            for task in self._bulk.pending() if self._bulk is not None else ():
-                self.again += 1
-                out.append(Send(messages.ask(self._service, self._id(task), self._job)))
+            self._ask_again(out)
         elif now >= self._ask_at:
             self._step(On.DUE)
             self._look(now, out)
+
+    def _ask_again(self, out: list[Command]) -> None:
+        """On a connection that is new: nothing tells what became of that which went by the one before."""
+        for task in self._bulk.pending() if self._bulk is not None else ():
+            self.again += 1
+            out.append(Send(messages.ask(self._service, self._id(task), self._job)))
 
     # ---- a run --------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ class Rule:
     DRAIN: Final = "ruling 5"
     DEADLINE: Final = "ruling 6"
     ANEW: Final = "ruling 7"
+    BROKEN: Final = "ruling 8"
 
 
 class Does:
@@ -66,6 +67,7 @@ class On:
     SILENCE: Final = "silence"
     DEADLINE: Final = "deadline"
     GONE: Final = "its connection is gone"
+    ANEW: Final = "connected anew"
     LEAVE: Final = "told to leave"
     DRAIN: Final = "told to drain"
 
@@ -91,11 +93,13 @@ WORKER: Final = Machine(
         Row(Does.REGISTERING, On.REQUEST, "work", Does.WORKING, Rule.OPEN),
         Row(Does.REGISTERING, On.DUE, "send HEARTBEAT", Does.REGISTERING, Rule.BEATS),
         *_starts_over(Does.REGISTERING, "send READY on a new socket"),
+        Row(Does.REGISTERING, On.ANEW, "send READY", Does.REGISTERING, Rule.BROKEN),
         Row(Does.REGISTERING, On.LEAVE, "send DISCONNECT", Does.LEFT, Rule.OPEN),
         Row(Does.READY, On.HEARTBEAT, "none", Does.READY, Rule.BEATS),
         Row(Does.READY, On.REQUEST, "work", Does.WORKING, Rule.PROCESS),
         Row(Does.READY, On.DUE, "send HEARTBEAT", Does.READY, Rule.BEATS),
         *_starts_over(Does.READY, "send READY on a new socket"),
+        Row(Does.READY, On.ANEW, "send READY", Does.REGISTERING, Rule.BROKEN),
         Row(Does.READY, On.LEAVE, "send DISCONNECT", Does.LEFT, Rule.OPEN),
         Row(Does.WORKING, On.HEARTBEAT, "none", Does.WORKING, Rule.BEATS),
         Row(Does.WORKING, On.REQUEST, "abandon the first", Does.WORKING, "ruling 4"),
@@ -105,6 +109,7 @@ WORKER: Final = Machine(
         *_starts_over(Does.WORKING, "abandon the request, send READY on a new socket"),
         Row(Does.WORKING, On.DISCONNECT, "abandon the request, send DISCONNECT", Does.LEFT, Rule.DRAIN, LAST),
         Row(Does.WORKING, On.SILENCE, "abandon the request, send DISCONNECT", Does.LEFT, Rule.DRAIN, LAST),
+        Row(Does.WORKING, On.ANEW, "none", Does.WORKING, Rule.BROKEN),
         Row(Does.WORKING, On.LEAVE, "go when the request is done", Does.WORKING, Rule.DRAIN),
     ),
 )
@@ -149,9 +154,11 @@ LINK: Final = Machine(
     (
         Row(Link.SILENT, On.ANSWER, "none", Link.LINKED, Rule.MMI),
         Row(Link.SILENT, On.DUE, "ask mmi.service", Link.SILENT, Rule.MMI),
+        Row(Link.SILENT, On.ANEW, "ask again for what is out", Link.SILENT, Rule.ANEW),
         Row(Link.SILENT, On.SILENCE, _ANEW, Link.SILENT, Rule.ANEW),
         Row(Link.LINKED, On.ANSWER, "none", Link.LINKED, Rule.MMI),
         Row(Link.LINKED, On.DUE, "ask mmi.service", Link.LINKED, Rule.MMI),
+        Row(Link.LINKED, On.ANEW, "ask again for what is out", Link.LINKED, Rule.ANEW),
         Row(Link.LINKED, On.SILENCE, _ANEW, Link.SILENT, Rule.ANEW),
     ),
 )

@@ -6,6 +6,8 @@ The rules of this file:
 - *ready* and *working*: a HEARTBEAT every so often. Whatever arrives shows that the broker lives.
 - DISCONNECT, or silence for as long as ``Options.expiry``: what is in hand is abandoned, for the broker has given it to
   another worker; READY goes out on a new socket.
+- A connection that broke may have taken a request with it: on the next one it says READY, unless it has one in hand.
+  Where another worker of its name is heard in its place, it takes another name.
 - One request at a time. Another one in between means that the broker has forgotten the first.
 - ``Leave`` lets it finish what it holds; then it says DISCONNECT and goes.
 """
@@ -15,6 +17,8 @@ from __future__ import annotations
 from engine.core import (
     NEVER,
     Command,
+    Connected,
+    Disconnected,
     Event,
     Exit,
     Finished,
@@ -24,7 +28,6 @@ from engine.core import (
     Ordered,
     Paused,
     Received,
-    Reopen,
     Send,
     Slow,
     Started,
@@ -32,6 +35,8 @@ from engine.core import (
     Woken,
 )
 from engine.parts.machine import Walk
+from engine.parts.name import Name
+from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages
@@ -43,10 +48,13 @@ BROKER = b"broker"  # whom its broker's violations are counted to
 
 
 class Worker:
-    """The core of an MDP worker. Orders: ``Leave``, ``Slow``."""
+    """The core of an MDP worker. Orders: ``Leave``, ``Slow``. ``name``: its routing id at first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, name: str) -> None:
         self.options = options
+        self._name = Name(name)
+        self._taken = Taken(options.expiry, options.heartbeat)
+        self._broken = False  # its connection is, and it has no other yet
         self.state: str = Does.REGISTERING
         self._walk = Walk(WORKER)
         self._heard = NEVER  # the broker, or the last start
@@ -69,6 +77,11 @@ class Worker:
                     self._take(frames, now, out)
             case Woken():
                 self._wake(now, out)
+            case Connected():
+                self._connected(now, out)
+            case Disconnected():
+                self._broken = True
+                self._taken.disconnected()
             case Unsent():
                 self.unsent += 1
             case Ordered(order=Leave()):
@@ -128,9 +141,10 @@ class Worker:
         before = self.state
         self._step(messages.NAMES[said.command])
         if said.command == DISCONNECT:
-            self._start_over(before, "the broker said DISCONNECT", now, out)
+            self._start_over(before, "the broker said DISCONNECT", False, now, out)
             return
         self._heard = now
+        self._taken.heard(now)
         if before == Does.REGISTERING:
             out.append(Note("good", "joined"))
         if said.command != HEARTBEAT:
@@ -166,13 +180,14 @@ class Worker:
         if now >= self._heard + self.options.expiry:
             before = self.state
             self._step(On.SILENCE)
-            self._start_over(before, f"the broker is silent for {self.options.expiry:g} s", now, out)
+            taken = self._taken.silent(now)
+            self._start_over(before, f"the broker is silent for {self.options.expiry:g} s", taken, now, out)
         elif now >= self._beat_at:
             self._step(On.DUE)
             self._beat_at = now + self.options.heartbeat
             out.append(Send(messages.to_broker(HEARTBEAT)))
 
-    def _start_over(self, before: str, why: str, now: float, out: list[Command]) -> None:
+    def _start_over(self, before: str, why: str, taken: bool, now: float, out: list[Command]) -> None:
         if self._held is not None:
             self._abandon(out)
         if self.state == Does.LEFT:
@@ -181,12 +196,21 @@ class Worker:
         if before != Does.REGISTERING:
             out.append(Note("warn", f"{why}: READY on a new socket"))
         self.reopened += 1
-        out.append(Reopen())
+        self._broken = False
+        out += self._name.reopen(taken)
         self._register(now, out)
 
     def _register(self, now: float, out: list[Command]) -> None:
         self._heard, self._beat_at = now, now + self.options.heartbeat
         out.append(Send(messages.to_broker(READY, self.options.service.encode())))
+
+    def _connected(self, now: float, out: list[Command]) -> None:
+        """What was under way on a connection that broke is lost; what is in hand goes on, and the broker judges it."""
+        if self._broken and self.state != Does.LEFT:
+            self._step(On.ANEW)
+            if self.state == Does.REGISTERING:
+                self._register(now, out)
+        self._broken = False
 
     def _abandon(self, out: list[Command]) -> None:
         self.abandoned += 1
