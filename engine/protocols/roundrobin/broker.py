@@ -218,6 +218,7 @@ class Broker:
         if slots is None:
             out += self.violations.add(key, "REGISTER with bad slots", now)
             return
+        self.presence.registered(key)
         if worker is None:
             worker = self.pool.revive(key, "REGISTER", now, out) or self.pool.add(key, now, out)
             if worker is None:
@@ -318,6 +319,8 @@ class Broker:
 
     def _ping(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         peer, ident = frames[0], frames[4]
+        if wire.unclaimed(ident):
+            self.presence.unclaimed(peer, now, out)
         if worker is not None:
             worker.opened = now
         elif self.pool.revive(peer, "PING", now, out) is None and peer not in self.pool.dismissed:

@@ -183,6 +183,11 @@ def disowned(ident: bytes) -> bytes | None:
     return ident[:7] + b"\0" if len(ident) == 8 and ident[7:] == _CLAIM else None
 
 
+def unclaimed(ident: bytes) -> bool:
+    """Whether a PING is of a peer of ours that says that it is not registered."""
+    return len(ident) == 8 and ident[3:7] == _ASKS and ident[7:] != _CLAIM
+
+
 def agreed(ident: bytes) -> bytes | None:
     """The id of the PONG that agrees to the packed lane; None where the PING does not ask for it."""
     return ident[:3] + _AGREES + ident[7:] if len(ident) == 8 and ident[3:7] == _ASKS else None

@@ -325,8 +325,12 @@ class Pool:
 
         The caller drains: behind a REGISTER the reply has to go first.
         """
-        worker = self.lost.pop(key, None)
+        worker = self.lost.get(key)
+        if worker is not None and worker.stranger and event != "REGISTER":
+            return None
         if worker is not None:
+            del self.lost[key]
+            worker.stranger = False
             self.walked["lost", event] += 1
             self.workers[key] = worker
             worker.lost_at, worker.row = NEVER, None

@@ -6,6 +6,8 @@ The rules of this file (numbers are those of README.md):
   original that was cut off never says anything first. (R3, R13)
 - A connection that ended took with it what was under way, and its worker may not know: it is lost, at once. (R13)
 - Of two live connections of one registered id the newer is served, and that is told. (R14)
+- A peer of ours whose PING claims nothing is no worker, whatever its id was before it: it is given nothing until it
+  registers. Else a client whose id had been registered by somebody else would keep that worker alive. (R14)
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ class Presence:
         self._pings = 0
         self._seek_at = NEVER  # when lost workers are PINGed next
         self._linked: dict[bytes, None] = {}  # peers whose connection stands, as far as it was told
+        self._taken: dict[bytes, None] = {}  # workers whose id came by another connection since they registered
 
     def wake_at(self) -> float:
         """The next PING of the lost."""
@@ -63,11 +66,26 @@ class Presence:
                 del self._linked[next(iter(self._linked))]
         elif worker is not None:
             self.takeovers += 1
+            self._taken[peer] = None
             out.append(Note("warn", f"{worker.name}: a second live connection took its id over", peer))
+
+    def unclaimed(self, peer: bytes, now: float, out: list[Command]) -> None:
+        """A peer of ours says that it is not registered."""
+        worker = self._pool.workers.get(peer)
+        if worker is not None and peer in self._taken:
+            self._pool.lose(worker, ENDED, now, out)
+            self._pool.drain(now, out)
+        if (lost := self._pool.lost.get(peer)) is not None:
+            lost.stranger = True
+
+    def registered(self, peer: bytes) -> None:
+        """By the connection that it has now."""
+        self._taken.pop(peer, None)
 
     def disconnected(self, peer: bytes, now: float, out: list[Command]) -> None:
         """The connection of a peer ended; what it sent before has been read."""
         self._linked.pop(peer, None)
+        self._taken.pop(peer, None)
         worker = self._pool.workers.get(peer)
         if worker is not None:
             self._pool.lose(worker, ENDED, now, out)

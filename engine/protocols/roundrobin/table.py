@@ -30,6 +30,7 @@ class Worker:
         "row",
         "rtt",
         "slots",
+        "stranger",
         "written_off",
     )
 
@@ -45,6 +46,7 @@ class Worker:
         self.apart = False  # gets nothing until it is empty: kept for a suspect, or alone with one
         self.lost_at = NEVER  # when it was lost; NEVER while it is not
         self.opened = NEVER  # when it sent the link PING after which it has done nothing else; NEVER if it has
+        self.stranger = False  # whoever has its id now is no worker: only a REGISTER makes it one again
         self.ping_id = 0  # of our unanswered PING, 0 for none
         self.ping_at = 0.0
         self.rtt: float | None = None

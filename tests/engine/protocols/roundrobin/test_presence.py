@@ -52,3 +52,33 @@ def test_r14_a_second_live_peer_that_takes_a_registered_id_over_is_told_and_coun
     front.do(Connected(peer=b"c"))
     front.do(Connected(peer=b"c"))
     assert dict(front.broker.snapshot(front.now).counters)["takeovers"] == 1, "another link; a client"
+
+
+OURS = wire.link_id(1, packs=True)  # of a PING that claims nothing: a client's
+
+
+def test_r14_a_client_whose_id_a_worker_had_keeps_that_worker_alive_by_no_ping_and_no_pong() -> None:
+    front = front_with(b"c", slots=1)
+    front.do(Disconnected(peer=b"c"))
+    assert front.told([b"c", *wire.link_ping(OURS)]) == [[b"c", *wire.link_pong(wire.agreed(OURS) or b"")]]
+    assert front.told([b"c", *wire.link_pong(b"12345678")]) == []
+    assert front.states == {b"c": "lost"}
+    front.join(b"c", 1)
+    assert front.states == {b"c": "ready"}, "whoever registers is a worker, whatever was before"
+
+
+def test_r14_a_client_that_takes_its_id_back_from_a_living_worker_is_no_worker() -> None:
+    front = front_with()
+    front.do(Connected(peer=b"c"))
+    front.join(b"c", 1)
+    front.do(Connected(peer=b"c"))
+    front.told([b"c", *wire.link_ping(OURS)])
+    assert front.states == {b"c": "lost"}
+
+
+def test_r14_a_worker_that_links_anew_by_the_connection_that_it_had_is_not_lost_for_that() -> None:
+    front = front_with()
+    front.do(Connected(peer=b"w"))
+    front.join(b"w", 1)
+    front.told([b"w", *wire.link_ping(OURS)])
+    assert front.states == {b"w": "ready"}
