@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, ClassVar
@@ -93,9 +94,9 @@ class Host(Shell):
             if name in self.sessions
         ]
 
+    @abstractmethod
     def ink_of(self, session: Session) -> str:
         """The colour of a session's state."""
-        raise NotImplementedError
 
     # ---- systems ----------------------------------------------------------------------------------------------------
 
@@ -131,9 +132,9 @@ class Host(Shell):
         self.switch_mode(self._modes_of[name])
         self.call_after_refresh(self.tick)
 
+    @abstractmethod
     def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
         """The session of a lab, and its main screen."""
-        raise NotImplementedError
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
@@ -193,6 +194,6 @@ class Host(Shell):
             case _:
                 raise AssertionError(f"a word without a meaning: {command}")
 
+    @abstractmethod
     def fault(self, line: str) -> None:
         """Inject a fault into the sandbox, after its promises are shown."""
-        raise NotImplementedError
