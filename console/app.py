@@ -14,7 +14,7 @@ from console import keys
 from console.history import History
 from console.host import Host
 from console.kinds import kind_of
-from console.pictures.bridge import LabManager, Settings
+from console.pictures.bridge import Labs, Settings
 from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.sessions.session import Session
@@ -27,7 +27,7 @@ class Console(Host):
     """Knows which screens belong to which kind of session (``console.kinds``)."""
 
     def __init__(
-        self, labs: LabManager | None, first: Session, settings: Settings, clock: Callable[[], float] = time.monotonic
+        self, labs: Labs | None, first: Session, settings: Settings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start."""
         history = History(settings.state_folder / "history")

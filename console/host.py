@@ -14,7 +14,7 @@ from textual.screen import Screen
 from console import keys
 from console.commands import Command
 from console.history import History
-from console.pictures.bridge import LabManager, Settings
+from console.pictures.bridge import Labs, Settings
 from console.screens.confirm import Confirm
 from console.sessions.session import Give, Session
 from console.shell import Shell
@@ -34,7 +34,7 @@ class Host(Shell):
 
     def __init__(
         self,
-        labs: LabManager | None,
+        labs: Labs | None,
         first: Session,
         settings: Settings,
         history: History,

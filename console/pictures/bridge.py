@@ -67,7 +67,7 @@ class Lab(Protocol):
     def runs(self) -> Sequence[Run]: ...
 
 
-class LabManager(Protocol):
+class Labs(Protocol):
     """What the console needs of ``engine.labs.manager.LabManager``. Nothing here waits."""
 
     names: tuple[str, ...]

@@ -110,9 +110,9 @@ class SandboxSession(VirtualSession, BrokerSession):
     def __init__(self, system: System, options: Any) -> None:
         if system.paired is not None:
             options = system.paired(options, system.endpoint, fallback(system))
-        stage = Sandbox(system, options, workers=WORKERS, slots=SLOTS)
-        stage.attended = True
-        super().__init__(f"sandbox of {system.name}", stage, Trace(system))
+        sandbox = Sandbox(system, options, workers=WORKERS, slots=SLOTS)
+        sandbox.attended = True
+        super().__init__(f"sandbox of {system.name}", sandbox, Trace(system))
 
     def look(self, now: float) -> Picture:
         """Let time pass, and see what there is then."""
@@ -149,8 +149,8 @@ class QueueSandboxSession(VirtualSession, QueueSession):
     trace: Operations
 
     def __init__(self, options: QueueOptions | None) -> None:
-        stage = QueueSandbox(options=replace(options or QueueOptions(), max_files=ROOM))
-        super().__init__(f"sandbox of {stage.system.name}", stage, Operations(stage.world.queues))
+        sandbox = QueueSandbox(options=replace(options or QueueOptions(), max_files=ROOM))
+        super().__init__(f"sandbox of {sandbox.system.name}", sandbox, Operations(sandbox.world.queues))
 
     def look(self, now: float) -> QueuePicture:
         """Let time pass, and see what there is then."""

@@ -60,12 +60,12 @@ def play(drill: Drill, seed: int | None = None) -> Report:
     """Play a script from its beginning to its end; ``seed`` in place of its own."""
     seed = drill.seed if seed is None else seed
     player: _Player = _Documents(drill, seed) if drill.crew.stages else _Tasks(drill, seed)
-    with player.stage:
+    with player.sandbox:
         for act in drill.acts:
             player.go(act.at)
             player.do(act)
         player.go(drill.until)
-        return Report(drill, seed, tuple(player.outcomes()), player.stage.health().dead)
+        return Report(drill, seed, tuple(player.outcomes()), player.sandbox.health().dead)
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -111,16 +111,16 @@ def _crew(drill: Drill) -> dict[str, Any]:
 class _Player:
     """Plays acts in a sandbox; subclasses say what a run is."""
 
-    stage: Any  # a Candidate of one kind or the other
+    sandbox: Any  # a Candidate of one kind or the other
 
     def __init__(self) -> None:
         self._done: list[tuple[Act, Watch | str]] = []  # with the watch of a fault, or what there is to say
 
     def go(self, until: float) -> None:
         """Let time pass until then, or until nothing more happens."""
-        stage = self.stage
-        while stage.now < until and not stage.health().dead:
-            stage.advance(until - stage.now)
+        sandbox = self.sandbox
+        while sandbox.now < until and not sandbox.health().dead:
+            sandbox.advance(until - sandbox.now)
 
     def do(self, act: Act) -> None:
         """Do one thing now."""
@@ -157,7 +157,7 @@ class _Player:
 
     def _begun(self, act: Act) -> Watch | str:
         if act.kind == "fault":
-            watch = Watch(self.stage, self._plan(act.text))
+            watch = Watch(self.sandbox, self._plan(act.text))
             watch.begin()
             return watch
         if act.kind == "order":
@@ -189,25 +189,25 @@ class _Tasks(_Player):
         super().__init__()
         assert isinstance(drill.system, System)
         crew = drill.crew
-        self.stage = Sandbox(drill.system, drill.options, workers=crew.workers, slots=crew.slots, seed=seed)
+        self.sandbox = Sandbox(drill.system, drill.options, workers=crew.workers, slots=crew.slots, seed=seed)
         self._runs: dict[int, BulkView | None] = {}  # by place among what was done: as it was seen last
         self._newest: int | None = None
 
     def _plan(self, line: str) -> Plan:
-        return faults.plan(self.stage, line)
+        return faults.plan(self.sandbox, line)
 
     def _order(self, text: str) -> None:
-        order(self.stage, text)
+        order(self.sandbox, text)
 
     def _run(self, act: Act) -> None:
-        self.stage.run(act.spec)
+        self.sandbox.run(act.spec)
         self._newest = len(self._done)
         self._runs[self._newest] = None
 
     def _look(self) -> None:
         """Note the newest run; the client knows no other."""
-        if self._newest is not None and "client" in self.stage.world.names:
-            self._runs[self._newest] = self.stage.run_view()
+        if self._newest is not None and "client" in self.sandbox.world.names:
+            self._runs[self._newest] = self.sandbox.run_view()
 
     def _ended(self, place: int) -> tuple[str, bool | None]:
         run = self._runs[place]
@@ -226,23 +226,23 @@ class _Documents(_Player):
 
     def __init__(self, drill: Drill, seed: int) -> None:
         super().__init__()
-        self.stage = QueueSandbox(drill.crew.stages, drill.options, seed=seed, feeding=False)
+        self.sandbox = QueueSandbox(drill.crew.stages, drill.options, seed=seed, feeding=False)
         self._fed: dict[int, tuple[int, list[str]]] = {}  # by place: how many are to be fed, and which were
 
     def _plan(self, line: str) -> Plan:
-        return queuefaults.plan(self.stage, line)
+        return queuefaults.plan(self.sandbox, line)
 
     def _order(self, text: str) -> None:
-        queue_order(self.stage, text)
+        queue_order(self.sandbox, text)
 
     def _run(self, act: Act) -> None:
         assert isinstance(act.spec, Feed)
-        self._fed[len(self._done)] = (act.spec.n, self.stage.feed_batch(act.spec.n, act.spec.rate))
+        self._fed[len(self._done)] = (act.spec.n, self.sandbox.feed_batch(act.spec.n, act.spec.rate))
 
     def _ended(self, place: int) -> tuple[str, bool | None]:
         """A document that is given up, with its input kept, is accounted for; it is counted."""
         wanted, fed = self._fed[place]
-        published, given_up = self.stage.ended(fed)
+        published, given_up = self.sandbox.ended(fed)
         words = f"{published:,} of {wanted:,} published"
         words += f", {given_up:,} failed twice" if given_up else ""
         if published + given_up < wanted:
@@ -250,31 +250,31 @@ class _Documents(_Player):
         return words, not given_up
 
 
-def order(stage: Sandbox, text: str) -> None:
+def order(sandbox: Sandbox, text: str) -> None:
     """Carry out an order such as ``add 2``. Raises Refused."""
     name, n = terms.words_of(text, terms.ORDERS)
     match name:
         case "add":
-            stage.add_workers(n)
+            sandbox.add_workers(n)
         case "remove":
-            stage.remove_workers(n)
+            sandbox.remove_workers(n)
         case "stop":
-            stage.stop_run()
+            sandbox.stop_run()
         case _:
-            getattr(stage, name)()
+            getattr(sandbox, name)()
 
 
-def queue_order(stage: QueueSandbox, text: str) -> None:
+def queue_order(sandbox: QueueSandbox, text: str) -> None:
     """Carry out an order such as ``pause parse``. Raises Refused."""
     name, of = terms.queue_order(text)
     match name:
         case "add" | "remove":
-            stage.known(of)
-            wanted = next(row.wanted for row in stage.view().stages if row.name == of)
-            stage.set_workers(of, wanted + (1 if name == "add" else -1))
+            sandbox.known(of)
+            wanted = next(row.wanted for row in sandbox.view().stages if row.name == of)
+            sandbox.set_workers(of, wanted + (1 if name == "add" else -1))
         case "pause":
-            stage.pause_stage(of)
+            sandbox.pause_stage(of)
         case "resume":
-            stage.resume_stage(of)
+            sandbox.resume_stage(of)
         case "done":
-            stage.say_done()
+            sandbox.say_done()

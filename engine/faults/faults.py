@@ -159,11 +159,11 @@ def _twin(aim: Aim) -> Made:
 
 
 def _hostile(which: Literal["garbage", "overcredit"], aim: Aim) -> Made:
-    stage: Sandbox = aim.scene
-    number = sum(name.startswith("rogue-") for name in stage.world.names) + 1
+    sandbox: Sandbox = aim.scene
+    number = sum(name.startswith("rogue-") for name in sandbox.world.names) + 1
     name = f"rogue-{number}"
     aim = aim._replace(seat=name, label=name, key=name.encode())
-    said = stage.system.garbage if which == "garbage" else stage.system.overclaims
+    said = sandbox.system.garbage if which == "garbage" else sandbox.system.overclaims
     spoken = 1.0 + rogue.EVERY * len(said)
     promised = [promises.others_untouched(aim, spoken), promises.nothing_fails(spoken), promises.books(spoken)]
     if which == "garbage":
@@ -173,9 +173,9 @@ def _hostile(which: Literal["garbage", "overcredit"], aim: Aim) -> Made:
         silent = spoken + aim.times.lost
         promised.insert(0, promises.blamed(aim, 1, spoken))
         promised += [promises.slots_bounded(aim, silent), promises.gone(aim, spoken, aim.times.lost)]
-    seat = rogue.rogue([frames for _, frames in said], stage.endpoints[0], aim.key)
+    seat = rogue.rogue([frames for _, frames in said], sandbox.endpoints[0], aim.key)
     does = f"a stranger, {name}, says: {'; '.join(words for words, _ in said)}"
-    return Made(does, promised, partial(stage.add, name, seat))
+    return Made(does, promised, partial(sandbox.add, name, seat))
 
 
 # ---- the catalogue --------------------------------------------------------------------------------------------------
@@ -228,24 +228,24 @@ def read(system: System, line: str) -> tuple[Fault, str, tuple[float, ...]]:
     return read_line(faults_for(system), line)
 
 
-def plan(stage: Sandbox, line: str) -> Plan:
+def plan(sandbox: Sandbox, line: str) -> Plan:
     """Read a line such as ``kill w3``: what it would do to this sandbox, and the promises. Raises Refused."""
-    fault, target, amounts = read(stage.system, line)
-    seat, key = _target(stage, fault, target) if target else ("", b"")
+    fault, target, amounts = read(sandbox.system, line)
+    seat, key = _target(sandbox, fault, target) if target else ("", b"")
     label = f"the {target}" if target in ("broker", "client") else _short(seat)
-    made = fault.make(Aim(stage, seat, label, key, amounts, stage.system.times(stage.options)))
+    made = fault.make(Aim(sandbox, seat, label, key, amounts, sandbox.system.times(sandbox.options)))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
 
-def targets(stage: Sandbox, fault: Fault) -> tuple[str, ...]:
+def targets(sandbox: Sandbox, fault: Fault) -> tuple[str, ...]:
     """The targets that a fault can have now, by the names to type."""
     found: list[str] = []
     if "broker" in fault.targets:
         found.append("broker")
-    if "client" in fault.targets and "client" in stage.world.names:
+    if "client" in fault.targets and "client" in sandbox.world.names:
         found.append("client")
     if "worker" in fault.targets:
-        found += map(_short, stage.workers())
+        found += map(_short, sandbox.workers())
     return tuple(found)
 
 
@@ -255,17 +255,17 @@ def _short(seat: str) -> str:
     return f"w{number}" if number != seat else seat
 
 
-def _target(stage: Sandbox, fault: Fault, name: str) -> tuple[str, bytes]:
+def _target(sandbox: Sandbox, fault: Fault, name: str) -> tuple[str, bytes]:
     """The seat and routing id of a target. Raises Refused where there is no such one, or not for this fault."""
     if name == "broker" and "broker" in fault.targets:
-        return stage.server(), b""
-    if name == "client" and "client" in fault.targets and "client" in stage.world.names:
-        return "client", stage.key("client")
-    workers = stage.workers() if "worker" in fault.targets else {}
+        return sandbox.server(), b""
+    if name == "client" and "client" in fault.targets and "client" in sandbox.world.names:
+        return "client", sandbox.key("client")
+    workers = sandbox.workers() if "worker" in fault.targets else {}
     for seat, key in workers.items():
         if name in (seat, _short(seat)):
             return seat, key
-    known = targets(stage, fault)
+    known = targets(sandbox, fault)
     raise Refused(f"{fault.name}: no {name!r} that it can be done to{nearest(name, known)}; there are {_some(known)}")
 
 

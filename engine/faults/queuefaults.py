@@ -34,7 +34,7 @@ MOMENT = 15.0  # seconds within which a driver is at its next document
 class Aim(NamedTuple):
     """What a fault is aimed at: a driver (with its stage), a stage or a queue, none of them for all."""
 
-    stage: QueueSandbox
+    sandbox: QueueSandbox
     target: str
     number: str  # of a driver
     of: str  # the stage of a driver, or the stage aimed at
@@ -44,35 +44,35 @@ class Aim(NamedTuple):
     @property
     def world(self) -> Queues:
         """What it is done to."""
-        world: Queues = self.stage.world
+        world: Queues = self.sandbox.world
         return world
 
     @property
     def document(self) -> str:
         """The document that the driver holds, "" for none."""
         seat = self.world.seats[self.number]
-        return seat.driver.core.snapshot(self.stage.now + seat.offset).document
+        return seat.driver.core.snapshot(self.sandbox.now + seat.offset).document
 
     def replaced(self) -> float:
         """Seconds until another driver has replaced it."""
         seat = self.world.seats[self.number]
-        docs = seat.driver.core.snapshot(self.stage.now + seat.offset).times.docs
-        restarts = next(row.restarts for row in self.stage.view().stages if row.name == self.of)
-        return p.restart_pause(self.stage.options, docs, restarts)
+        docs = seat.driver.core.snapshot(self.sandbox.now + seat.offset).times.docs
+        restarts = next(row.restarts for row in self.sandbox.view().stages if row.name == self.of)
+        return p.restart_pause(self.sandbox.options, docs, restarts)
 
 
 # ---- drivers ------------------------------------------------------------------------------------------------------
 
 
 def _kill(aim: Aim) -> Made:
-    settled = aim.stage.options.poll + p.SLACK
+    settled = aim.sandbox.options.poll + p.SLACK
     end = MOMENT
     promised = [p.replaced(aim.number, aim.of, aim.replaced())]
     if id := aim.document:
         seat = aim.world.seats[aim.number]
         promised.append(p.unlocked(id, aim.number, aim.source, settled))
         published = names.publishing(id, aim.number) in aim.world.listing(aim.source)
-        if not published and seat.driver.core.snapshot(aim.stage.now).attempt == 1:
+        if not published and seat.driver.core.snapshot(aim.sandbox.now).attempt == 1:
             promised.append(p.counts_as_failed(id, aim.source, settled))
         promised.append(p.passes(id, aim.source, end))
     promised += [p.numbers_are_new(end), p.at_most(2, end), p.books(end)]
@@ -156,10 +156,10 @@ def _clock(aim: Aim) -> Made:
 
 def _fail(aim: Aim) -> Made:
     """The work command fails at one document, once or twice."""
-    times, stage = int(aim.amounts[0]), aim.stage
+    times, sandbox = int(aim.amounts[0]), aim.sandbox
     waiting = [item for item in map(names.parse, aim.world.listing(aim.source)) if isinstance(item, names.Item)]
     id = min((item.id for item in waiting if item.state == "ready"), key=lambda id: (len(id), id), default="")
-    id = id or stage.next_id()
+    id = id or sandbox.next_id()
     before = aim.world.fate
 
     def fate(of: str, document: str, attempt: int) -> Fate:
@@ -177,12 +177,12 @@ def _fail(aim: Aim) -> Made:
 def _slow(aim: Aim) -> Made:
     """A slow stage: its queue fills, and the stages before it wait."""
     (seconds,) = aim.amounts
-    world, most = aim.world, aim.stage.options.max_files
+    world, most = aim.world, aim.sandbox.options.max_files
     place = world.queues.index(aim.source)
     if place == 0 or not most:
         raise Refused(f"slow: nobody before {aim.of} has to wait for room")
     before = aim.source  # the stage that publishes into that queue has its name
-    crew = next(row.wanted for row in aim.stage.view().stages if row.name == before)
+    crew = next(row.wanted for row in aim.sandbox.view().stages if row.name == before)
 
     def deed() -> None:
         world.pace[aim.of] = 1000.0
@@ -232,7 +232,7 @@ def _power(aim: Aim) -> Made:
         world.cut_power()
         world.after(seconds, world.watch)
 
-    back, end = seconds + aim.stage.options.poll + p.SLACK, seconds + MOMENT
+    back, end = seconds + aim.sandbox.options.poll + p.SLACK, seconds + MOMENT
     promised = [p.everybody_there(seconds, back), p.flows(end, seconds), p.complete(end), p.numbers_are_new(end)]
     return Made(f"the power is gone for {seconds:g} s", [*promised, p.books(end)], deed)
 
@@ -250,7 +250,7 @@ def _watchdog(aim: Aim) -> Made:
         world.kill_watchdog()
         world.after(seconds, world.watch)
 
-    back = seconds + aim.stage.options.poll + p.SLACK
+    back = seconds + aim.sandbox.options.poll + p.SLACK
     promised = [p.adopted(back), p.flows(max(seconds, p.PASS)), p.everybody_there(seconds, back)]
     promised += [p.numbers_are_new(back), p.nothing_fails(back), p.books(back)]
     return Made(f"the watchdog is dead; another one is started after {seconds:g} s", promised, deed)
@@ -279,35 +279,35 @@ def read(line: str) -> tuple[Fault, str, tuple[float, ...]]:
     return read_line(FAULTS, line)
 
 
-def plan(stage: QueueSandbox, line: str) -> Plan:
+def plan(sandbox: QueueSandbox, line: str) -> Plan:
     """Read a line such as ``kill 3``: what it would do to this sandbox, and the promises. Raises Refused."""
     fault, target, amounts = read(line)
-    made = fault.make(_aim(stage, fault, target, amounts))
+    made = fault.make(_aim(sandbox, fault, target, amounts))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
 
-def targets(stage: QueueSandbox, fault: Fault) -> tuple[str, ...]:
+def targets(sandbox: QueueSandbox, fault: Fault) -> tuple[str, ...]:
     """The targets that a fault can have now, by the names to type."""
-    queues: tuple[str, ...] = stage.world.queues
+    queues: tuple[str, ...] = sandbox.world.queues
     if "driver" in fault.targets:
-        return tuple(seat.name for seat in stage.world.seats.values())
+        return tuple(seat.name for seat in sandbox.world.seats.values())
     if "stage" in fault.targets:
         return queues[2 if fault.make is _slow else 1 :]
     return queues if fault.targets else ()
 
 
-def _aim(stage: QueueSandbox, fault: Fault, target: str, amounts: tuple[float, ...]) -> Aim:
+def _aim(sandbox: QueueSandbox, fault: Fault, target: str, amounts: tuple[float, ...]) -> Aim:
     """Raises Refused where the target is not there."""
-    queues, of, number = stage.world.queues, "", ""
+    queues, of, number = sandbox.world.queues, "", ""
     if "driver" in fault.targets:
         number = number_of(target) or target
-        if number not in stage.world.seats:
-            known = ", ".join(seat.name for seat in stage.world.seats.values()) or "nobody"
+        if number not in sandbox.world.seats:
+            known = ", ".join(seat.name for seat in sandbox.world.seats.values()) or "nobody"
             raise Refused(f"{fault.name}: no driver {target!r}; there are {known}")
-        of = stage.world.seats[number].stage
+        of = sandbox.world.seats[number].stage
     elif "stage" in fault.targets:
-        of = stage.known(target)
+        of = sandbox.known(target)
     elif fault.targets and target not in queues:
         raise Refused(f"{fault.name}: no queue {target!r}; there are {', '.join(queues)}")
     source = queues[queues.index(of) - 1] if of else ""
-    return Aim(stage, target, number, of, source, amounts)
+    return Aim(sandbox, target, number, of, source, amounts)

@@ -20,7 +20,7 @@ LOOK = 0.05  # virtual seconds between two looks
 EXACT = 1e-9  # by which sums of such seconds may be off
 
 
-class Stage(Protocol):
+class Sandbox(Protocol):
     """What is watched: a sandbox of either kind."""
 
     world: World
@@ -51,17 +51,17 @@ class Verdict(NamedTuple):
 class Watch:
     """``results``: in the order of the plan's promises."""
 
-    def __init__(self, stage: Stage, plan: Plan) -> None:
+    def __init__(self, sandbox: Sandbox, plan: Plan) -> None:
         self.plan = plan
         self.began: float | None = None  # virtual seconds; None before the injection
-        self._stage = stage
-        self._before = stage.sight()
+        self._sandbox = sandbox
+        self._before = sandbox.sight()
         self._results = [Verdict(promise) for promise in plan.promises]
 
     @property
     def results(self) -> tuple[Verdict, ...]:
         """All promises with their verdicts so far."""
-        if self._stage.health().dead:
+        if self._sandbox.health().dead:
             self._results = [
                 one._replace(kept=False, after=self.elapsed) if one.kept is None else one for one in self._results
             ]
@@ -70,7 +70,7 @@ class Watch:
     @property
     def elapsed(self) -> float:
         """Virtual seconds since the injection, 0 before it."""
-        return self._stage.now - self.began if self.began is not None else 0.0
+        return self._sandbox.now - self.began if self.began is not None else 0.0
 
     @property
     def done(self) -> bool:
@@ -86,13 +86,13 @@ class Watch:
         """Inject the fault and start to watch; a second call does nothing. Raises Refused if it can not be injected."""
         if self.began is not None:
             return
-        self._before = self._stage.sight()
+        self._before = self._sandbox.sight()
         self.plan.inject()
-        self.began = self._stage.now
-        self._stage.world.after(LOOK, self._look)
+        self.began = self._sandbox.now
+        self._sandbox.world.after(LOOK, self._look)
 
     def _look(self) -> None:
-        now = self._stage.sight()
+        now = self._sandbox.sight()
         elapsed = self.elapsed + EXACT
         for place, (promise, kept, _) in enumerate(self._results):
             if kept is not None or elapsed < promise.since:
@@ -101,4 +101,4 @@ class Watch:
             if met != promise.always or elapsed >= promise.within:  # decided by what is seen, or by the time
                 self._results[place] = Verdict(promise, met, elapsed - EXACT)
         if not self.done:
-            self._stage.world.after(LOOK, self._look)
+            self._sandbox.world.after(LOOK, self._look)

@@ -147,7 +147,7 @@ class Sandbox(Actors, WorkerOrders):
         return next((seat for seat, own in self.workers().items() if own == key), None)
 
     def order_client(self, order: object, changes: str = "") -> None:
-        """Hand the client an order of its own protocol; ``changes`` says what it does, for a read-only stage."""
+        """Hand the client an order of its own protocol; ``changes`` says what it does, for a read-only sandbox."""
         if changes:
             self._change(changes)
         self.order("client", order)
@@ -205,15 +205,15 @@ class Sandbox(Actors, WorkerOrders):
 class _PoolSeats:
     """The sandbox as a place for the pool's workers."""
 
-    def __init__(self, stage: Sandbox) -> None:
-        self._stage = stage
-        self.order = stage.order
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.order = sandbox.order
 
     def names(self) -> list[str]:
-        return list(self._stage.workers())
+        return list(self._sandbox.workers())
 
     def seat(self, name: str, seat: Seat) -> Future[None]:
-        self._stage.add(name, seat, "pool")
+        self._sandbox.add(name, seat, "pool")
         done: Future[None] = Future()
         done.set_result(None)
         return done

@@ -49,7 +49,7 @@ class VirtualClock:
     began: float
 
     def __init__(self) -> None:
-        self.started = 0.0  # on the stage's own clock, ``now``
+        self.started = 0.0  # on the sandbox's own clock, ``now``
         self.speed = 1.0  # virtual seconds in a real one; 0: the world stands
         self._dead: tuple[str, ...] = ()
         self._lag = 0.0
@@ -99,5 +99,5 @@ class VirtualClock:
     def _look(self) -> None:
         """Draw what a screen looks at."""
 
-    def _say(self, note: Note, source: str = "stage") -> None:
+    def _say(self, note: Note, source: str = "sandbox") -> None:
         self.feed.fact(note, source, self.began + self.now)

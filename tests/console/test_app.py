@@ -9,7 +9,7 @@ from textual import events
 
 from console import keys
 from engine.errors import Refused
-from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
+from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
 from tests.helpers.fake_queues import FakeQueues
 from tests.helpers.pilot import Driver, drive
 
@@ -173,7 +173,7 @@ def test_a_key_opens_another_system_and_leads_back_to_what_was_there(tmp_path: P
         await driver.press("down", "down", "s")
         cursor, order = driver.main.table.cursor, driver.main.table.sort_column
         await driver.press("2")
-        assert (driver.app.session.name, list(driver.house.running)) == ("conversation", ["roundrobin", "conversation"])
+        assert (driver.app.session.name, list(driver.labs.running)) == ("conversation", ["roundrobin", "conversation"])
         assert driver.at_main and driver.main.table.cursor is None
         await driver.tick()
         assert driver.shows("1● roundrobin 2● conversation")
@@ -193,9 +193,9 @@ def test_a_key_opens_another_system_and_leads_back_to_what_was_there(tmp_path: P
 def test_what_happens_elsewhere_meanwhile_is_not_missed(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("2")
-        driver.house.labs["roundrobin"].fact("it happened behind your back", "bad")
+        driver.labs.known["roundrobin"].fact("it happened behind your back", "bad")
         for _ in range(3):
-            driver.house.labs["roundrobin"].advance(0.25)
+            driver.labs.known["roundrobin"].advance(0.25)
             await driver.tick()
         await driver.press("1")
         await driver.tick(0.0)
@@ -206,38 +206,38 @@ def test_what_happens_elsewhere_meanwhile_is_not_missed(tmp_path: Path) -> None:
 
 
 def test_a_lab_that_can_not_be_opened_is_told_and_asked_again(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1, busy=False))
+    labs = FakeLabs(FakeLab(1, busy=False))
 
     async def scenario(driver: Driver) -> None:
-        house.refusals["conversation"] = Refused("can not bind [/b] it")
+        labs.refusals["conversation"] = Refused("can not bind [/b] it")
         await driver.press("2")
         assert driver.notice == "× conversation can not be opened: can not bind [/b] it"
-        house.refusals["conversation"] = OSError("too many open files")
+        labs.refusals["conversation"] = OSError("too many open files")
         await driver.press("2")
         assert driver.notice == "× conversation can not be opened: OSError: too many open files"
         assert driver.app.session.name == "roundrobin"
-        del house.refusals["conversation"]
+        del labs.refusals["conversation"]
         await driver.press("2")
         assert driver.app.session.name == "conversation"
 
-    drive(scenario, tmp_path, house=house)
+    drive(scenario, tmp_path, labs=labs)
 
 
 def test_a_lab_that_opens_slowly_holds_up_nobody(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1, busy=False))
-    house.slow = True
+    labs = FakeLabs(FakeLab(1, busy=False))
+    labs.slow = True
 
     async def scenario(driver: Driver) -> None:
         await driver.press("3")
         assert driver.notice == "· pingpong is being opened"
         await driver.press("p")
         assert [order[0] for order in driver.lab.orders] == ["run"]
-        house.finish("pingpong")
+        labs.finish("pingpong")
         await driver.pilot.pause()
         await driver.pilot.pause()
         assert driver.app.session.name == "pingpong"
 
-    drive(scenario, tmp_path, house=house)
+    drive(scenario, tmp_path, labs=labs)
 
 
 def test_systems_by_word(tmp_path: Path) -> None:
@@ -253,14 +253,14 @@ def test_systems_by_word(tmp_path: Path) -> None:
 
 
 def test_an_order_whose_answer_comes_late_is_told_when_it_comes(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1, busy=False))
+    labs = FakeLabs(FakeLab(1, busy=False))
     answers: list[Future[None]] = []
 
     def order(name: str, give: object) -> Future[None]:
         answers.append(Future())
         return answers[-1]
 
-    house.order = order  # type: ignore[method-assign]
+    labs.order = order  # type: ignore[method-assign]
 
     async def scenario(driver: Driver) -> None:
         await driver.press("x", "p")
@@ -274,30 +274,30 @@ def test_an_order_whose_answer_comes_late_is_told_when_it_comes(tmp_path: Path) 
         await driver.pilot.pause()
         assert driver.notice.startswith("✓ the run stops")
 
-    drive(scenario, tmp_path, house=house)
+    drive(scenario, tmp_path, labs=labs)
 
 
 def test_the_last_run_of_each_system_is_told_in_the_end(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1), FakeLab(1, system="pingpong"))
+    labs = FakeLabs(FakeLab(1), FakeLab(1, system="pingpong"))
 
     async def scenario(driver: Driver) -> None:
         await driver.press("3")
         await driver.tick()
         await driver.press("q")
 
-    summary = drive(scenario, tmp_path, house=house).summary
+    summary = drive(scenario, tmp_path, labs=labs).summary
     assert summary is not None
     assert [line.partition(":")[0] for line in summary.splitlines()[::3]] == ["roundrobin", "pingpong"]
 
 
 def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1, busy=False), FakeQueues(), names=("roundrobin", "diskqueue"))
+    labs = FakeLabs(FakeLab(1, busy=False), FakeQueues(), names=("roundrobin", "diskqueue"))
 
     async def scenario(driver: Driver) -> None:
-        house.refusals["diskqueue"] = Refused("no temporary folder")
+        labs.refusals["diskqueue"] = Refused("no temporary folder")
         await driver.command("system disk")
         assert driver.notice == "× diskqueue can not be opened: no temporary folder"
-        del house.refusals["diskqueue"]
+        del labs.refusals["diskqueue"]
         await driver.press("5", "colon")
         assert driver.app.session.name == "diskqueue"
         assert driver.app.main.prompt.display, "the key behind it went elsewhere"
@@ -308,7 +308,7 @@ def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_p
         await driver.press("q")
         assert not driver.app.is_running
 
-    summary = drive(scenario, tmp_path, house=house).summary
+    summary = drive(scenario, tmp_path, labs=labs).summary
     assert summary is not None
     assert summary.startswith("fed ")
 

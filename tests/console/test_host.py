@@ -5,35 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.commands import Command
-from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.fake_lab import FakeLab, FakeLabs
 from tests.helpers.pilot import Driver, drive
-from tests.helpers.protocols import Hands, on, stage_of
+from tests.helpers.protocols import User, on, running_sandbox
 
 
 def test_a_sandbox_is_on_the_screen_while_it_is_open_and_its_system_afterwards(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        session, main = hands.app.session, hands.app.main
-        await hands.press("Z")
-        assert hands.app.session.mode == "sandbox"
-        assert hands.app.main is hands.app.screen
-        await hands.press("escape")
-        assert hands.app.session is session
-        assert hands.app.main is main
+    async def scenario(user: User) -> None:
+        session, main = user.app.session, user.app.main
+        await user.press("Z")
+        assert user.app.session.mode == "sandbox"
+        assert user.app.main is user.app.screen
+        await user.press("escape")
+        assert user.app.session is session
+        assert user.app.main is main
 
-    on(stage_of(), scenario, tmp_path)
+    on(running_sandbox(), scenario, tmp_path)
 
 
 def test_an_order_goes_to_the_session_that_is_named_whatever_is_on_the_screen(tmp_path: Path) -> None:
-    house = FakeHouse(FakeLab(1, busy=False))
+    labs = FakeLabs(FakeLab(1, busy=False))
 
     async def scenario(driver: Driver) -> None:
         first = driver.app.session
         await driver.press("2")
         driver.app.order(lambda lab: lab.ping(), session=first)
-        assert house.labs["roundrobin"].orders == [("ping", True)]
-        assert house.labs["conversation"].orders == []
+        assert labs.known["roundrobin"].orders == [("ping", True)]
+        assert labs.known["conversation"].orders == []
 
-    drive(scenario, tmp_path, house=house)
+    drive(scenario, tmp_path, labs=labs)
 
 
 def test_what_changes_something_is_refused_where_the_console_is_read_only(tmp_path: Path) -> None:

@@ -8,47 +8,47 @@ import pytest
 
 from console.screens.machines import Lines
 from console.screens.messages import LadderScreen, TraceScreen
-from tests.helpers.protocols import Hands, on, recording, stage_of
+from tests.helpers.protocols import User, on, recording, running_sandbox
 
 KEYS: dict[str, type[object]] = {"T": TraceScreen, "L": LadderScreen, "M": Lines, "C": Lines}
 
 
 def test_one_takes_the_place_of_another_and_one_escape_leads_back(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
+    async def scenario(user: User) -> None:
         for key in ("T", "L", "T", "M", "C", "M", "L", "T"):
-            await hands.press(key)
-            top: object = hands.app.screen
+            await user.press(key)
+            top: object = user.app.screen
             assert isinstance(top, KEYS[key])
-            assert len(hands.app.screen_stack) == 2, key
-        await hands.press("escape")
-        assert hands.at_main
-        assert hands.lab.taps == ()
+            assert len(user.app.screen_stack) == 2, key
+        await user.press("escape")
+        assert user.at_main
+        assert user.lab.taps == ()
 
-    on(stage_of(), scenario, tmp_path)
+    on(running_sandbox(), scenario, tmp_path)
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_recording_has_them_too(tmp_path: Path, key: str) -> None:
-    async def scenario(hands: Hands) -> None:
-        hands.lab.seek_time(hands.lab.started + 4.0)
-        hands.app.tick()
-        await hands.press(key)
-        top: object = hands.app.screen
-        assert isinstance(top, KEYS[key]) and not hands.shows("nothing was said")
-        await hands.press("escape")
-        assert hands.at_main
+    async def scenario(user: User) -> None:
+        user.lab.seek_time(user.lab.started + 4.0)
+        user.app.tick()
+        await user.press(key)
+        top: object = user.app.screen
+        assert isinstance(top, KEYS[key]) and not user.shows("nothing was said")
+        await user.press("escape")
+        assert user.at_main
 
     on(recording(tmp_path / "a.journal"), scenario, tmp_path)
 
 
 def test_help_explains_every_one_of_their_keys(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("question_mark")
+    async def scenario(user: User) -> None:
+        await user.press("question_mark")
         seen: list[str] = []
         for _ in range(12):
-            seen += hands.screen()
-            await hands.press("pagedown")
-            await hands.pilot.wait_for_scheduled_animations()
+            seen += user.screen()
+            await user.press("pagedown")
+            await user.pilot.wait_for_scheduled_animations()
         text = "\n".join(seen)
         for words in (
             "the protocol made visible", "trace and ladder", "list every message", "step to the next message",
@@ -56,4 +56,4 @@ def test_help_explains_every_one_of_their_keys(tmp_path: Path) -> None:
         ):  # fmt: skip
             assert words in text, words
 
-    on(stage_of(), scenario, tmp_path)
+    on(running_sandbox(), scenario, tmp_path)

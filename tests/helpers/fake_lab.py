@@ -310,12 +310,12 @@ class FakeLab:
             self.feed.fact(Note(level, text), "broker", EPOCH + 7 * place)
 
 
-class FakeHouse:
-    """Obeys ``console.pictures.bridge.LabManager``: a lab opens at once unless it is ``slow``; orders are obeyed."""
+class FakeLabs:
+    """Obeys ``console.pictures.bridge.Labs``: a lab opens at once unless it is ``slow``; orders are obeyed."""
 
     def __init__(self, *labs: Any, names: tuple[str, ...] = ("roundrobin", "conversation", "pingpong")) -> None:
         self.names = names
-        self.labs = {lab.system.name: lab for lab in labs}
+        self.known = {lab.system.name: lab for lab in labs}
         self.running: dict[str, Any] = {labs[0].system.name: labs[0]}
         self.refusals: dict[str, Exception] = {}
         self.slow = False
@@ -333,8 +333,8 @@ class FakeHouse:
         if name in self.refusals:
             self.opening[name].set_exception(self.refusals[name])
         else:
-            lab = self.labs.get(name) or FakeLab(3, busy=False, system=name)
-            self.labs[name] = self.running[name] = lab
+            lab = self.known.get(name) or FakeLab(3, busy=False, system=name)
+            self.known[name] = self.running[name] = lab
             self.opening[name].set_result(lab)
 
     def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from console.app import Console
 from console.kinds import kind_of
 from console.screens.main import Main
-from tests.helpers.fake_lab import FakeHouse, FakeLab, FakeSettings
+from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
 
 Scenario = Callable[["Driver"], Awaitable[None]]
 
@@ -21,13 +21,13 @@ Scenario = Callable[["Driver"], Awaitable[None]]
 class Driver:
     """What a scenario holds: the lab, the console, and hands."""
 
-    def __init__(self, house: FakeHouse, app: Console, pilot: Pilot[None]) -> None:
-        self.house, self.app, self.pilot = house, app, pilot
+    def __init__(self, labs: FakeLabs, app: Console, pilot: Pilot[None]) -> None:
+        self.labs, self.app, self.pilot = labs, app, pilot
 
     @property
     def lab(self) -> FakeLab:
         """The lab on the screen."""
-        lab: FakeLab = self.house.labs[self.app.session.name]
+        lab: FakeLab = self.labs.known[self.app.session.name]
         return lab
 
     @property
@@ -92,12 +92,12 @@ def drive(
     folder: Path,
     *,
     lab: FakeLab | None = None,
-    house: FakeHouse | None = None,
+    labs: FakeLabs | None = None,
     size: tuple[int, int] = (120, 36),
     settings: FakeSettings | None = None,
 ) -> Console:
     """Run a scenario to its end; the console, after it was left."""
-    there = house or FakeHouse(lab or FakeLab())
+    there = labs or FakeLabs(lab or FakeLab())
     first = next(iter(there.running))
     fake = there.running[first]
     session = kind_of(fake.system).session(first, fake, partial(there.order, first))

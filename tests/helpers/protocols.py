@@ -1,4 +1,4 @@
-"""The console on a stage or a recording instead of a lab: real cores, virtual time, the same screens."""
+"""The console on a sandbox or a recording: real cores, virtual time, the same screens."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeSettings
 
 
-class Hands:
-    """What a scenario holds: the lab, the console, the keyboard, and a clock that only tests move."""
+class User:
+    """A user at the console: presses keys and reads the screen; the clock moves only when a test says so."""
 
     def __init__(self, lab: Any, app: Console, pilot: Pilot[None], clock: list[float]) -> None:
         self.lab, self.app, self.pilot, self._clock = lab, app, pilot, clock
@@ -70,29 +70,29 @@ class Hands:
         return next(line for line in self.screen() if text in line)
 
 
-Scenario = Callable[[Hands], Awaitable[None]]
+Scenario = Callable[[User], Awaitable[None]]
 
 
-def stage_of(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Sandbox:
+def running_sandbox(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Sandbox:
     """Workers that have joined, and a run that has ended."""
-    stage = Sandbox(SYSTEMS[system], workers=workers, slots=2)
-    stage.open()
-    stage.speed = 1.0
-    stage.advance(3.0)
+    sandbox = Sandbox(SYSTEMS[system], workers=workers, slots=2)
+    sandbox.open()
+    sandbox.speed = 1.0
+    sandbox.advance(3.0)
     if tasks:
-        stage.run(BulkSpec("ping", tasks, 0, 2))
-        stage.advance(2.0)
-    return stage
+        sandbox.run(BulkSpec("ping", tasks, 0, 2))
+        sandbox.advance(2.0)
+    return sandbox
 
 
 def recording(path: Path, system: str = "roundrobin", tasks: int = 10) -> ReplayLab:
     """A recorded run in the middle of which a worker is killed."""
-    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
-        stage.advance(3.0)
-        stage.run(BulkSpec("ping", tasks, 0, 4, 50.0))
-        stage.advance(0.1)
-        stage.kill("worker-2")
-        stage.advance(9.0)
+    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as sandbox:
+        sandbox.advance(3.0)
+        sandbox.run(BulkSpec("ping", tasks, 0, 4, 50.0))
+        sandbox.advance(0.1)
+        sandbox.kill("worker-2")
+        sandbox.advance(9.0)
     return ReplayLab(Replay.open(path, SYSTEMS))
 
 
@@ -106,9 +106,9 @@ def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120,
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
-            hands = Hands(lab, app, pilot, clock)
-            await hands.pass_time(0.25)
-            await scenario(hands)
+            user = User(lab, app, pilot, clock)
+            await user.pass_time(0.25)
+            await scenario(user)
 
     asyncio.run(run())
     return app

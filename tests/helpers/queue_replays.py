@@ -15,7 +15,7 @@ from tests.helpers.queue_recordings import opened, write
 
 
 class Viewer(QueueDriver):
-    """Hands on a recording."""
+    """An operator at a recording."""
 
     @property
     def recording(self) -> QueueReplayLab:

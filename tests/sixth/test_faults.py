@@ -20,19 +20,19 @@ CASES = [
 
 def busy(seed: int = 0) -> Sandbox:
     """Five workers, at work."""
-    stage = Sandbox(SYSTEM, seed=seed, workers=5, slots=3).open()
-    stage.advance(5.0)
-    stage.run(BulkSpec("ping", 150, rate=25.0, in_flight=100, timeout=30.0))
-    stage.advance(2.3)
-    return stage
+    sandbox = Sandbox(SYSTEM, seed=seed, workers=5, slots=3).open()
+    sandbox.advance(5.0)
+    sandbox.run(BulkSpec("ping", 150, rate=25.0, in_flight=100, timeout=30.0))
+    sandbox.advance(2.3)
+    return sandbox
 
 
-def done(stage: Sandbox, line: str) -> Watch:
+def done(sandbox: Sandbox, line: str) -> Watch:
     """The fault, watched to its end."""
-    watch = Watch(stage, plan(stage, line))
+    watch = Watch(sandbox, plan(sandbox, line))
     watch.begin()
     for _ in range(120):
-        stage.advance(1.0)
+        sandbox.advance(1.0)
         if watch.done:
             return watch
     raise AssertionError([one for one in watch.results if one.kept is None])
@@ -41,14 +41,14 @@ def done(stage: Sandbox, line: str) -> Watch:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("fault", "kind"), CASES)
 def test_every_promise_of_every_fault_holds(fault: Fault, kind: str, seed: int) -> None:
-    stage = busy(seed)
-    watch = done(stage, f"{fault.name} {'w3' if kind == 'worker' else kind}")
+    sandbox = busy(seed)
+    watch = done(sandbox, f"{fault.name} {'w3' if kind == 'worker' else kind}")
     assert [one.promise.text for one in watch.results if not one.kept] == []
-    assert stage.health().dead == () and len(watch.results) >= 2
+    assert sandbox.health().dead == () and len(watch.results) >= 2
 
 
 def test_a_run_without_faults() -> None:
-    stage = busy()
-    stage.advance(10.0)
-    run = stage.run_view()
+    sandbox = busy()
+    sandbox.advance(10.0)
+    run = sandbox.run_view()
     assert run is not None and run.passed

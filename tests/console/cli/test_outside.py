@@ -79,8 +79,8 @@ def test_the_output_of_a_document_steers_no_terminal(home: Path, capfd: pytest.C
 
 def test_who_else_can_read_a_recording_is_said(home: Path, capsys: Capture) -> None:
     path = home / "a.journal"
-    with Sandbox(SYSTEMS["pingpong"], workers=1, slots=1, journal=path) as stage:
-        stage.advance(1.0)
+    with Sandbox(SYSTEMS["pingpong"], workers=1, slots=1, journal=path) as sandbox:
+        sandbox.advance(1.0)
     assert path.stat().st_mode & 0o777 == 0o600
     assert main(["replay", "--check", str(path)]) == 0
     assert capsys.readouterr().err == ""

@@ -26,10 +26,10 @@ Capture = pytest.CaptureFixture[str]
 
 
 def recorded(path: Path, system: str = "roundrobin") -> Path:
-    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as stage:
-        stage.advance(3.0)
-        stage.run(BulkSpec("ping", 5, 0, 2))
-        stage.advance(2.0)
+    with Sandbox(SYSTEMS[system], workers=2, slots=2, journal=path) as sandbox:
+        sandbox.advance(3.0)
+        sandbox.run(BulkSpec("ping", 5, 0, 2))
+        sandbox.advance(2.0)
     return path
 
 

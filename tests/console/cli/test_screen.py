@@ -82,8 +82,8 @@ def test_what_is_wrong_is_told_with_or_without_a_terminal(home: Path, capsys: Ca
 
 def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], capsys: Capture) -> None:
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
-    lab, settings, house = terminal.made
-    assert house.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
+    lab, settings, labs = terminal.made
+    assert labs.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
     assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True, "readonly": False}
     assert lab.settings == settings
     assert lab.state == "closed"

@@ -14,7 +14,7 @@ from console.sessions.sandbox import SandboxSession
 from console.widgets.events import event_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
-from tests.helpers.protocols import Hands, on, stage_of
+from tests.helpers.protocols import User, on, running_sandbox
 
 EDGE = re.compile(r"(?=.{5} \S) *(·|[0-9.]+[kM]?|) ")  # how often it was walked, in five cells; then its event
 
@@ -125,16 +125,16 @@ def test_without_a_broker_there_are_no_books(tmp_path: Path) -> None:
 
 
 def test_both_are_two_keys_away_and_live(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("M")
-        assert hands.shows("state maps · pingpong") and hands.shows("▐ ready 2 ▌")
-        hands.lab.kill("worker-1")
-        hands.lab.advance(0.1)
-        await hands.pass_time(0.25)
-        assert hands.shows("▐ ready 1 ▌")
-        await hands.press("C")
-        assert hands.shows("conformance · pingpong") and hands.shows("everybody has kept to the protocol")
-        await hands.press("escape")
-        assert hands.at_main
+    async def scenario(user: User) -> None:
+        await user.press("M")
+        assert user.shows("state maps · pingpong") and user.shows("▐ ready 2 ▌")
+        user.lab.kill("worker-1")
+        user.lab.advance(0.1)
+        await user.pass_time(0.25)
+        assert user.shows("▐ ready 1 ▌")
+        await user.press("C")
+        assert user.shows("conformance · pingpong") and user.shows("everybody has kept to the protocol")
+        await user.press("escape")
+        assert user.at_main
 
-    on(stage_of("pingpong"), scenario, tmp_path)
+    on(running_sandbox("pingpong"), scenario, tmp_path)

@@ -10,13 +10,13 @@ from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fi
 from console.sessions.cost import KEPT, CostMeter
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
-from tests.helpers.protocols import Hands, on, recording, stage_of
+from tests.helpers.protocols import User, on, recording, running_sandbox
 
 
-async def said(hands: Hands, tasks: int = 3) -> None:
-    hands.lab.run(BulkSpec("ping", tasks, 0, 2))
-    hands.lab.advance(0.5)
-    await hands.pass_time(0.25)
+async def said(user: User, tasks: int = 3) -> None:
+    user.lab.run(BulkSpec("ping", tasks, 0, 2))
+    user.lab.advance(0.5)
+    await user.pass_time(0.25)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -24,91 +24,91 @@ async def said(hands: Hands, tasks: int = 3) -> None:
 def test_every_system_is_traced_while_the_screen_is_open_and_only_then(
     tmp_path: Path, system: str, size: tuple[int, int]
 ) -> None:
-    async def scenario(hands: Hands) -> None:
-        assert hands.lab.taps == ()
-        await hands.press("T")
-        assert len(hands.lab.taps) == 1 and hands.shows("nothing was said since")
-        await said(hands)
-        assert hands.shows(f"trace · {system}") and hands.shows("broker → client") and hands.shows("╭─ message")
-        await hands.press("L")
-        assert len(hands.lab.taps) == 1, "the ladder goes on with the same trace"
-        assert isinstance(hands.app.screen, LadderScreen) and hands.shows("▶│")
-        assert not any(isinstance(screen, TraceScreen) for screen in hands.app.screen_stack)
-        await hands.press("escape")
-        assert hands.at_main and hands.lab.taps == ()
+    async def scenario(user: User) -> None:
+        assert user.lab.taps == ()
+        await user.press("T")
+        assert len(user.lab.taps) == 1 and user.shows("nothing was said since")
+        await said(user)
+        assert user.shows(f"trace · {system}") and user.shows("broker → client") and user.shows("╭─ message")
+        await user.press("L")
+        assert len(user.lab.taps) == 1, "the ladder goes on with the same trace"
+        assert isinstance(user.app.screen, LadderScreen) and user.shows("▶│")
+        assert not any(isinstance(screen, TraceScreen) for screen in user.app.screen_stack)
+        await user.press("escape")
+        assert user.at_main and user.lab.taps == ()
 
-    on(stage_of(system, tasks=0), scenario, tmp_path, size)
+    on(running_sandbox(system, tasks=0), scenario, tmp_path, size)
 
 
 def test_a_filter_is_set_kept_wrong_and_dropped(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("T")
-        await said(hands)
-        await hands.filter("from=worker* cmd=result")
+    async def scenario(user: User) -> None:
+        await user.press("T")
+        await said(user)
+        await user.filter("from=worker* cmd=result")
         assert (
-            hands.shows("3 messages · noted ")
-            and hands.shows("/from=worker* cmd=result")
-            and not hands.shows("broker → client")
+            user.shows("3 messages · noted ")
+            and user.shows("/from=worker* cmd=result")
+            and not user.shows("broker → client")
         )
-        await hands.filter("nosuch=1")
-        assert hands.shows("nosuch=1: no term 'nosuch'") and hands.shows("/from=worker* cmd=result")
-        await hands.press("escape")
-        assert not hands.shows("cmd=result") and hands.shows("broker → client")
-        await hands.filter("violation")
-        await hands.press("slash", "escape")
-        assert hands.shows("broker → client")
+        await user.filter("nosuch=1")
+        assert user.shows("nosuch=1: no term 'nosuch'") and user.shows("/from=worker* cmd=result")
+        await user.press("escape")
+        assert not user.shows("cmd=result") and user.shows("broker → client")
+        await user.filter("violation")
+        await user.press("slash", "escape")
+        assert user.shows("broker → client")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_one_message_to_its_last_byte_and_its_task_through_its_life(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("T", "enter")
-        assert hands.shows("there is no message to look at")
-        await said(hands)
-        await hands.filter("cmd=DONE")
-        await hands.press("F")
-        assert hands.shows("a task's life")
+    async def scenario(user: User) -> None:
+        await user.press("T", "enter")
+        assert user.shows("there is no message to look at")
+        await said(user)
+        await user.filter("cmd=DONE")
+        await user.press("F")
+        assert user.shows("a task's life")
         legs = ("sent", "accepted", "given", "taken", "answered", "returned", "relayed", "received")
         for leg in legs:
-            assert hands.shows(f"  {leg} "), leg
-        assert hands.shows("ended · ") and hands.shows("002 Broker assign job to worker")
-        await hands.press("escape", "enter")
-        assert hands.shows("frame 3") and hands.shows("0000  ") and hands.shows("under way")
-        await hands.press("escape")
-        await hands.filter("cmd=PING")
-        hands.lab.advance(2.0)
-        await hands.pass_time(0.25)
-        await hands.press("up", "F")
-        assert hands.shows("this message is about no task")
+            assert user.shows(f"  {leg} "), leg
+        assert user.shows("ended · ") and user.shows("002 Broker assign job to worker")
+        await user.press("escape", "enter")
+        assert user.shows("frame 3") and user.shows("0000  ") and user.shows("under way")
+        await user.press("escape")
+        await user.filter("cmd=PING")
+        user.lab.advance(2.0)
+        await user.pass_time(0.25)
+        await user.press("up", "F")
+        assert user.shows("this message is about no task")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_the_list_is_held_while_the_system_goes_on(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("T")
-        await said(hands)
-        await hands.press("space")
-        assert hands.shows(" · held")
-        before = [line for line in hands.screen() if "broker" in line]
-        await said(hands, 5)
-        assert [line for line in hands.screen() if "broker" in line] == before
-        await hands.press("space")
-        assert not hands.shows(" · held") and [line for line in hands.screen() if "broker" in line] != before
+    async def scenario(user: User) -> None:
+        await user.press("T")
+        await said(user)
+        await user.press("space")
+        assert user.shows(" · held")
+        before = [line for line in user.screen() if "broker" in line]
+        await said(user, 5)
+        assert [line for line in user.screen() if "broker" in line] == before
+        await user.press("space")
+        assert not user.shows(" · held") and [line for line in user.screen() if "broker" in line] != before
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_a_ladder_is_exported_as_text_and_svg_and_it_is_said_where(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("L", "e")
-        assert hands.shows("nothing to export")
-        await said(hands)
-        await hands.press("e")
-        assert hands.shows("arrows in ")
+    async def scenario(user: User) -> None:
+        await user.press("L", "e")
+        assert user.shows("nothing to export")
+        await said(user)
+        await user.press("e")
+        assert user.shows("arrows in ")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path, (200, 36))
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path, (200, 36))
     text, svg = sorted((tmp_path / "state" / "ladders").iterdir(), key=lambda path: path.suffix, reverse=True)
     assert (text.suffix, svg.suffix) == (".txt", ".svg")
     assert "client" in text.read_text().splitlines()[0] and "▶" in text.read_text()
@@ -118,47 +118,47 @@ def test_a_ladder_is_exported_as_text_and_svg_and_it_is_said_where(tmp_path: Pat
 def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
 
-    async def scenario(hands: Hands) -> None:
-        await hands.press("L")
-        await said(hands)
-        await hands.press("e")
-        assert hands.shows("the ladder can not be written")
+    async def scenario(user: User) -> None:
+        await user.press("L")
+        await said(user)
+        await user.press("e")
+        assert user.shows("the ladder can not be written")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_why_is_asked_of_a_message_that_gives_a_task(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        hands.lab.seek_time(hands.lab.started + 4.0)
-        await hands.press("T", "w")
-        assert hands.shows("choose a message with which a broker gives a task")
-        await hands.filter("cmd=job")
-        await hands.press("up", "w")
-        assert hands.shows("why?") and hands.shows("was given task") and hands.shows("pops the worker from the queue")
+    async def scenario(user: User) -> None:
+        user.lab.seek_time(user.lab.started + 4.0)
+        await user.press("T", "w")
+        assert user.shows("choose a message with which a broker gives a task")
+        await user.filter("cmd=job")
+        await user.press("up", "w")
+        assert user.shows("why?") and user.shows("was given task") and user.shows("pops the worker from the queue")
 
     on(recording(tmp_path / "a.journal", "pingpong"), scenario, tmp_path)
 
 
 def test_a_live_system_is_not_asked_why(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("T")
-        await said(hands)
-        await hands.press("w")
-        assert hands.shows("╭─ trace") and not hands.shows("why")
+    async def scenario(user: User) -> None:
+        await user.press("T")
+        await said(user)
+        await user.press("w")
+        assert user.shows("╭─ trace") and not user.shows("why")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_what_tracing_costs_is_measured(tmp_path: Path) -> None:
-    async def scenario(hands: Hands) -> None:
-        await hands.press("T")
-        await said(hands)
-        trace = hands.app.screen.trace  # type: ignore[attr-defined]
+    async def scenario(user: User) -> None:
+        await user.press("T")
+        await said(user)
+        trace = user.app.screen.trace  # type: ignore[attr-defined]
         assert isinstance(trace, CostMeter) and set(trace._spent) == {"broker", "client", "pool"}
         assert all(seconds > 0 for seconds in trace._spent.values())
-        assert hands.shows("tracing")
+        assert user.shows("tracing")
 
-    on(stage_of("pingpong", tasks=0), scenario, tmp_path)
+    on(running_sandbox("pingpong", tasks=0), scenario, tmp_path)
 
 
 def test_a_look_takes_in_as_much_as_goes_quickly() -> None:

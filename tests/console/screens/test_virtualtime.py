@@ -42,7 +42,7 @@ def test_a_step_is_told_with_its_rules_and_what_broke_them() -> None:
 
 
 def test_promises_before_and_after() -> None:
-    with QueueSandbox() as stage:
+    with QueueSandbox() as sandbox:
         kept = Promise("it is so", 1.0, lambda before, now: True)
         lost = Promise("it is not so", 0.1, lambda before, now: False)
         later = Promise("it will be", 9.0, lambda before, now: now.at > 5.0)
@@ -52,9 +52,9 @@ def test_promises_before_and_after() -> None:
         assert question._lines == [
             "The protocol promises:", "○ it is so", "○ it is not so", "○ it will be",
         ]  # fmt: skip
-        watch = Watch(stage, plan)
+        watch = Watch(sandbox, plan)
         watch.begin()
-        stage.advance(1.0)
+        sandbox.advance(1.0)
         assert words(promise_lines(watch, 60)) == [
             "nap 3  1.000 s ago",
             " ✓  0.05s it is so",

@@ -7,7 +7,7 @@ from console.systems.conversation import StateMap, counts
 from engine.parts.view import WorkerView
 from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
 from engine.protocols.conversation.messages import Description
-from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.fake_lab import FakeLab, FakeLabs
 from tests.helpers.pilot import Driver, drive
 
 ASK = ("order_client", ListJobs(), "")
@@ -17,7 +17,7 @@ def job(number: int, status: int = 1) -> JobRow:
     return JobRow(Description(number, f"job-{number}", 50, "/x", "/x", "[/red]\x1b run", status), 1, 40, 4, 5, 1)
 
 
-def house(readonly: bool = False) -> FakeHouse:
+def labs(readonly: bool = False) -> FakeLabs:
     lab = FakeLab(2, busy=False, system="conversation", readonly=readonly)
     for place in range(2):
         lab.replace(place, terms=(("state", "SV_LOOP2"), ("nproc", "3"), ("max_nproc", "4"), ("running", "1")))
@@ -26,7 +26,7 @@ def house(readonly: bool = False) -> FakeHouse:
     lab.feed.show("pool", {"worker-1": own, "worker-2": own})
     lab.answers = ((1, JobsListed(1, (), 0)), (2, JobsListed(2, (job(7), job(8)), 0)))
     lab.publish()
-    return FakeHouse(lab)
+    return FakeLabs(lab)
 
 
 def orders(driver: Driver) -> list[tuple[object, ...]]:
@@ -46,7 +46,7 @@ def test_states_with_who_is_in_them_and_how_often_they_were_entered(tmp_path: Pa
         assert any(" 8 job-8" in line and "[/red]· run" in line for line in lines)
         assert driver.lab.orders[0] == ASK
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_a_state_that_was_entered_is_lit_for_a_while() -> None:
@@ -83,7 +83,7 @@ def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
         await driver.press("k", "enter", "k", "y")
         assert orders(driver) == [("order_client", StopWorkers(0), "stopping workers")]
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_read_only_refuses_every_order(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_read_only_refuses_every_order(tmp_path: Path) -> None:
         assert driver.shows("refused: this console is read-only")
         assert orders(driver) == []
 
-    drive(scenario, tmp_path, house=house(readonly=True))
+    drive(scenario, tmp_path, labs=labs(readonly=True))
 
 
 def test_without_jobs_there_is_nothing_to_hold(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_without_jobs_there_is_nothing_to_hold(tmp_path: Path) -> None:
         assert driver.shows("no jobs · roundhouse submit")
         assert orders(driver) == []
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())

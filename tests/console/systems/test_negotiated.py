@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.parts.view import BrokerView, WorkerView
-from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.fake_lab import FakeLab, FakeLabs
 from tests.helpers.pilot import Driver, drive
 
 PRIMARY = (
@@ -16,7 +16,7 @@ PRIMARY = (
 FALLBACK = (("config_version", "2"), ("role", "fallback"), ("state", "passive"), ("peer", "silent"))
 
 
-def house(readonly: bool = False, pair: bool = True) -> FakeHouse:
+def labs(readonly: bool = False, pair: bool = True) -> FakeLabs:
     lab = FakeLab(2, busy=False, system="negotiated", readonly=readonly)
     lab.terms = (*PRIMARY, ("service ping", "2 ready, 0 queued, 0 waited for"))
     versions = ("1 (served: 2)", "2")
@@ -29,7 +29,7 @@ def house(readonly: bool = False, pair: bool = True) -> FakeHouse:
     lab.publish()
     if pair:
         lab.feed.show("fallback", fallback(lab, serving=False))
-    return FakeHouse(lab)
+    return FakeLabs(lab)
 
 
 def fallback(lab: FakeLab, serving: bool) -> BrokerView:
@@ -53,7 +53,7 @@ def test_brokers_side_by_side_services_drift_and_skew(tmp_path: Path) -> None:
         assert all(text in first for text in ("ping, data", "1 (served: 2)", "+0.25 s", "inproc://negotiated"))
         assert any("kestrel-01" in line and "elsewhere" in line for line in lines)
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_the_plug_is_pulled_after_a_question(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_plug_is_pulled_after_a_question(tmp_path: Path) -> None:
         await driver.press("b")
         assert driver.lab.orders == [("pull_plug",), ("hand_back",)]
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_a_primary_that_is_gone_is_shown_as_gone_and_the_fallback_is_the_broker(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_primary_that_is_gone_is_shown_as_gone_and_the_fallback_is_the_broker(
         await driver.pilot.pause()
         assert driver.shows("○ gone") and driver.shows("● serves") and driver.shows("its plug is pulled")
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_read_only_pulls_no_plug(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_read_only_pulls_no_plug(tmp_path: Path) -> None:
         assert driver.shows("refused: this console is read-only")
         assert driver.lab.orders == []
 
-    drive(scenario, tmp_path, house=house(readonly=True))
+    drive(scenario, tmp_path, labs=labs(readonly=True))
 
 
 def test_a_broker_alone_is_no_pair(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_broker_alone_is_no_pair(tmp_path: Path) -> None:
         await driver.tick()
         assert not driver.shows("fallback  ") and driver.shows("services")
 
-    drive(scenario, tmp_path, house=house(pair=False))
+    drive(scenario, tmp_path, labs=labs(pair=False))
 
 
 def test_the_plug_is_in_the_key_bar_of_a_small_terminal(tmp_path: Path) -> None:
@@ -107,4 +107,4 @@ def test_the_plug_is_in_the_key_bar_of_a_small_terminal(tmp_path: Path) -> None:
         first = next(line for line in driver.screen() if "primary" in line)
         assert "fallback" in first, "side by side here, too"
 
-    drive(scenario, tmp_path, house=house(), size=(80, 24))
+    drive(scenario, tmp_path, labs=labs(), size=(80, 24))

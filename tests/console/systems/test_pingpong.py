@@ -4,11 +4,11 @@ from pathlib import Path
 
 from engine.core import NEVER
 from engine.parts.view import WorkerView
-from tests.helpers.fake_lab import FakeHouse, FakeLab
+from tests.helpers.fake_lab import FakeLab, FakeLabs
 from tests.helpers.pilot import Driver, drive
 
 
-def house() -> FakeHouse:
+def labs() -> FakeLabs:
     lab = FakeLab(4, busy=False, system="pingpong")
     for place, (state, judge) in enumerate(
         (("ready", "PING"), ("busy", "deadline"), ("silent", "deadline"), ("lost", "nothing"))
@@ -19,7 +19,7 @@ def house() -> FakeHouse:
     lab.seats = {lab.workers[0].key: "tern-01"}
     lab.feed.show("pool", {"tern-01": WorkerView(lab.at, "ready", 1, 0, 0, lab.at - 1.3, terms, True)})
     lab.publish()
-    return FakeHouse(lab)
+    return FakeLabs(lab)
 
 
 def test_both_views_of_each_other(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_both_views_of_each_other(tmp_path: Path) -> None:
         assert "◌ silent" in lines[2] and "○ lost" in lines[3]
         assert driver.lab.orders == []
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_a_worker_is_one_line_on_the_narrowest_terminal_too(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_worker_is_one_line_on_the_narrowest_terminal_too(tmp_path: Path) -> N
         assert "● ready" in lines[0] and "◌ quiet" in lines[0] and "1 of 3 · reopens in 1.7 s" in lines[0]
         assert "kestrel" in lines[1] and "heard" not in lines[0] and "by PING" not in lines[0]
 
-    drive(scenario, tmp_path, house=house(), size=(80, 24))
+    drive(scenario, tmp_path, labs=labs(), size=(80, 24))
 
 
 def test_the_table_counts_down_and_says_by_what_a_worker_is_judged(tmp_path: Path) -> None:
@@ -54,4 +54,4 @@ def test_the_table_counts_down_and_says_by_what_a_worker_is_judged(tmp_path: Pat
         assert "lost in" in head and "judged by" in head and "rtt" not in head
         assert driver.shows("deadline  ● busy") and driver.shows("◌ silent") and driver.shows("○ lost")
 
-    drive(scenario, tmp_path, house=house())
+    drive(scenario, tmp_path, labs=labs())

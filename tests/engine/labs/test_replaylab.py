@@ -60,7 +60,7 @@ def test_the_recorded_facts_and_ledger_are_the_replayed_ones(tmp_path: Path) -> 
         stage.advance(3.0)
         stage.run(BulkSpec("ping", 20, 0, 4))
         stage.advance(5.0)
-        said = [(fact.level, fact.text) for fact in stage.feed.since(0)[0] if fact.source != "stage"]
+        said = [(fact.level, fact.text) for fact in stage.feed.since(0)[0] if fact.source != "sandbox"]
         sight = stage.sight()
     lab = opened(tmp_path / "a")
     lab.seek_time(lab.end)

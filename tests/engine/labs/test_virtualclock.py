@@ -55,4 +55,4 @@ def test_a_mistake_stops_the_world() -> None:
     assert toy.health().dead == ("somebody: ZeroDivisionError: division by zero",) and toy.now == 2.5
     toy.advance(10.0)
     facts, _ = toy.feed.since(0)
-    assert toy.now == 2.5 and [(fact.at, fact.source) for fact in facts] == [(1002.5, "stage")]
+    assert toy.now == 2.5 and [(fact.at, fact.source) for fact in facts] == [(1002.5, "sandbox")]
