@@ -15,8 +15,24 @@ import pytest
 
 STRANGER = 65534
 
+BECOME = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups")
+
+
+def _python() -> str | None:
+    """A Python that the other user can start: one in somebody's home folder is out of reach. None where there is none."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        return None
+    for python in filter(None, (sys.executable, shutil.which("python3", path=os.defpath))):
+        started = subprocess.run([*BECOME, python, "-I", "-S", "-c", ""], cwd="/", capture_output=True, check=False)
+        if started.returncode == 0:
+            return python
+    return None
+
+
+PYTHON = _python()
+
 needs_stranger = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root, with setpriv, can act as another user"
+    PYTHON is None, reason="only root, with setpriv and a Python that every user can start, can act as another user"
 )
 
 
@@ -32,9 +48,9 @@ def stranger(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def as_stranger(code: str, *arguments: str) -> subprocess.Popen[str]:
     """The same, for whoever sees to its end."""
-    become = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+    assert PYTHON is not None, "only tests that are marked with needs_stranger may ask for one"
     return subprocess.Popen(
-        [*become, sys.executable, "-I", "-S", "-c", code, *arguments],
+        [*BECOME, PYTHON, "-I", "-S", "-c", code, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
