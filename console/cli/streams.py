@@ -15,7 +15,7 @@ from engine.feed import Feed
 from engine.files import safely
 from engine.parts.bulk import BulkView
 
-AT_ONCE = 10  # facts told at a look: whatever happens, nobody can read more …
+AT_ONCE = 10  # events printed at a time: nobody can read more …
 LINES = 20  # … and in so many seconds: an attack may go on for days, and a log is not to be filled
 WINDOW = 10.0
 LONGEST = 8000  # characters of one message: a path may have 4,096

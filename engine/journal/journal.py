@@ -10,7 +10,7 @@ The rules of this file:
   one whose core can not be run again, for its beginning was not heard: ``[HEARD, at, number, event, commands]``.
 - Times are monotonic seconds of the process that recorded. The first record is ``[HEAD, about]``.
 - A node's thread only appends to a bounded queue; one thread packs and writes. A journal that is full, can not be
-  written or is left behind by the engine ends with a fact; what it recorded until then stands. Its file is flushed to
+  written or is left behind by the engine ends with an event; what it recorded until then stands. Its file is flushed to
   the disk at the end, and ``lost`` says what did not get there.
 - The file is its owner's alone: it holds whatever passed.
 - A reader makes of a file no more than grows with its size: so many bytes, so many values.

@@ -361,7 +361,7 @@ class Lab(WorkerOrders):
                     continue
                 self._unsaved = False
                 self._file(self.report())
-            except Refused as refusal:  # the client has died: its own fact says why
+            except Refused as refusal:  # the client has died: its own event says why
                 self._unsaved = False
                 self._say(Note("bad", f"the run is lost: {refusal}"))
 

@@ -39,7 +39,7 @@ from engine.tracing.operations import WATCHDOG, Operations
 
 EVERY = 0.25  # recorded seconds between two samples; more where there would be more than SAMPLES
 SAMPLES = 20_000
-TOLD = 100_000  # facts, and rules that were broken, that are kept, the first ones of the recording
+TOLD = 100_000  # events and broken rules that are kept, the first of the recording
 WINDOW = 4_000  # records before the position whose operations a trace is shown
 FRAMES = 48  # scenes that are kept
 NEAREST = 1_000  # records between them at least
@@ -299,7 +299,7 @@ class QueueReplayLab:
         self._scene.fresh.clear()
 
     def _note(self, step: Step) -> None:
-        """Keep what one record says: what cores answered, facts, documents, moves."""
+        """Keep what one record says: what cores answered, events, documents, moves."""
         self._steps[step.record] = step
         wall = self._wall(step.at)
         for command in step.commands:

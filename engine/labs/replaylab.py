@@ -3,7 +3,7 @@
 The rules of this file:
 
 - What is shown depends on the position alone, whichever way it was reached.
-- The journal is played once when it is opened: for its facts, for pictures four times a second, and to compare what
+- The journal is played once when it is opened: for its events, for pictures four times a second, and to compare what
   the cores answer with what was recorded. A core that can not take a record ends the replay there, and it is said.
 - A trace that is attached holds the messages of the last ``WINDOW`` records before the position, or more.
 """
@@ -28,7 +28,7 @@ from engine.tracing.trace import Trace
 
 EVERY = 0.25  # recorded seconds between two samples; more where there would be more than SAMPLES
 SAMPLES = 20_000
-TOLD = 100_000  # facts that are kept, the first ones of the recording
+TOLD = 100_000  # events that are kept, the first of the recording
 WINDOW = 2_000  # records
 
 

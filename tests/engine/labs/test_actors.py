@@ -1,4 +1,4 @@
-"""Who sits on a stage, under which names, and who is shown what they do."""
+"""The actors of a sandbox: which seats there are, and who is shown their events."""
 
 from __future__ import annotations
 
