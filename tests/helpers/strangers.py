@@ -19,7 +19,7 @@ BECOME = ("setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-grou
 
 
 def _python() -> str | None:
-    """A Python that the other user can start: one in somebody's home folder is out of reach. None where there is none."""
+    """A Python that the other user can start, so outside of home folders; None if there is none."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         return None
     for python in filter(None, (sys.executable, shutil.which("python3", path=os.defpath))):
