@@ -35,6 +35,7 @@ WORDS = (
     Word("system", "NAME", "go to another system; it is opened if it does not run yet", seed=False),
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
     Word("fault", "NAME …", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
+    Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
     Word("stop", "", "stop the current run", seed=False),
     Word("theme", "[NAME]", "change the colour theme", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),

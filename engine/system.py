@@ -48,6 +48,9 @@ class System:
     ``garbage``: messages of which each is a violation, and whose sender never is a worker. ``overclaims``: messages
     of a worker that claims more than it was given. ``faults``: those that only this system knows.
 
+    ``owners``: whether what waits is shown by client in the broker's terms (``client NAME``), and can be withdrawn by
+    client (``engine.core.Withdraw``).
+
     Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
     ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
@@ -73,6 +76,7 @@ class System:
     garbage: Spoken
     overclaims: Spoken
     faults: tuple[Fault, ...] = ()
+    owners: bool = False
     wall: bool = False
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None

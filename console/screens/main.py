@@ -20,7 +20,7 @@ from console.screens.compared import compare_typed
 from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
-from console.screens.orders import ask_to_stop
+from console.screens.orders import ask_to_stop, ask_to_withdraw
 from console.screens.page import Page
 from console.screens.terms import View
 from console.sessions.brokers import BrokerSession
@@ -288,6 +288,8 @@ class Main(Screen[None]):
                 order(lambda lab: lab.run(BulkSpec("data", n, run.bytes, run.in_flight, None, run.timeout)))
             case Command("stop", _):
                 self.action_stop_run()
+            case Command("withdraw", str(name)):
+                ask_to_withdraw(self.app, name)
             case Command("workers", _):
                 self.table.set_filter(None)
                 self.app.open_screen(Page("workers", [], worker_list))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from console.host import Host
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, stop_question
 from console.text import clean
+from engine.parts.explain import show
 from engine.protocols.diskqueue.pipeline import DriverRow
+
+CLIENT = "client "  # how the terms of a broker name whose tasks wait
 
 
 def ask_to_stop(app: Host, row: Shown) -> None:
@@ -20,6 +25,30 @@ def ask_to_stop(app: Host, row: Shown) -> None:
     else:
         said = f"worker {row.label} is asked to stop{', though its broker has lost it' if state == 'lost' else ''}"
         app.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
+
+
+def ask_to_withdraw(app: Host, name: str) -> None:
+    """Ask, then drop what waits of the client of this name, as the protocol's own screen shows it."""
+    picture = app.session.picture
+    broker = picture.broker if picture is not None else None
+    shown = [row.removeprefix(CLIENT) for row, _ in (broker.terms if broker else ()) if row.startswith(CLIENT)]
+    if name not in shown:
+        known = ", ".join(shown[:6]) or "none"
+        app.say(f"no client {clean(name)!r} of which something waits; there are {clean(known)}", "bad")
+        return
+    client = routing_id(name)
+    fate = ["Tasks that workers hold go on."]
+    question = Confirm(f"Withdraw what waits of client {clean(name, 40)}?", fate, "Withdraw")
+    app.ask_first(question, lambda lab: lab.withdraw(client), f"what waits of {clean(name)} is withdrawn")
+
+
+def routing_id(name: str) -> bytes:
+    """The routing id that is shown under this name: in hexadecimal digits where it is no text."""
+    with suppress(ValueError):
+        raw = bytes.fromhex(name)
+        if show(raw) == name:
+            return raw
+    return name.encode()
 
 
 def ask_to_kill(app: Host, driver: DriverRow) -> None:

@@ -226,8 +226,13 @@ class Lab(WorkerOrders):
             return
         if not self._with_broker:
             raise Refused("that worker is not in this process")
+        self._order_broker(Drain(key))
+
+    def _order_broker(self, order: object) -> None:
+        if not self._with_broker:
+            super()._order_broker(order)
         name, _ = self._brokers.serving()
-        self._nodes[name].order(name, Drain(key))
+        self._nodes[name].order(name, order)
 
     def inspect(self, key: bytes | None) -> None:
         """Show the details of one worker in the broker's pictures; None: of nobody."""

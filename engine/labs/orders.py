@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.core import Withdraw
 from engine.errors import Refused
 from engine.labs.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec
@@ -50,11 +51,22 @@ class WorkerOrders:
         self._change("stopping workers")
         self._pool.remove(n)
 
+    def withdraw(self, client: bytes) -> None:
+        """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
+        self._change("withdrawing what a client asked for")
+        if not self.system.owners:
+            raise Refused(f"{self.system.name} withdraws no tasks by their client")
+        self._order_broker(Withdraw(client))
+
     def admit(self, spec: BulkSpec) -> None:
         """Refused where a task of this run would carry more than the system can."""
         most = self.system.payload(self.options)
         if spec.size > most:
             raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
+
+    def _order_broker(self, order: object) -> None:
+        """An order to whoever serves."""
+        raise Refused("there is no broker here")
 
     def _change(self, what: str) -> None:
         if self.readonly:

@@ -142,6 +142,9 @@ class Sandbox(Actors, WorkerOrders):
         if not self._pool.stop(key):
             self.order(self.server(), Drain(key))
 
+    def _order_broker(self, order: object) -> None:
+        self.order(self.server(), order)
+
     def seat_of(self, key: bytes) -> str | None:
         """The seat of the worker with this routing id."""
         return next((seat for seat, own in self.workers().items() if own == key), None)

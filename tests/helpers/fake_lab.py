@@ -183,6 +183,9 @@ class FakeLab:
     def stop_worker(self, key: bytes) -> None:
         self._order("stop_worker", key)
 
+    def withdraw(self, client: bytes) -> None:
+        self._order("withdraw", client)
+
     def inspect(self, key: bytes | None) -> None:
         self._order("inspect", key)
         self._inspected = key

@@ -117,6 +117,7 @@ SYSTEM = System(
     times=times,
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
+    owners=True,
     faults=FAULTS,
     wall=True,
     fallback=lambda options: ends.listed(options.fallback),

@@ -51,4 +51,5 @@ SYSTEM = System(
     times=times,
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
+    owners=True,
 )

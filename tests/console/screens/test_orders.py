@@ -7,7 +7,9 @@ from pathlib import Path
 from console import keys
 from console.screens.confirm import Confirm
 from console.screens.orders import kill_question
+from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues
+from tests.helpers.pilot import Driver, drive
 
 
 def test_in_the_end_the_books_are_told(tmp_path: Path) -> None:
@@ -90,3 +92,24 @@ def test_a_documents_map_shows_how_many_stand_where(tmp_path: Path) -> None:
         assert not driver.shows("state maps")
 
     drive_queues(scenario, tmp_path)
+
+
+def test_what_waits_of_a_client_is_withdrawn_after_a_question(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.terms = (
+            ("client c-7", "3 tasks wait, of 3, 30 bytes"),
+            ("client 00ff", "1 tasks wait, of 1, 9 bytes"),
+        )
+        await driver.tick()
+        await driver.command("withdraw nobody")
+        assert driver.notice == "× no client 'nobody' of which something waits; there are c-7, 00ff"
+        await driver.command("withdraw c-7")
+        await driver.press("enter")
+        assert driver.lab.orders == [], "Cancel is what enter means"
+        await driver.command("withdraw c-7")
+        await driver.press("y")
+        await driver.command("withdraw 00ff")
+        await driver.press("y")
+        assert driver.lab.orders == [("withdraw", b"c-7"), ("withdraw", b"\x00\xff")]
+
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False, system="pingpong"))

@@ -280,3 +280,29 @@ def test_a_twin_has_the_name_of_another() -> None:
     stage.order("nobody", Note("info", "of no effect"))
     stage.advance(1.0)
     assert stage.health().dead == ()
+
+
+@pytest.mark.parametrize("system", ["pingpong", "negotiated"])
+def test_what_waits_of_a_client_can_be_withdrawn_where_it_is_shown(system: str) -> None:
+    with Sandbox(SYSTEMS[system], workers=1) as sandbox:
+        sandbox.speed = 1.0
+        sandbox.advance(5.0)
+        sandbox.kill("worker-1")
+        sandbox.run(BulkSpec("ping", 5, in_flight=5, timeout=60.0))
+        sandbox.advance(10.0)
+        client = sandbox.key("client")
+        before = sandbox.sight().broker
+        assert before is not None
+        assert any(row.startswith("client ") for row, _ in before.terms)
+        assert before.backlog > 0
+        sandbox.withdraw(client)
+        sandbox.advance(0.1)
+        after = sandbox.sight().broker
+        assert after is not None
+        assert after.backlog == 0
+        assert after.ledger.balanced
+
+
+def test_a_system_that_shows_no_clients_withdraws_nothing() -> None:
+    with Sandbox(SYSTEMS["roundrobin"], workers=1) as sandbox, pytest.raises(Refused, match="withdraws no tasks"):
+        sandbox.withdraw(b"client")
