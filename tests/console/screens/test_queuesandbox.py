@@ -141,7 +141,7 @@ def test_trace_ladder_and_details_are_the_stages(tmp_path: Path) -> None:
         await settle(driver)
         total = sandbox_of(driver).trace.total
         await driver.press("T")
-        assert driver.shows(f"of {total:,}") and driver.lab.traces == []
+        assert driver.shows(f"noted {total:,} times") and driver.lab.traces == []
         await driver.press("escape", "enter")
         assert driver.shows("╭─ message")
         await driver.press("escape", "escape")

@@ -161,8 +161,8 @@ def test_the_bar_fits_everywhere(tmp_path: Path, size: tuple[int, int]) -> None:
 def test_its_help_is_about_recordings(tmp_path: Path) -> None:
     async def scenario(user: User) -> None:
         await user.press("question_mark")
-        assert user.shows("recording") and user.shows("space") and user.shows("back by a second")
+        assert user.shows("recording") and user.shows("space") and user.shows("go back one second")
         assert not user.shows("bulkping: 100 pings") and not user.shows("to pingpong")
-        assert user.line("on by one message").split()[1] == "."
+        assert user.line("go on one message").split()[1] == "."
 
     on(recording(tmp_path / "a.journal"), scenario, tmp_path)
