@@ -17,10 +17,7 @@ PACKAGE = "engine/protocols/majordomo/"
 
 def blocks(page: str) -> dict[str, str]:
     """Each block of code that the page gives a file's name: the name, and the code."""
-    return {
-        name: code
-        for name, code in re.findall(r"^`(\S+\.py)`:\n\n```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    }
+    return dict(re.findall(r"^`(\S+\.py)`:\n\n```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
 
 
 def write(folder: Path) -> None:
