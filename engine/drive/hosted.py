@@ -115,7 +115,8 @@ class Port:
         return Unsent(frames, "full", self.spec.name)
 
     def close(self, linger: int = 0) -> None:
-        """Close the socket. ``linger``: ms that what is unsent may still take."""
+        """Close the socket and drop what waits. ``linger``: ms that what it has taken to send may still take."""
+        self.outbox.clear()  # its node asks a port with an outbox whether it can send
         self._unwatch()
         close_socket(self._context, self.socket, linger)
 

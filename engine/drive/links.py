@@ -134,15 +134,15 @@ class Links:
             if not self._looks:
                 self.fresh = {fd for fd in self.fresh if fd in self.unfinished}
         before = self.known.get(peer)
-        if before == fd or (fd != _NONE and fd not in self._standing):
-            return
+        if before == fd or (fd != _NONE and self._standing.get(fd) != b""):
+            return  # also where another peer had this descriptor: that its connection has ended is still to be told
         self.known[peer] = fd
         if len(self.known) > KEPT:
             self._forget(self.known.pop(next(iter(self.known))))
-        if fd == _NONE:
-            return
         if before is not None:
             self._forget(before)
+        if fd == _NONE:
+            return
         self._standing[fd] = peer
         self.told.append(Connected(self._name, peer))
 

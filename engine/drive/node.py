@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from errno import EAGAIN
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -235,11 +236,13 @@ class Node:
                     touched[port] = None
 
     def _handle(self, chair: HostedCore, event: Event) -> None:
+        if self._chairs.get(chair.name) is not chair:
+            return  # it left at an event before this one
         now = time.monotonic()
         core = chair.core
         decide = core.handle if not self.taps else partial(self._tapped, chair)
         refused = self._perform(chair, decide(event, now))
-        while refused:
+        while refused and self._chairs.get(chair.name) is chair:
             refused = self._perform(chair, decide(refused.pop(0), now)) + refused
         at = core.wake_at()
         if at < chair.scheduled:
@@ -268,10 +271,7 @@ class Node:
                     self._touched[port] = None
             if port is None:
                 continue  # the core left with this command still in hand
-            if port.outbox:
-                port.outbox.append(command.frames)
-                continue
-            error = send(port.socket, command.frames)
+            error = EAGAIN if port.outbox else send(port.socket, command.frames)  # behind what waits already
             if error:
                 event = port.refuse(command.frames, error)
                 if event is not None:

@@ -186,6 +186,30 @@ def test_what_came_by_a_connection_that_has_ended_makes_nobody_connected() -> No
     assert look(one, A, 7) == [] and not one.known
 
 
+def test_a_message_that_is_read_before_its_connection_is_told_takes_no_other_peers_descriptor() -> None:
+    """The monitor is heard on another thread, so the end of A and the beginning of B come after what B has sent."""
+    one = Links("main")
+    one.hear(zmq.EVENT_ACCEPTED, 7)
+    assert look(one, A, 7) == [Connected(peer=A)]
+    assert look(one, b"B", 7) == []
+    one.hear(zmq.EVENT_DISCONNECTED, 7)
+    one.hear(zmq.EVENT_ACCEPTED, 7)
+    assert look(one, b"B", 7) == [Disconnected(peer=A), Connected(peer=b"B")]
+    assert one.known == {b"B": 7}
+
+
+def test_the_end_of_a_connection_whose_id_came_over_inproc_since_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "KEPT", 1)
+    one = Links("main")
+    one.hear(zmq.EVENT_ACCEPTED, 7)
+    look(one, A, 7)
+    look(one, A, -1)
+    look(one, b"B", -1)  # A is forgotten
+    one.hear(zmq.EVENT_DISCONNECTED, 7)
+    one.drained(empty=True)
+    assert one.told == []
+
+
 def test_an_end_is_told_when_all_is_read_or_after_so_many_batches() -> None:
     one = Links("main")
     one.hear(zmq.EVENT_ACCEPTED, 7)

@@ -11,6 +11,7 @@ import zmq
 from engine.core import (
     NEVER,
     Command,
+    Connected,
     Event,
     Exit,
     Finished,
@@ -26,11 +27,13 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.drive.hosted import Port
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
+from tests.helpers.processes import free_endpoint
 
-WAIT = 5.0  # seconds at most for something that takes milliseconds; no test passes by waiting
+WAIT = 30.0  # seconds at most for something that takes milliseconds; no test passes by waiting
 
 
 class Scripted:
@@ -178,6 +181,48 @@ def test_reopen_takes_the_new_routing_id(nodes: Any) -> None:
     node.seat("peer", Seat(peer, (dealer(b"p1"),))).result(WAIT)
     node.order("peer", "go")
     assert broker.next(Received) == Received([[b"p2", b"x"]])
+
+
+def test_a_core_may_open_its_socket_anew_when_it_hears_of_a_connection(
+    nodes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where messages wait for that connection: they go with the socket that is closed."""
+    monkeypatch.setattr(Port, "flush", lambda port: None)  # the connection is told before it takes what waits
+    endpoint = free_endpoint()
+    broker, peer = Scripted(), Scripted()
+    reopened = []
+
+    def script(event: Event, now: float) -> list[Command]:
+        if isinstance(event, Started):
+            return [Send([b"early"])]
+        if isinstance(event, Connected):
+            reopened.append(event)
+            return [Reopen()] if len(reopened) == 1 else [Send([b"anew"])]
+        return []
+
+    peer.script = script
+    nodes("peer").seat("peer", Seat(peer, (Socket("dealer", connect=(endpoint,), routing_id=b"p1"),))).result(WAIT)
+    nodes("broker").seat("broker", Seat(broker, (Socket("router", bind=(endpoint,)),))).result(WAIT)
+    peer.next(Connected)
+    peer.next(Connected)
+    assert broker.next(Received) == Received([[b"p1", b"anew"]])
+
+
+def test_a_core_that_has_left_hears_nothing_more(nodes: Any) -> None:
+    node = nodes("broker")
+    core = Scripted()
+    core.script = lambda event, now: [Send([b"nobody", b"x"]), Send([b"nobody", b"y"]), Exit("done")]
+    node.seat("broker", Seat(core, (ROUTER,))).result(WAIT)
+    assert node.ask_all().result(WAIT) == {}
+    assert list(core.seen.queue) == [Started()]
+
+
+def test_what_waits_for_a_broker_is_bounded(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.drive.hosted.OUTBOX", 2)
+    core = Scripted()
+    core.script = lambda event, now: [Send([b"%d" % i]) for i in range(3)] if isinstance(event, Started) else []
+    nodes("peer").seat("peer", Seat(core, (Socket("dealer", connect=(free_endpoint(),)),))).result(WAIT)
+    assert core.next(Unsent) == Unsent([b"2"], "full")
 
 
 def test_an_endpoint_that_can_not_be_connected_to_is_said_and_the_one_before_stays(nodes: Any) -> None:
