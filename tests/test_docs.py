@@ -1,0 +1,50 @@
+"""README and docs/: every link leads somewhere, and the pictures are those that ``python -m tests.pictures`` draws."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from console.cli.common import known
+from engine.settings import Paths, Settings, read_settings
+from tests.pictures.__main__ import PICTURES
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    readme = PAGES[0].read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if f"](docs/{page.name})" not in readme] == []
+
+
+def test_the_pictures_are_those_that_are_drawn() -> None:
+    assert {path.stem for path in (ROOT / "docs" / "pictures").iterdir()} == set(PICTURES)
+    text = (ROOT / "docs" / "pictures" / "main.svg").read_text(encoding="utf-8").replace("&#160;", " ")
+    for word in ("roundhouse", "workers", "backlog", "latency", "events", "bulkping"):
+        assert word in text, word
+
+
+def read(text: str, folder: Path) -> Settings:
+    """What a configuration file with this text sets."""
+    paths = replace(Paths.of_user(), config=folder / "roundhouse.toml")
+    paths.config.write_text(text, encoding="utf-8")
+    return read_settings(paths, known(), {})
+
+
+def test_the_configuration_that_is_shown_is_the_default_but_for_a_key(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(shown) == 1
+    default = read("", tmp_path)
+    assert read(shown[0], tmp_path) == replace(default, keymap={"run.ping": "f5"}, bind=("tcp://127.0.0.1:6714",))
