@@ -19,6 +19,7 @@ from tests.chaos import diskqueue
 from tests.chaos.course import SLACK, Outcome, play
 from tests.chaos.faults import faults_of
 from tests.chaos.house import NAMES
+from tests.chaos.pair import NAME as PAIR
 from tests.chaos.table import line, table
 
 QUEUES = "diskqueue"
@@ -27,8 +28,8 @@ DOCUMENTS, FAULTS = 100, 10  # of one round of disk queues
 
 def main() -> int:
     """Play, and print the figures."""
-    every = (*NAMES, QUEUES)
-    faults = sorted({fault for name in NAMES for fault in faults_of(name)})
+    every = (*NAMES, PAIR, QUEUES)
+    faults = sorted({fault for name in (*NAMES, PAIR) for fault in faults_of(name)})
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Faults on real processes and lines.")
     parser.add_argument("--seconds", type=float, default=60.0, help="of all systems together (60)")
     parser.add_argument("--seed", type=int, default=1, help="of faults and their lengths (1)")
@@ -39,7 +40,8 @@ def main() -> int:
     for fault in options.fault:
         if fault not in faults:
             parser.error(f"no such fault: {fault}; there are {', '.join(faults)}")
-    systems = options.system or (NAMES if options.fault else every)
+    known = [name for name in (*NAMES, PAIR) if {*options.fault} <= {*faults_of(name)}]
+    systems = options.system or (known if options.fault else every)
     print(heading(options), flush=True)
     outcomes: list[Outcome] = []
     right = True

@@ -1,6 +1,8 @@
-"""``python -m tests.chaos.broker SYSTEM ENDPOINT OPTIONS``: a broker that shows its picture.
+"""``python -m tests.chaos.broker SYSTEM ENDPOINT OPTIONS [ANNOUNCED]``: a broker that shows its picture.
 
-``OPTIONS`` is JSON. It prints ``ready``; for each line that it is told it prints its picture as one line of JSON.
+``OPTIONS`` is JSON. It prints ``ready``; for each line that it is told it prints its picture as one line of JSON. The
+line ``hand back`` is an order to it first. ``ANNOUNCED``: where its peers are told to find it, as behind a translation
+of addresses; of negotiated nobody is told anything without one.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from engine.errors import Refused
 from engine.labs.live import Lab
 from engine.parts.view import BrokerView
 from engine.system import System
+from tests.helpers.processes import SIDES, beside
 
 
 def picture(view: BrokerView) -> dict[str, Any]:
@@ -30,29 +33,35 @@ def picture(view: BrokerView) -> dict[str, Any]:
         "in_flight": view.in_flight,
         "ledger": books,
         "counters": dict(view.counters),
+        "serving": view.serving,
+        "terms": dict(view.terms),
     }
 
 
-def hidden(system: System) -> System:
-    """Nobody is told of the broker's own endpoint, as behind a translation of addresses: peers stay on their lines."""
+def translated(system: System, endpoint: str, announced: str) -> System:
+    """It binds at ``endpoint`` and beside it, and says ``announced`` in its place; a wildcard: it says nothing."""
+    theirs = [(beside(announced, side), beside(endpoint, side)) for side in SIDES]
 
     def broker(options: Any, bind: Sequence[str], **world: Any) -> Seat:
-        seat = system.broker(options, [at.replace("127.0.0.1", "*") for at in bind], **world)
-        ours = [replace(one, bind=tuple(at.replace("*", "127.0.0.1") for at in one.bind)) for one in seat.sockets]
-        return Seat(seat.core, tuple(ours))
+        ports = {**dict(theirs), options.peer: beside(endpoint, SIDES[-1])}
+        seat = system.broker(options, [announced if at == endpoint else at for at in bind], **world)
+        sockets = [replace(one, bind=tuple(ports.get(at, at) for at in one.bind)) for one in seat.sockets]
+        return Seat(seat.core, tuple(sockets))
 
     return replace(system, broker=broker)
 
 
 def main() -> None:
     """Serve until stdin ends."""
-    name, endpoint, options = sys.argv[1:]
+    name, endpoint, options, *announced = sys.argv[1:]
     system = SYSTEMS[name]
     if name == "negotiated":
-        system = hidden(system)
+        system = translated(system, endpoint, *(announced or [endpoint.replace("127.0.0.1", "*")]))
     with Lab(system, system.options(**json.loads(options)), bind=(endpoint,), workers=0, client=False) as lab:
         print("ready", flush=True)
-        for _ in sys.stdin:
+        for line in sys.stdin:
+            if line.strip() == "hand back":
+                lab._brokers.order(system.hand_back)
             try:
                 shown = picture(lab._ask("broker", "broker"))
             except Refused as refusal:  # too busy, or its thread has died

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.helpers.processes import ROOT, WAIT
 
+LINES = 5  # of stderr that are shown of who ended
 ANSWER = 0.5  # seconds that a broker may take to show its picture; a stopped one takes longer
 
 
@@ -25,6 +26,7 @@ class Child:
     ) -> None:
         self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
         self._rest = b""
+        self.dead: tuple[str, ...] = ()  # threads of a broker that have died, as it said last
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", *arguments],
@@ -55,6 +57,15 @@ class Child:
         """Whether it still runs."""
         return self._popen.poll() is None
 
+    @property
+    def trouble(self) -> str:
+        """Why it is not there any more, with the last lines of stderr; empty while it is."""
+        status = self._popen.poll()
+        if status is None:
+            return f"lost a thread: {'; '.join(self.dead)}" if self.dead else ""
+        ended = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        return f"{ended}: {' / '.join(self.err.splitlines()[-LINES:]) or 'nothing on stderr'}"
+
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
         self._popen.send_signal(number)
@@ -72,17 +83,18 @@ class Child:
         line, self._rest = self._rest.split(b"\n", 1)
         return line.decode()
 
-    def ask(self) -> dict[str, Any] | None:
-        """Its picture; None where it does not show one."""
+    def ask(self, line: bytes = b"") -> dict[str, Any] | None:
+        """Its picture; None where it does not show one. ``line``: what it is told first."""
         assert self._popen.stdin is not None and self._popen.stdout is not None
         try:
-            self._popen.stdin.write(b"\n")
+            self._popen.stdin.write(line + b"\n")
             self._popen.stdin.flush()
         except OSError:
             return None
-        while (line := self.line(ANSWER)) is not None:
+        while (answer := self.line(ANSWER)) is not None:
             if not select.select([self._popen.stdout], [], [], 0)[0] and not self._rest:
-                shown: dict[str, Any] = json.loads(line)
+                shown: dict[str, Any] = json.loads(answer)
+                self.dead = tuple(shown.get("dead", ()))
                 return shown if "refused" not in shown else None
         return None
 
@@ -134,9 +146,9 @@ class Children:
         """The product's own command."""
         return self.start("console", *arguments)
 
-    def broker(self, name: str, endpoint: str, options: Mapping[str, object]) -> Child:
-        """A broker that shows its picture, as soon as it has bound."""
-        child = self.start("tests.chaos.broker", name, endpoint, json.dumps(options), asked=True)
+    def broker(self, name: str, endpoint: str, options: Mapping[str, object], *announced: str) -> Child:
+        """A broker that shows its picture, as soon as it has bound. ``announced``: where peers are to find it."""
+        child = self.start("tests.chaos.broker", name, endpoint, json.dumps(options), *announced, asked=True)
         if child.line(WAIT) != "ready":
             raise RuntimeError(f"the broker of {name} did not start: {child.err}")
         return child

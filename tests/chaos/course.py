@@ -17,8 +17,10 @@ from random import Random
 
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import LedgerView
-from tests.chaos.faults import faults_of
+from tests.chaos.faults import PEERS, faults_of
 from tests.chaos.house import PATIENCE, RATE, WINDOW, LabManager, Pinger, running
+from tests.chaos.pair import NAME as PAIR
+from tests.chaos.pair import PairManager
 from tests.helpers.processes import until
 
 LEAST = 30.0  # seconds in which everything has to be well; the aim is judged apart
@@ -26,7 +28,9 @@ LOOK = 0.02  # seconds between two looks
 LOAD = 0.4  # seconds of load before a fault
 SLACK = 1.0  # seconds that healing may take beyond three heartbeats
 LASTS = (0.5, 5.0)  # heartbeats that a fault lasts
+LONGER = (0.5, 15.0)  # the same of a pair's brokers and their lines: long enough that the fallback may take over
 OWED = 3  # heartbeats more for a busy worker of ping-pong, whose job's deadline passes twice (its rulings 1 and 9)
+TAKEOVER = 11  # heartbeats more where a fallback takes over and its peers come to it, as its promise says
 
 
 @dataclass
@@ -110,13 +114,17 @@ class Load:
 
 def endure(house: LabManager, fault: str, lasts: float) -> Outcome:
     """One fault under load."""
+    if not within(LEAST, house.ready):
+        never = Healing(said=house.well().said)
+        trouble = f"no fault was begun: the service was not handed back in {LEAST:.0f} s"
+        return Outcome(house.name, fault, 0.0, aim(house, fault), never, troubles=[trouble, *house.troubles()])
     late, twice = house.client.client_view().late, house.outcomes.twice
     load = Load(house)
     with faults_of(house.name)[fault](house):
         time.sleep(lasts)
     healing = heal(house, load)
     deaf = not within(LEAST, lambda: load.answered() or house.troubles())
-    books, shown = load.ended(), house.broker.ask()
+    books, shown = load.ended(), house.shown()
     outcome = Outcome(house.name, fault, lasts, aim(house, fault), healing)
     if books is not None:
         outcome.sent, outcome.succeeded = books.sent, books.succeeded
@@ -173,8 +181,17 @@ def first(known: float | None, holds: bool, now: float) -> float | None:
 
 def aim(house: LabManager, fault: str) -> float:
     """Seconds in which everything should be well after this fault."""
-    owed = OWED if house.name == "pingpong" and fault.startswith(("worker", "all")) else 0
+    owed = 0.0
+    if house.name == "pingpong" and fault.startswith(("worker", "all")):
+        owed = OWED
+    elif house.name == PAIR and fault.startswith("primary"):
+        owed = TAKEOVER
     return (3 + owed) * house.heartbeat + SLACK
+
+
+def opened(name: str, folder: Path, seed: int, heartbeat: float) -> LabManager:
+    """What faults are done to: one system, or a pair."""
+    return PairManager(folder, seed, heartbeat) if name == PAIR else LabManager(name, folder, seed, heartbeat)
 
 
 def order(name: str, random: Random) -> Iterator[str]:
@@ -202,11 +219,12 @@ def play(
     while fault is not None and (faults or time.monotonic() < ends):
         with (
             tempfile.TemporaryDirectory(prefix="roundhouse-chaos-") as folder,
-            LabManager(name, Path(folder), random.getrandbits(32), heartbeat) as house,
+            opened(name, Path(folder), random.getrandbits(32), heartbeat) as house,
         ):
             right = True
             while right and fault is not None and (faults or time.monotonic() < ends):
-                outcomes.append(endure(house, fault, heartbeat * random.uniform(*LASTS)))
+                lasts = LONGER if name == PAIR and fault not in PEERS else LASTS
+                outcomes.append(endure(house, fault, heartbeat * random.uniform(*lasts)))
                 say(outcomes[-1])
                 right = outcomes[-1].right
                 fault = next(wanted, None)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 import zmq
 
-from engine.catalogue import SYSTEMS
-from tests.chaos.house import LabManager, Worker, interrupt
+from tests.chaos.house import BROKER, LabManager, Worker, interrupt
+from tests.chaos.pair import FALLBACK, NAME, PRIMARY, PairManager
 from tests.chaos.proxy import Link
 from tests.helpers.processes import beside
 from tests.hostile.session import said_by
@@ -32,7 +32,7 @@ def worker_killed(house: LabManager) -> Iterator[None]:
     victim = some(house)
     victim.process.kill()
     yield
-    house.start_worker(victim)
+    house.start_workers(victim)
 
 
 @contextmanager
@@ -41,8 +41,7 @@ def workers_killed(house: LabManager) -> Iterator[None]:
     for victim in house.workers:
         victim.process.kill()
     yield
-    for victim in house.workers:
-        house.start_worker(victim)
+    house.start_workers(*house.workers)
 
 
 @contextmanager
@@ -54,20 +53,28 @@ def worker_stopped(house: LabManager) -> Iterator[None]:
     victim.signal(signal.SIGCONT)
 
 
-@contextmanager
-def broker_killed(house: LabManager) -> Iterator[None]:
-    """``kill -9``; another one is started in its place at the end."""
-    house.broker.kill()
-    yield
-    house.start_broker()
+def killed(which: str) -> Fault:
+    """``kill -9`` of a broker; another one is started in its place at the end."""
+
+    @contextmanager
+    def fault(house: LabManager) -> Iterator[None]:
+        house.brokers[which].kill()
+        yield
+        house.start_broker(which)
+
+    return fault
 
 
-@contextmanager
-def broker_stopped(house: LabManager) -> Iterator[None]:
-    """SIGSTOP, and SIGCONT at the end."""
-    house.broker.signal(signal.SIGSTOP)
-    yield
-    house.broker.signal(signal.SIGCONT)
+def stopped(which: str) -> Fault:
+    """SIGSTOP of a broker, and SIGCONT at the end."""
+
+    @contextmanager
+    def fault(house: LabManager) -> Iterator[None]:
+        house.brokers[which].signal(signal.SIGSTOP)
+        yield
+        house.brokers[which].signal(signal.SIGCONT)
+
+    return fault
 
 
 @contextmanager
@@ -95,8 +102,7 @@ def stolen(whose: Callable[[LabManager], bytes], side: int = 0, joins: bool = Fa
 
     @contextmanager
     def fault(house: LabManager) -> Iterator[None]:
-        system = SYSTEMS[house.name]
-        opening = said_by(system, "worker-0", 0.5, time.time())[1] if joins else []
+        opening = said_by(house.system, "worker-0", 0.5, time.time())[1] if joins else []
         with zmq.Context() as context, context.socket(zmq.DEALER) as thief:
             thief.linger = 0
             thief.routing_id = whose(house)
@@ -134,6 +140,22 @@ def the_clients(house: LabManager) -> list[Link]:
 def everybody(house: LabManager) -> list[Link]:
     """All lines at once."""
     return house.links
+
+
+def to_a_broker(which: str) -> Who:
+    """The lines of everybody to one broker of a pair, the other broker's too."""
+
+    def links(house: LabManager) -> list[Link]:
+        assert isinstance(house, PairManager)
+        return [house.lines[which], house.between]
+
+    return links
+
+
+def between(house: LabManager) -> list[Link]:
+    """The line between the brokers of a pair."""
+    assert isinstance(house, PairManager)
+    return [house.between]
 
 
 def delayed(who: Who) -> Fault:
@@ -228,37 +250,46 @@ def corrupted(who: Who) -> Fault:
     return fault
 
 
-FAULTS: dict[str, Fault] = {
+def lines(whose: Mapping[str, Who]) -> dict[str, Fault]:
+    """Everything that is done to lines, to each of these."""
+    done = {
+        "delayed": delayed,
+        "frozen": frozen,
+        "half-open": half_open,
+        "dropped": dropped,
+        "reset": reset,
+        "corrupted": corrupted,
+    }
+    return {f"{who} {what}": fault(links) for what, fault in done.items() for who, links in whose.items()}
+
+
+PEERS: dict[str, Fault] = {
     "worker killed": worker_killed,
     "all workers killed": workers_killed,
     "worker stopped": worker_stopped,
-    "broker killed": broker_killed,
-    "broker stopped": broker_stopped,
     "client killed": guest_killed,
     "client stopped": guest_stopped,
-    **{
-        f"{whose} {what}": fault(who)
-        for what, fault in {
-            "delayed": delayed,
-            "frozen": frozen,
-            "half-open": half_open,
-            "dropped": dropped,
-            "reset": reset,
-            "corrupted": corrupted,
-        }.items()
-        for whose, who in {"worker's line": one_worker, "client's line": the_clients, "all lines": everybody}.items()
-    },
+}
+ONE: dict[str, Fault] = {
+    **PEERS,
+    "broker killed": killed(BROKER),
+    "broker stopped": stopped(BROKER),
+    **lines({"worker's line": one_worker, "client's line": the_clients, "all lines": everybody}),
+    "worker's id taken": stolen(a_worker),
+    "worker's id taken by a worker": stolen(a_worker, joins=True),
+}
+TWO: dict[str, Fault] = {
+    **PEERS,
+    **{f"{which} killed": killed(which) for which in (PRIMARY, FALLBACK)},
+    **{f"{which} stopped": stopped(which) for which in (PRIMARY, FALLBACK)},
+    **lines({"primary's line": to_a_broker(PRIMARY), "fallback's line": to_a_broker(FALLBACK), "pair's line": between}),
 }
 
 
 def faults_of(name: str) -> dict[str, Fault]:
     """Those of one system. Only in round robin clients and workers come in by the same socket."""
+    if name == NAME:
+        return TWO
     alike = name == "roundrobin"
     more = {"client's id taken by a worker": stolen(the_client, joins=True)} if alike else {}
-    return {
-        **FAULTS,
-        "worker's id taken": stolen(a_worker),
-        "worker's id taken by a worker": stolen(a_worker, joins=True),
-        "client's id taken": stolen(the_client, 0 if alike else 100),
-        **more,
-    }
+    return {**ONE, "client's id taken": stolen(the_client, 0 if alike else 100), **more}

@@ -23,7 +23,8 @@ from tests.helpers.processes import free_endpoint, until
 
 WORKERS, SLOTS = 3, 4
 RATE, WINDOW = 200.0, 60  # tasks a second, and out at once, of the load
-PATIENCE = 5.0  # seconds that a task of the load may take
+PATIENCE = 15.0  # seconds that a task of the load may take
+BROKER = "broker"
 NAMES = ("roundrobin", "pingpong", "conversation", "negotiated")
 
 
@@ -98,15 +99,17 @@ class LabManager:
 
     def __init__(self, name: str, folder: Path, seed: int, heartbeat: float = 0.5) -> None:
         self.name, self.heartbeat = name, heartbeat
-        self.options = quick(name, heartbeat)
+        self.system = SYSTEMS[name]
+        self.options: dict[str, object] = dict(quick(name, heartbeat))
         self.random = random.Random(f"{name} {seed}")
         self.endpoint = free_endpoint()
-        variables = {f"ROUNDHOUSE_{name}_{key}".upper(): str(value) for key, value in self.options.items()}
         self._stack = ExitStack()
         self.slots = 1 if name == "pingpong" else SLOTS
-        self._children = Children(folder, variables)
-        self._folder = folder
         self.proxy = Proxy()
+        self._lines()
+        variables = {f"ROUNDHOUSE_{name}_{key}".upper(): str(value) for key, value in self.options.items()}
+        self._children = Children(folder, variables)
+        self.brokers: dict[str, Child] = {}
         self.outcomes = Outcomes()
         self.workers: list[Worker] = []
 
@@ -114,14 +117,13 @@ class LabManager:
         with ExitStack() as stack:
             for part in (self._children, self.proxy, self.outcomes):
                 stack.enter_context(part)
-            self.start_broker()
+            self._start_brokers()
             for _ in range(WORKERS):
-                link = self.proxy.link(self.endpoint, self.random.getrandbits(32))
+                link = self._peer_line()
                 self.workers.append(Worker(link, self._worker(link)))
-            self.client_link = self.proxy.link(self.endpoint, self.random.getrandbits(32))
-            self.guest_link = self.proxy.link(self.endpoint, self.random.getrandbits(32))
+            self.client_link, self.guest_link = self._peer_line(), self._peer_line()
             self.client = stack.enter_context(self._lab(self.client_link.endpoint))
-            self.probe = stack.enter_context(self._lab(self.endpoint))
+            self.probe = stack.enter_context(self._lab(self._probed))
             until(lambda: self.well().slots, f"the workers of {self.name}")
             until(lambda: self.client.wait_linked(0.1) and self.probe.wait_linked(0.1), f"the clients of {self.name}")
             self._stack = stack.pop_all()
@@ -135,38 +137,76 @@ class LabManager:
         """Every line but the probe's, which has none."""
         return [*(worker.link for worker in self.workers), self.client_link, self.guest_link]
 
+    # ---- what a pair has otherwise -----------------------------------------------------------------------------------
+
+    def _lines(self) -> None:
+        """Lines to the brokers, of which peers are told."""
+
+    def _peer_line(self) -> Link:
+        """The line of another peer."""
+        return self.line_to(self.endpoint)
+
+    def _start_brokers(self) -> None:
+        self.start_broker()
+
+    @property
+    def _probed(self) -> str:
+        """Where the probe goes."""
+        return self.endpoint
+
+    def shown(self) -> dict[str, Any] | None:
+        """The picture of the broker that serves; None where it shows none."""
+        return self.brokers[BROKER].ask()
+
+    def ready(self) -> bool:
+        """Whether a fault may begin; else bring it there. Never waits for long."""
+        return True
+
     # ---- processes --------------------------------------------------------------------------------------------------
 
-    def start_broker(self) -> None:
+    def line_to(self, endpoint: str) -> Link:
+        """A new line to a broker at this endpoint."""
+        return self.proxy.link(endpoint, self.random.getrandbits(32))
+
+    def start_broker(self, which: str = BROKER) -> None:
         """At its own place, whoever was there before."""
-        self.broker = self._children.broker(self.name, self.endpoint, self.options)
+        self.brokers[which] = self._children.broker(self.name, self.endpoint, self.options)
 
     def _worker(self, link: Link) -> Child:
         return self._children.roundhouse(
-            "worker", "--system", self.name, "--connect", link.endpoint, "--slots", str(self.slots)
+            "worker", "--system", self.system.name, "--connect", link.endpoint, "--slots", str(self.slots)
         )
 
-    def start_worker(self, worker: Worker) -> None:
-        """Another one in the place of a dead one."""
-        worker.process = self._worker(worker.link)
+    def start_workers(self, *dead: Worker) -> None:
+        """Others in the places of dead ones; wait until they run, for what that takes is the machine's."""
+        lines = {worker.link for worker in dead}
+        before = sum(link.accepted for link in lines)
+        for worker in dead:
+            worker.process = self._worker(worker.link)
+
+        def run() -> bool:
+            connected = sum(link.accepted for link in lines) - before
+            return connected >= len(dead) or any(not worker.process.alive for worker in dead)
+
+        until(run, "the connections of new workers")
 
     def start_guest(self) -> Child:
         """A client in a process of its own, in the middle of a run."""
         before = self.guest_link.carried
         more = ("--connect", self.guest_link.endpoint, "--rate", "50", "--json", "-")
-        guest = self._children.roundhouse("bulkping", "100000", "--system", self.name, *more)
+        guest = self._children.roundhouse("bulkping", "100000", "--system", self.system.name, *more)
         until(lambda: self.guest_link.carried > before + 4000 or not guest.alive, "a guest's run")
         return guest
 
     def _lab(self, endpoint: str) -> Lab:
-        system = SYSTEMS[self.name]
-        return Lab(system, system.options(**self.options), connect=endpoint, workers=0, broker=False)
+        options = self.system.options(**self.options)
+        return Lab(self.system, options, connect=endpoint, workers=0, broker=False)
 
     # ---- how it is --------------------------------------------------------------------------------------------------
 
     def well(self) -> Well:
         """As the broker says it."""
-        shown = self.broker.ask()
+        shown = self.shown()
         if shown is None:
             return Well(False, False, "the broker shows no picture")
         rows = [row for row in shown["workers"] if row[1] != "lost"]
@@ -181,14 +221,14 @@ class LabManager:
 
     def keys(self) -> list[bytes]:
         """The routing ids of the workers that the broker knows."""
-        shown = self.broker.ask() or {"workers": []}
+        shown = self.shown() or {"workers": []}
         return [bytes.fromhex(row[0]) for row in shown["workers"] if row[1] != "lost"]
 
     def troubles(self) -> list[str]:
         """Processes of ours that are gone and should not be."""
-        found = [f"worker {i} ended: {w.process.err[-400:]}" for i, w in enumerate(self.workers) if not w.process.alive]
-        if not self.broker.alive:
-            found.append(f"the broker ended: {self.broker.err[-400:]}")
+        ours = {f"worker {i}": worker.process for i, worker in enumerate(self.workers)}
+        ours |= {f"the {which}": child for which, child in self.brokers.items()}
+        found = [f"{what} {child.trouble}" for what, child in ours.items() if child.trouble]
         for what, lab in (("client", self.client), ("probe", self.probe)):
             found += [f"the {what}'s {dead}" for dead in lab.health().dead]
             if lab.health().failed:

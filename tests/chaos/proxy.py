@@ -77,6 +77,7 @@ class Link:
         self.lag = 0.0  # seconds that everything is late
         self.noise = 0.0  # share of chunks of which one bit is flipped
         self.carried = 0  # bytes
+        self.accepted = 0  # connections so far
         self.endpoint = self._listen()
 
     def _listen(self) -> str:
@@ -243,6 +244,7 @@ class Proxy:
             peer, _ = listener.accept()
         except BlockingIOError:
             return
+        link.accepted += 1
         broker = socket.socket()
         broker.settimeout(1.0)
         try:

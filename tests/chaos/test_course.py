@@ -7,24 +7,29 @@ from random import Random
 
 import pytest
 
-from tests.chaos.course import Healing, Outcome, order, play
+from engine.protocols.negotiated import Options
+from engine.protocols.negotiated.promises import takeover
+from tests.chaos.course import SLACK, TAKEOVER, Healing, Outcome, order, play
 from tests.chaos.faults import faults_of
 from tests.chaos.house import NAMES
+from tests.chaos.pair import NAME as PAIR
 from tests.chaos.table import line, table
 
 SHORT = ("worker killed", "worker's line reset", "all lines frozen", "broker killed")
+OF_A_PAIR = ("primary killed", "primary's line half-open", "fallback killed", "pair's line reset")
+COURSES = [*((name, SHORT) for name in NAMES), (PAIR, OF_A_PAIR)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_everything_comes_right_after_each_fault(name: str) -> None:
-    outcomes = play(name, seed=1, seconds=0, faults=SHORT, heartbeat=0.2)
-    assert [outcome.fault for outcome in outcomes] == list(SHORT)
+@pytest.mark.parametrize(("name", "faults"), COURSES)
+def test_everything_comes_right_after_each_fault(name: str, faults: tuple[str, ...]) -> None:
+    outcomes = play(name, seed=1, seconds=0, faults=faults, heartbeat=0.2)
+    assert [outcome.fault for outcome in outcomes] == list(faults)
     for outcome in outcomes:
         assert outcome.right, line(outcome)
         assert outcome.healing.slots is not None and outcome.healing.client is not None
         assert outcome.sent == outcome.succeeded + outcome.failed.total()
         assert outcome.twice == 0
-    assert table(outcomes).count("\n") == len(SHORT) + 2
+    assert table(outcomes).count("\n") == len(faults) + 2
 
 
 def test_the_same_seed_gives_the_same_faults() -> None:
@@ -49,3 +54,9 @@ def test_what_has_come_right_late_or_twice_is_told() -> None:
     assert (twice.right, twice.quick) == (False, True)
     wrong = Outcome("pingpong", "worker killed", 1.0, 2.5, Healing(well=1.0), balanced=False)
     assert not wrong.right and "NOT BALANCED" in line(wrong)
+
+
+def test_what_a_takeover_is_given_is_what_its_promise_says() -> None:
+    options = Options(heartbeat=0.5, silence=3, doubt=1.5)
+    promised = max(promise.within for promise in takeover(options, 3))
+    assert promised <= (3 + TAKEOVER) * 0.5 + SLACK <= promised + 1.0

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.course import LASTS, SLACK
+from tests.chaos.course import LASTS, LONGER, SLACK, TAKEOVER
 from tests.chaos.faults import faults_of
 from tests.chaos.house import NAMES, PATIENCE, RATE, WINDOW
+from tests.chaos.pair import NAME as PAIR
 
 TEXT = (Path(__file__).parents[2] / "docs/reliability.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, PAIR])
 def test_every_fault_is_described(name: str) -> None:
     for fault in faults_of(name):
         whose, _, what = fault.rpartition(" ")
@@ -23,9 +24,10 @@ def test_every_fault_is_described(name: str) -> None:
 
 def test_its_numbers_are_those_of_the_harness() -> None:
     low, high = (0.5 * beats for beats in LASTS)
-    assert f"for {low:.2f} to {high:.1f} s each" in TEXT
+    assert f"for {low:.2f} to {high:.1f} s each, of a pair's brokers and their lines to {0.5 * LONGER[1]} s" in TEXT
     assert (
         f"a load of {RATE:.0f} tasks a second with {WINDOW} out at most, each with a patience of {PATIENCE:.0f} s"
         in (TEXT.replace("\n", " "))
     )
     assert f"{3 * 0.5 + SLACK} s here" in TEXT
+    assert f"{(3 + TAKEOVER) * 0.5 + SLACK} s after faults of the primary" in TEXT
