@@ -44,6 +44,10 @@ class Console(Host):
         """The colour of a session's state."""
         return kind_of(session.lab.system).ink(session)
 
+    def ends_with(self, session: Session) -> list[str]:
+        """What ends with the console, one line each; [] if quitting costs nothing."""
+        return kind_of(session.lab.system).ends(session)
+
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """The help: all keys and commands."""
         return kind_of(self.lab.system).help(self._session, shown)

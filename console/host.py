@@ -22,6 +22,8 @@ from console.text import clean
 from console.widgets.identity import Other
 from engine.errors import Refused
 
+ENDS = 8  # lines of what ends with the console
+
 
 class Host(Shell):
     """Several labs run, each with a session; one session is on the screen.
@@ -136,6 +138,31 @@ class Host(Shell):
     def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
         """The session of a lab, and its main screen."""
 
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def action_ask_to_quit(self) -> None:
+        """Quit, after a question if something would end that costs somebody something."""
+        self.look()
+        ends = [
+            f"{session.name}: {words}" if len(self.sessions) > 1 else words
+            for session in self.sessions.values()
+            for words in self.ends_with(session)
+        ]
+        if not ends:
+            self.exit()
+            return
+        more = [f"and {len(ends) - ENDS + 1} more"] if len(ends) > ENDS else []
+        lines = [*ends[: ENDS - len(more)], *more]
+        self.push_screen(Confirm("Quit roundhouse?", lines, "Quit"), self._quit_answered)
+
+    def _quit_answered(self, yes: bool | None) -> None:
+        if yes:
+            self.exit()
+
+    @abstractmethod
+    def ends_with(self, session: Session) -> list[str]:
+        """What ends with the console, one line each; [] if quitting costs nothing."""
+
     # ---- orders -----------------------------------------------------------------------------------------------------
 
     def order(self, give: Give, said: str = "", *, destroys: bool = False, session: Session | None = None) -> None:
@@ -190,7 +217,7 @@ class Host(Shell):
             case Command("help", _):
                 self.action_help()
             case Command("quit", _):
-                self.exit()
+                self.action_ask_to_quit()
             case _:
                 raise AssertionError(f"a word without a meaning: {command}")
 

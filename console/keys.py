@@ -26,7 +26,9 @@ class Key(NamedTuple):
 
 APP = (
     Key("help", "question_mark,f1", "help", "help", "list all keys and commands"),
-    Key("quit", "q,ctrl+c", "quit", "quit", "quit; the current run is stopped"),
+    Key("quit", "q", "leave", "quit", "go back; on the main screen: quit, after a question if something would end"),
+    Key("quit.ask", "ctrl+c", "ask_to_quit", "", "quit from any screen, after a question if something would end"),
+    Key("quit.now", "ctrl+q", "quit", "", "quit at once, without a question"),
     Key("theme", "t", "theme", "theme", "choose a colour theme"),
 )
 MAIN = (
@@ -85,7 +87,7 @@ KEPT = (
     Key("export", "e", "export", "export", "write the kept runs as CSV and JSON to the state folder"),
     *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
 )
-BACK = (Key("back", "escape", "back", "back", "go back to the main screen"),)
+BACK = (Key("back", "escape,q", "back", "back", "go back to the main screen"),)
 STOP = tuple(key for key in MAIN if key.id == "worker.stop")
 SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"go to {name}; it is opened if it does not run yet")

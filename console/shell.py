@@ -207,6 +207,17 @@ class Shell(App[None]):
             shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
         self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
 
+    def action_leave(self) -> None:
+        """Go back; from the main screen: quit, after a question if something would end."""
+        if len(self.screen_stack) > 1 and hasattr(self.screen, "action_back"):
+            self.screen.action_back()
+        else:
+            self.action_ask_to_quit()
+
+    @abstractmethod
+    def action_ask_to_quit(self) -> None:
+        """Quit, after a question if something would end."""
+
     def action_command_palette(self) -> None:
         """Search for a command."""
         if not any(isinstance(screen, Palette) for screen in self.screen_stack):
@@ -227,7 +238,7 @@ class Shell(App[None]):
         for key in self.offered():
             yield SystemCommand(key.bar or key.id, key.help, partial(self._first.run_action, key.action))
         for key in keys.APP:
-            yield SystemCommand(key.bar, key.help, partial(self.run_action, key.action))
+            yield SystemCommand(key.bar or key.id, key.help, partial(self.run_action, key.action))
 
     # ---- themes -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from console import keys
+from console import keys, units
 from console.history import History
 from console.kinds.kind import Kind
 from console.pictures.bridge import Picture, badge
@@ -24,6 +24,8 @@ from console.systems import view_of
 from console.widgets.ink import Parts
 from console.widgets.runs import summary_of
 
+NAMED = 3  # workers that are named one by one
+RESTED = 2.0  # seconds after a run of ours; before that, what the broker's picture shows may still be that run
 MAINS = {"live": Main, "sandbox": SandboxScreen, "replay": Replayed}
 
 
@@ -57,6 +59,28 @@ def _summary(session: BrokerSession) -> str | None:
     return summary_of(client.run) if client and client.run is not None else None
 
 
+def ending(picture: Picture) -> list[str]:
+    """What ends with this process: the broker of others' peers, tasks, the run."""
+    strangers = [row for row in picture.rows if row.worker.state != "lost" and picture.seat_of(row.worker.key) is None]
+    lines = []
+    if strangers:
+        names = ", ".join(row.label for row in strangers[:NAMED]) + (", …" if len(strangers) > NAMED else "")
+        lines.append(f"{units.several(len(strangers), 'worker')} of other processes: {names}")
+    run, broker = picture.run, picture.broker
+    if run is not None and run.state != "ended":
+        done = f"{units.count(run.ledger.succeeded)} of {units.count(run.spec.n)} done"
+        lines.append(f"the run bulk{run.spec.kind}: {done}")
+    waits = broker is not None and bool(broker.backlog or broker.in_flight or picture.rates.sent)
+    if broker is not None and waits and (lines or picture.rested > RESTED):
+        held = f"{units.count(broker.in_flight)} with workers, {units.count(broker.backlog)} in the backlog"
+        lines.append(f"tasks in the broker: {held}")
+    return lines
+
+
+def _ends(session: BrokerSession) -> list[str]:
+    return ending(session.picture) if session.mode == "live" and session.picture is not None else []
+
+
 KIND = Kind(
     session=BrokerSession,
     sandbox=lambda lab: SandboxSession(lab.system, lab.options),
@@ -67,4 +91,5 @@ KIND = Kind(
     ink=_ink,
     explained=_explained,
     summary=_summary,
+    ends=_ends,
 )

@@ -21,7 +21,8 @@ class Kind:
     ``sandbox(lab)`` raises Refused where there can be none. ``main(session, history)``: its main screen, by its mode.
     ``offered``: keys of that screen that stand in the palette. ``help(session, shown)``: the page of help. ``ink``: the
     colour of its state. ``explained(session, what)``: what makes the lines of the state maps or of the conformance out
-    of a picture and a width in cells. ``summary``: the lines to print at the end, None for none.
+    of a picture and a width in cells. ``summary``: the lines to print at the end, None for none. ``ends``: the
+    work and the peers of others that end with the console, one line each.
     """
 
     session: Callable[..., Session]
@@ -33,3 +34,4 @@ class Kind:
     ink: Callable[[Any], str]
     explained: Callable[[Any, str], Callable[[Any, int], list[Parts]]]
     summary: Callable[[Any], str | None]
+    ends: Callable[[Any], list[str]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from console import keys
+from console import keys, units
 from console.history import History
 from console.kinds.kind import Kind
 from console.pictures.queuebridge import QueuePicture, badge
@@ -20,6 +20,7 @@ from console.sessions.queues import QueueSession
 from console.sessions.replay import QueueReplay
 from console.sessions.sandbox import QueueSandboxSession
 from console.sessions.session import Session
+from console.text import clean
 from console.widgets.ink import Parts
 from console.widgets.queuelines import equation
 from engine.protocols.diskqueue.conduct import findings
@@ -63,6 +64,16 @@ def _summary(session: QueueSession) -> str | None:
     return "".join(text for text, _ in equation(session.picture)) if session.picture is not None else None
 
 
+def _ends(session: QueueSession) -> list[str]:
+    """Drivers of a pipeline that is more than a demonstration, whose documents nobody needs."""
+    picture = session.picture
+    if session.mode != "live" or picture is None or session.lab.demonstration or not picture.view.drivers:
+        return []
+    working = picture.books.working
+    held = f"; {units.several(working, 'document')} in their hands" if working else ""
+    return [f"{units.several(len(picture.view.drivers), 'driver')} of {clean(session.lab.root)}{held}"]
+
+
 KIND = Kind(
     session=QueueSession,
     sandbox=lambda lab: QueueSandboxSession(lab.options),
@@ -73,4 +84,5 @@ KIND = Kind(
     ink=_ink,
     explained=_explained,
     summary=_summary,
+    ends=_ends,
 )

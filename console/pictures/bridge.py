@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -129,6 +130,7 @@ class Picture(NamedTuple):
     ]  # our own workers' pictures of themselves, by seat; drawn when asked for
     seat_of: Callable[[bytes], str | None]
     name: Callable[[bytes], str]  # of a peer, for people
+    rested: float = math.inf  # seconds since a run of this process was seen under way or new
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
@@ -187,6 +189,7 @@ class Bridge:
         self._log = EventLog(lab.feed)
         self._runs: tuple[Run, ...] = ()
         self._ended: tuple[BulkSpec, float] | None = None
+        self._ran = -math.inf  # when a run was seen under way, or a new one
         self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
 
     def poll(self, now: float) -> Picture:
@@ -203,7 +206,7 @@ class Bridge:
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)
         self._polls.append(now)
-        self._watch_run(client.run if client else None)
+        self._watch_run(client.run if client else None, now)
         health = self.lab.health()
         spent = now - self._polls[0]
         hertz = (len(self._polls) - 1) / spent if spent > 0 else float(HERTZ)
@@ -226,6 +229,7 @@ class Bridge:
             pool=lambda: feed.picture("pool") or {},
             seat_of=self.lab.seat_of,
             name=self.rows.name,
+            rested=now - self._ran,
         )
 
     def read_runs(self) -> Sequence[Run]:
@@ -234,8 +238,10 @@ class Bridge:
         self._runs = tuple(run for run in runs if run.get("system") == self.lab.system.name)
         return runs
 
-    def _watch_run(self, run: BulkView | None) -> None:
+    def _watch_run(self, run: BulkView | None, now: float) -> None:
         ended = (run.spec, run.elapsed) if run is not None and run.state == "ended" else None
+        if run is not None and (ended is None or ended != self._ended):
+            self._ran = now
         if ended is not None and ended != self._ended:
             self._look = SETTLE
         self._ended = ended

@@ -17,10 +17,10 @@ from console.text import label
 
 
 class Confirm(Question[bool]):
-    """True where it was confirmed. ``lines`` are clean text."""
+    """True where it was confirmed. ``lines`` are clean text. ``verb``: what a yes does, for its button."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,n", "answer(False)", "cancel"),
+        Binding("escape,n,q", "answer(False)", "cancel"),
         Binding("y", "answer(True)", "yes"),
         Binding("left,right,up,down", "app.focus_next", show=False),
     ]
@@ -38,8 +38,8 @@ class Confirm(Question[bool]):
             for line in self._lines:
                 yield Static(line, classes="note", markup=False)
             with Horizontal(id="buttons"):
-                yield Button("Cancel", id="cancel", compact=True)
-                yield Button(self._verb, id="yes", compact=True)
+                yield Button("Cancel (n)", id="cancel", compact=True)
+                yield Button(f"{self._verb} (y)", id="yes", compact=True)
 
     def on_mount(self) -> None:
         """Enter means no."""

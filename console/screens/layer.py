@@ -7,13 +7,16 @@ Textual then takes away whatever is on top by that time, and ends the applicatio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.binding import BindingType
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen, ScreenResultType
+
+from console import keys
 
 
 class Once:
@@ -69,7 +72,11 @@ class Layer(Once, Screen[None]):
 
 
 class Question(Once, ModalScreen[ScreenResultType]):
-    """A dialog; the screen below stays visible."""
+    """A dialog; the screen below stays visible. Whoever quits need not answer first: ctrl+c quits as ctrl+q does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *keys.bindings(tuple(key._replace(action="app.quit") for key in keys.APP if key.id == "quit.ask"))
+    ]
 
 
 class Palette(Once, CommandPalette):

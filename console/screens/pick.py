@@ -18,7 +18,7 @@ from console.screens.layer import Question
 class Pick(Question[str | None]):
     """What was chosen, None for nothing. ``choices``: the answer, and the clean text that stands for it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "cancel", "back")]
 
     def __init__(self, question: str, choices: Sequence[tuple[str, str]], first: str = "") -> None:
         super().__init__()

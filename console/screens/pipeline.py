@@ -92,10 +92,10 @@ class Pipelines(Typed, Screen[None]):
     def show(self, picture: QueuePicture) -> None:
         """Show a picture; while it is frozen only the identity bar, which says so."""
         if self.paused and self._picture is not None:
-            self._identity.show(self._picture, True)
+            self._identity.show(self._picture, True, self.app.others)
             return
         self._picture = picture
-        self._identity.show(picture, False)
+        self._identity.show(picture, False, self.app.others)
         self._banner.show(picture)
         self._ledger.show(picture)
         self._events.show(picture)

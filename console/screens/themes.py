@@ -19,7 +19,7 @@ class Themes(Question[None]):
     """``problems``: theme files that could not be read, to be told."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "back"),
+        Binding("escape,q", "cancel", "back"),
         Binding("t", "next", "next"),
     ]
 

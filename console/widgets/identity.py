@@ -22,6 +22,15 @@ class Other(NamedTuple):
     here: bool
 
 
+def several_parts(others: Sequence[Other], names: bool = False) -> Parts:
+    """The systems that run: the key that leads to each, its state, and its name if wanted; [] if there is only one."""
+    parts: Parts = [(" ", "text")]
+    for other in others:
+        parts += [(f" {other.number}", "text bold" if other.here else "label"), ("●", other.ink)]
+        parts.append((f" {clean(other.name)}" if names else "", "text bold" if other.here else "label"))
+    return parts if len(others) > 1 else []
+
+
 class Identity(Inked):
     """The identity bar."""
 
@@ -60,11 +69,11 @@ class Identity(Inked):
         ]
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
-        several = self._several() if len(self._others) > 1 else []
+        several, named = several_parts(self._others), several_parts(self._others, names=True)
         choices = [
-            spread([*name, *state, *self._several(names=True), *where], full, width) if several else [],
+            spread([*name, *state, *named, *where], full, width) if several else [],
             spread([*name, *state, *several, *system, *where], full, width),
-            spread([*name, *state, *self._several(names=True)], full, width) if several else [],
+            spread([*name, *state, *named], full, width) if several else [],
             spread([*name, *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several, *system], full, width) if several else [],
             spread([*name[:1], *state, *several], [*right, *fails, (" ", "text")], width) if several else [],
@@ -75,12 +84,3 @@ class Identity(Inked):
             spread([*name[:1], *state], [*right, (" ", "text")], width),
         ]
         return [self.line(first_that_fits(filter(None, choices), width), width)]
-
-    def _several(self, names: bool = False) -> Parts:
-        """The systems that run: the key that leads to each, its state, and its name where there is room."""
-        parts: Parts = [(" ", "text")]
-        for other in self._others:
-            name = f" {clean(other.name)}" if names else ""
-            parts += [(f" {other.number}", "text bold" if other.here else "label"), ("●", other.ink)]
-            parts.append((name, "text bold" if other.here else "label"))
-        return parts

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.strip import Strip
 
 from console import units
 from console.pictures.queuebridge import QueuePicture, badge
 from console.pictures.samples import HERTZ
 from console.text import clean
+from console.widgets.identity import Other, several_parts
 from console.widgets.ink import Inked, Parts, first_that_fits, spread, values
 
 
@@ -24,10 +27,11 @@ class QueueIdentity(Inked):
         self._readonly = readonly
         self._picture: QueuePicture | None = None
         self._paused = False
+        self._others: Sequence[Other] = ()
 
-    def show(self, picture: QueuePicture, paused: bool) -> None:
-        """Show a picture, or that it is frozen."""
-        self._picture, self._paused = picture, paused
+    def show(self, picture: QueuePicture, paused: bool, others: Sequence[Other] = ()) -> None:
+        """Show a picture, or that it is frozen, and which systems run."""
+        self._picture, self._paused, self._others = picture, paused, others
         self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
@@ -40,7 +44,8 @@ class QueueIdentity(Inked):
         state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
         if self._readonly:
             state.append((" read-only", "warn"))
-        system: Parts = [(f"  {self._system}", "label")]
+        several = several_parts(self._others)
+        system: Parts = [*several, (f"  {self._system}", "label")]
         where: Parts = [(f"  {self._where}", "text")]
         root: Parts = [(f"  {self._root}", "label")] if self._root != self._where else []
         rate: Parts = [(units.short(picture.rate), "text bold"), (" docs/s", "label")]
@@ -52,11 +57,14 @@ class QueueIdentity(Inked):
             spread([*name, *state, *system, *where, *root], full, width),
             spread([*name, *state, *system, *where], full, width),
             spread([*name, *state, *system], full, width),
+            spread([*name[:1], *state, *system], full, width),
+            spread([*name[:1], *state, *several], full, width) if several else [],
             spread([*name, *state], full, width),
+            spread([*name[:1], *state, *several], [*rate, *fails, (" ", "text")], width) if several else [],
             spread([*name[:1], *state], [*rate, *fails, (" ", "text")], width),
             spread([*name[:1], *state], [*rate, (" ", "text")], width),
         ]
-        return [self.line(first_that_fits(choices, width), width)]
+        return [self.line(first_that_fits(filter(None, choices), width), width)]
 
 
 def equation(picture: QueuePicture, terse: bool = False) -> Parts:
@@ -65,7 +73,7 @@ def equation(picture: QueuePicture, terse: bool = False) -> Parts:
     books, gone = picture.books, picture.difference
     terms = [
         ("out" if terse else "published", books.published, "good"),
-        ("lost" if terse else "failed twice", books.failed_twice, "bad" if books.failed_twice else "text"),
+        ("twice" if terse else "failed twice", books.failed_twice, "bad" if books.failed_twice else "text"),
         ("wait" if terse else "waiting", books.waiting, "text"),
         ("work" if terse else "working", books.working, "text"),
     ]
@@ -103,7 +111,7 @@ class QueueLedger(Inked):
             [
                 (" fed", units.short(picture.fed), "text bold"),
                 ("out", units.short(books.published), "good"),
-                ("lost", units.short(books.failed_twice), "bad" if books.failed_twice else "text"),
+                ("twice", units.short(books.failed_twice), "bad" if books.failed_twice else "text"),
             ]
         )
         title: Parts = [(" ledger ", "label")]

@@ -14,10 +14,9 @@ from tests.helpers.fake_queues import FakeQueues
 from tests.helpers.pilot import Driver, drive
 
 
-@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
-def test_quit(tmp_path: Path, key: str) -> None:
+def test_quit_at_once(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press(key)
+        await driver.press("ctrl+q")
         assert not driver.app.is_running
 
     app = drive(scenario, tmp_path)
@@ -29,7 +28,7 @@ def test_without_a_run_there_is_no_summary(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("q")
 
-    assert drive(scenario, tmp_path, lab=FakeLab(1, busy=False)).summary is None
+    assert drive(scenario, tmp_path, lab=FakeLab(0, busy=False)).summary is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])
@@ -283,7 +282,7 @@ def test_the_last_run_of_each_system_is_told_in_the_end(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("3")
         await driver.tick()
-        await driver.press("q")
+        await driver.press("ctrl+q")
 
     summary = drive(scenario, tmp_path, labs=labs).summary
     assert summary is not None
@@ -291,7 +290,7 @@ def test_the_last_run_of_each_system_is_told_in_the_end(tmp_path: Path) -> None:
 
 
 def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_path: Path) -> None:
-    labs = FakeLabs(FakeLab(1, busy=False), FakeQueues(), names=("roundrobin", "diskqueue"))
+    labs = FakeLabs(FakeLab(1, busy=False), FakeQueues(demonstration=False), names=("roundrobin", "diskqueue"))
 
     async def scenario(driver: Driver) -> None:
         labs.refusals["diskqueue"] = Refused("no temporary folder")
@@ -306,6 +305,10 @@ def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_p
         await driver.press("5")
         assert driver.app.session.name == "diskqueue"
         await driver.press("q")
+        assert "1● 2●  diskqueue" in driver.screen()[0]
+        assert driver.shows("roundrobin: 1 worker of other processes: tern-01")
+        assert driver.shows("diskqueue: 6 drivers of /srv/pipeline; 3")
+        await driver.press("y")
         assert not driver.app.is_running
 
     summary = drive(scenario, tmp_path, labs=labs).summary

@@ -51,7 +51,42 @@ def test_words_that_mean_the_same_everywhere(tmp_path: Path) -> None:
         await driver.pilot.pause()
         assert driver.app.session.name == "conversation"
         driver.app.perform(Command("quit", ""))
-        await driver.pilot.pause()
+        await driver.press("y")
         assert not driver.app.is_running
 
     drive(scenario, tmp_path)
+
+
+def test_q_goes_back_and_leaves_at_once_where_it_costs_nothing(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        for opens in ("r", "question_mark", "v", "C", "T", "L", "t", "k"):
+            await driver.press(opens)
+            assert not driver.at_main, opens
+            await driver.press("q")
+            assert driver.at_main, opens
+        assert driver.app.is_running
+        await driver.press("q")
+        assert not driver.app.is_running
+
+    lab = FakeLab(2, busy=False)
+    lab.seats = {worker.key: f"worker-{n}" for n, worker in enumerate(lab.workers, 1)}
+    drive(scenario, tmp_path, lab=lab)
+
+
+def test_quitting_asks_and_says_what_ends_read_only_too(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("q")
+        assert driver.shows("Quit roundhouse?") and driver.shows("Quit (y)")
+        assert driver.shows("4 workers of other processes: tern-01, kestrel-01,")
+        assert driver.shows("the run bulkping: ") and driver.shows(" of 100,000 done")
+        assert driver.shows("tasks in the broker: ") and driver.shows(" with workers, ")
+        await driver.press("q")
+        assert driver.at_main
+        await driver.press("ctrl+c")
+        assert driver.shows("Quit roundhouse?")
+        await driver.press("enter")
+        assert driver.at_main
+        await driver.press("question_mark", "ctrl+c", "ctrl+c")
+        assert not driver.app.is_running
+
+    drive(scenario, tmp_path, lab=FakeLab(4, readonly=True))

@@ -48,6 +48,9 @@ class Counting(Shell):
     def look(self) -> int:
         return next(self.count)
 
+    def action_ask_to_quit(self) -> None:
+        self.exit()
+
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         return [[(f"quit is {shown['quit']}", "text")]]
 

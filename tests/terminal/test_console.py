@@ -59,6 +59,8 @@ def test_every_system_in_turn_and_none_is_lost(terminal: Terminal) -> None:
     terminal.keys("4")
     terminal.sees("stands by")
     terminal.keys("q")
+    terminal.sees("╭─ events")
+    terminal.keys("q")
     shown = terminal.ended(0)
     assert all(f"{name}: bulkping 100: PASS" in shown for name in SYSTEMS)
 
@@ -92,8 +94,16 @@ def test_a_system_that_can_not_be_opened_is_told_and_the_console_stays(terminal:
 
 @pytest.mark.parametrize(
     ("leave", "status"),
-    [("q", 0), ("C-c", 0), (signal.SIGINT, 130), (signal.SIGQUIT, 131), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
-    ids=["q", "ctrl+c", "SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"],
+    [
+        ("q", 0),
+        ("C-c", 0),
+        ("C-q", 0),
+        (signal.SIGINT, 130),
+        (signal.SIGQUIT, 131),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
+    ],
+    ids=["q", "ctrl+c", "ctrl+q", "SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"],
 )
 def test_it_leaves_under_load_and_the_terminal_is_as_before(
     terminal: Terminal, leave: str | signal.Signals, status: int
@@ -109,6 +119,9 @@ def test_it_leaves_under_load_and_the_terminal_is_as_before(
         process.send_signal(leave)
     else:
         terminal.keys(leave)
+        if leave != "C-q":
+            terminal.sees("Quit roundhouse?", "the run bulkping: ")
+            terminal.keys("y")
     assert "bulkping 10,000,000: not finished" in terminal.ended(status)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from console import keys
 from console.history import History
-from console.kinds.brokers import KIND
+from console.kinds.brokers import KIND, RESTED, ending
 from console.screens.main import Main
 from console.screens.sandbox import SandboxScreen
 from console.sessions.session import Session, at_once
@@ -43,3 +43,15 @@ def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
     session = KIND.sandbox(FakeSandboxed())
     assert KIND.explained(session, what)(session.look(1000.0), 100)
     session.lab.close()
+
+
+def test_what_the_broker_holds_is_told_once_it_can_not_be_the_own_run(tmp_path: Path) -> None:
+    lab = FakeLab(0, busy=False)
+    lab._backlog = 3
+    session = KIND.session("roundrobin", lab, at_once(lab))
+    assert KIND.ends(session) == [], "nothing was seen yet"
+    lab.advance(0.25)
+    session.look(lab.at)
+    assert KIND.ends(session) == ["tasks in the broker: 0 with workers, 3 in the backlog"]
+    picture = session.picture
+    assert ending(picture._replace(rested=RESTED)) == [], "that may be what a run of ours has just left"

@@ -13,12 +13,15 @@ def test_cancel_is_the_default(tmp_path: Path) -> None:
         await driver.press("down", "k")
         assert isinstance(driver.app.screen, Confirm)
         assert driver.shows("Stop worker heron-01?") or driver.shows("Stop worker badger-01?")
+        assert driver.shows("Cancel (n)") and driver.shows("Stop worker (y)")
         await driver.press("enter")
         assert driver.at_main
-        for key in ("escape", "n"):
+        for key in ("escape", "n", "q"):
             await driver.press("k")
             await driver.press(key)
             assert driver.at_main
+        await driver.press("k", "ctrl+c")
+        assert not driver.app.is_running, "whoever quits need not answer first"
         assert driver.lab.orders == []
 
     drive(scenario, tmp_path)

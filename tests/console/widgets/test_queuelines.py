@@ -26,7 +26,7 @@ def test_both_sides_and_what_others_did() -> None:
     assert books(65) == f"fed 65 = {right}  ~ on the move"
     assert books(65, SETTLED) == f"fed 65 = {right} + taken out by others 3  ✓"
     assert books(60, SETTLED) == f"fed 60 + by others 2 = {right}  ✓"
-    assert books(62, terse=True) == "fed 62 = out 43 + lost 1 + wait 15 + work 3  ✓"
+    assert books(62, terse=True) == "fed 62 = out 43 + twice 1 + wait 15 + work 3  ✓"
 
 
 @pytest.mark.parametrize("width", [120, 80, 60, 40, 20, 3])
