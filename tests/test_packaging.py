@@ -13,15 +13,21 @@ from pathlib import Path
 import pytest
 
 from engine import __version__
+from engine.drive.pump import hook
 from tests.helpers.wheels import build_wheel
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once."""
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+@pytest.fixture(scope="module", params=["as it is", "without a compiler"])
+def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once each way."""
+    folder = tmp_path_factory.mktemp("wheel")
+    if request.param == "as it is":
+        return build_wheel(folder)
+    built = build_wheel(folder, {**os.environ, "PATH": "", "CC": "no-such-compiler"})
+    assert built.name == f"roundhouse-{__version__}-py3-none-any.whl"
+    return built
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +40,18 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_every_source_and_theme_and_no_stray_file(wheel: Path) -> None:
-    assert wheel.name == f"roundhouse-{__version__}-py3-none-any.whl"
     info = f"roundhouse-{__version__}.dist-info"
     wanted = {f"console/themes/{path.name}" for path in (ROOT / "themes").glob("*.toml")}
     assert wanted, "there are no themes"
     for package in ("console", "engine"):
         sources = [path for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".tcss", ".md")]
         wanted |= {path.relative_to(ROOT).as_posix() for path in sources}
+    wanted -= {f"{hook.HERE}/hook.py"}  # builds wheels, and is not needed afterwards
     wanted |= {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}
     with zipfile.ZipFile(wheel) as archive:
+        native = {f"{hook.HERE}/{hook.BINARY}"} & set(archive.namelist())
+        wanted |= native  # there where there is a C compiler, and the wheel's name says so
+        assert wheel.name == f"roundhouse-{__version__}-{hook.tag() if native else 'py3-none-any'}.whl"
         assert sorted(archive.namelist()) == sorted(wanted)
         assert "roundhouse = console.__main__:main" in archive.read(f"{info}/entry_points.txt").decode()
 
@@ -57,6 +66,13 @@ def test_it_runs_from_another_folder(arguments: list[str], printed: str, install
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(printed)
+
+
+def test_it_says_which_pump_runs(wheel: Path, installed: Path, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(installed), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    done = run_alone(["-c", "from engine.drive.pump.chosen import words; print(words())"], path, tmp_path)
+    pure = "pure (the native one does not run: it was not built when this was installed)"
+    assert done.stdout == (f"{pure}\n" if wheel.name.endswith("-none-any.whl") else "native\n"), done.stderr
 
 
 def test_it_finds_its_themes_there(installed: Path, tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 import zmq
 
-from engine.core import NEVER, Core, Event, Frames, Seat, Unsent
+from engine.core import NEVER, Command, Core, Event, Frames, Seat, Send, Unsent
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
-from engine.drive.links import Calls, Links, Monitor, outer
-from engine.drive.sockets import Context, ZSocket, close_socket, open_socket, receiver, send
+from engine.drive.links import Calls, Links, Monitor, ZSocket, outer
+from engine.drive.pump.chosen import PUMP
+from engine.drive.sockets import Context, close_socket, open_socket, receiver
 
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
 
@@ -100,9 +102,22 @@ class Port:
                 told += self.calls.hear(event)
         return told
 
+    def send(self, commands: list[Command], start: int) -> tuple[int, Unsent | None]:
+        """Carry out a ``Send`` by this socket, and those that follow it directly; at most until one is refused.
+
+        Returns the place of the command that is next, and what its core is to be told.
+        """
+        if self.outbox:  # behind what waits already
+            following, error = start + 1, errno.EAGAIN
+        else:
+            following, error = PUMP.send_run(self.socket, commands, start, self.spec.name)
+        if not error:
+            return following, None
+        return following, self.refuse(cast(Send, commands[following - 1]).frames, error)
+
     def flush(self) -> None:
         """Send what waits, as much as goes."""
-        while self.outbox and not send(self.socket, self.outbox[0]):
+        while self.outbox and not PUMP.send(self.socket, self.outbox[0]):
             self.outbox.popleft()
 
     def refuse(self, frames: Frames, error: int) -> Unsent | None:

@@ -41,6 +41,14 @@ _NONE = -1  # the descriptor of who comes over inproc
 _numbers = count(1)
 
 
+def source_of(frame: Frame) -> int:
+    """The descriptor that a received frame came by; -1 of one that came over inproc."""
+    try:
+        return int(frame.get(_SRCFD))
+    except zmq.ZMQError:
+        return _NONE
+
+
 class Calls:
     """The connections that a DEALER makes, from what its monitor tells."""
 
@@ -121,12 +129,10 @@ class Links:
             self._ended.append(fd)
             self._patience = PATIENCE
 
-    def look(self, peer: bytes, frame: Frame) -> None:
-        """A message of a peer that is not known, or of anybody while a connection is fresh."""
-        try:
-            fd = int(frame.get(_SRCFD))
-        except zmq.ZMQError:
-            fd = _NONE
+    def look(self, peer: bytes, fd: int) -> bool:
+        """A message of a peer that is not known, or of anybody while a connection is fresh. ``fd``: the descriptor that
+        it came by, -1 for none. Returns whether a connection is fresh.
+        """
         if self.fresh:
             self._looks -= 1
             self.fresh.discard(fd)
@@ -134,8 +140,13 @@ class Links:
             if not self._looks:
                 self.fresh = {fd for fd in self.fresh if fd in self.unfinished}
         before = self.known.get(peer)
-        if before == fd or (fd != _NONE and self._standing.get(fd) != b""):
-            return  # also where another peer had this descriptor: that its connection has ended is still to be told
+        # Not where another peer had this descriptor: that its connection has ended is still to be told.
+        if before != fd and (fd == _NONE or self._standing.get(fd) == b""):
+            self._met(peer, fd, before)
+        return bool(self.fresh)
+
+    def _met(self, peer: bytes, fd: int, before: int | None) -> None:
+        """A peer has come by another descriptor than ``before``."""
         self.known[peer] = fd
         if len(self.known) > KEPT:
             self._forget(self.known.pop(next(iter(self.known))))

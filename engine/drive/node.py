@@ -19,7 +19,6 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from errno import EAGAIN
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -53,7 +52,7 @@ from engine.drive.grouping import by_peer
 from engine.drive.hosted import HostedCore, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
-from engine.drive.sockets import Context, send
+from engine.drive.sockets import Context
 from engine.feed import Feed
 from engine.journal.codec import kept
 
@@ -259,23 +258,23 @@ class Node:
     def _perform(self, chair: HostedCore, commands: list[Command]) -> list[Event]:
         """Carry out commands in order; returns the events that refused sends give."""
         refused: list[Event] = []
-        name, port = "", None  # of the send before: nearly all of a batch go out by one socket
-        for command in by_peer(commands) if chair.routes else commands:
+        if chair.routes:
+            commands = by_peer(commands)
+        at, end = 0, len(commands)
+        while at < end:
+            command = commands[at]
             if type(command) is not Send:
                 self._rarely(chair, command)
-                name = ""  # a Reopen may have replaced the socket
+                at += 1
                 continue
-            if command.socket != name:
-                name, port = command.socket, chair.ports.get(command.socket)
-                if port is not None:
-                    self._touched[port] = None
+            port = chair.ports.get(command.socket)
             if port is None:
-                continue  # the core left with this command still in hand
-            error = EAGAIN if port.outbox else send(port.socket, command.frames)  # behind what waits already
-            if error:
-                event = port.refuse(command.frames, error)
-                if event is not None:
-                    refused.append(event)
+                at += 1  # the core left with this command still in hand
+                continue
+            self._touched[port] = None
+            at, unsent = port.send(commands, at)
+            if unsent is not None:
+                refused.append(unsent)
         return refused
 
     def _rarely(self, chair: HostedCore, command: Command) -> None:

@@ -1,9 +1,4 @@
-"""Sockets: how they are opened, and the two loops that read and write whole messages.
-
-The hot loops call pyzmq's backend with plain integer flags: the public wrappers cost three to eight times as much a
-message (see docs/performance.md). Every frame that may be a message's last is asked whether more follow, so a short
-message of one peer can never swallow the next peer's frames.
-"""
+"""Sockets: how they are opened and closed. ``engine.drive.pump`` reads and writes their messages."""
 
 from __future__ import annotations
 
@@ -15,12 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 import zmq
-from zmq.backend import Frame as _Frame
-from zmq.backend import Socket as _Backend
 
 from engine.core import Frames
 from engine.core import Socket as Spec
-from engine.drive.links import Links
+from engine.drive.links import Links, ZSocket
+from engine.drive.pump.chosen import PUMP
 from engine.drive.security.door import Door, Say
 from engine.drive.security.greetings import HANDSHAKE
 from engine.drive.security.ipc import SCHEME, Name, listen
@@ -28,9 +22,8 @@ from engine.drive.security.strangers import Strangers
 from engine.drive.security.streams import Streams
 from engine.drive.security.users import Trust
 from engine.drive.security.watched import Tell
-from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ROUTING_ID
+from engine.parts.limits import MAX_FRAME, MAX_ROUTING_ID
 
-ZSocket = zmq.Socket[bytes]
 Receive = Callable[[ZSocket, int, str], list[Frames]]
 
 QUEUE = 100_000  # messages a peer, both ways, as the original programs set it; only STALLED bounds their bytes
@@ -40,16 +33,7 @@ MAX_SOCKETS = 65_536
 ENDING = 1.0  # seconds that a thread may take after its sockets are closed
 FILES = 65_536
 
-zmq.Frame = _Frame  # type: ignore[assignment,misc]
-"""What pyzmq makes of a frame that it receives, process-wide: the class beneath its public one, whose attribute access
-nobody here uses. A frame costs 0.3 µs to receive instead of 0.47 (docs/performance.md)."""
-
-_NOBLOCK = int(zmq.DONTWAIT)
-_MORE_NOBLOCK = int(zmq.SNDMORE) | _NOBLOCK
-_EAGAIN = int(zmq.EAGAIN)
-_UNREACHABLE = int(zmq.EHOSTUNREACH)
-_recv = _Backend.recv
-_send = _Backend.send
+receive, send = PUMP.receive, PUMP.send
 _KINDS = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "stream": zmq.STREAM}
 
 
@@ -136,9 +120,9 @@ def open_socket(
 
 
 def receiver(context: Context, spec: Spec, links: Links | None = None) -> Receive:
-    """What takes the messages of a socket: ``receive``, or what leaves out those of strangers."""
+    """What takes the messages of a socket: the pump, or what leaves out those of strangers."""
     if spec.kind != "stream" or not spec.private:
-        return partial(receive, links=links)
+        return partial(PUMP.receive, links=links)
     return Streams(Strangers(spec.bind[0], context.door.trust), context.door.say).receive
 
 
@@ -174,50 +158,3 @@ def _with_endpoint(act: Callable[[str], object], endpoint: str) -> None:
         raise zmq.ZMQError(error.errno, f"{endpoint}: {zmq.strerror(error.errno or 0)}") from None
     except OSError as error:
         raise zmq.ZMQError(error.errno, f"{endpoint}: {error.strerror or error}") from None
-
-
-def receive(socket: ZSocket, limit: int, kind: str, links: Links | None = None) -> list[Frames]:
-    """Up to ``limit`` whole messages that are there now; never waits. ``kind``: of the socket, as in its ``Spec``.
-
-    ``links``: those of a ROUTER, to be shown who is new.
-
-    ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a tenth
-    of the cost of a message of seven frames, a third of one of two. A message of more than MAX_FRAMES frames is read to
-    its end and cut to MAX_FRAMES + 1, which every parser refuses. It has one: libzmq gives nothing of a message before
-    its last frame is there, so a peer that never sends that keeps nobody waiting here. libzmq holds what has come of
-    it, and no option bounds that: ``engine.drive.security.intake`` does.
-    """
-    messages: list[Frames] = []
-    routed = kind != "dealer"
-    try:
-        while len(messages) < limit:
-            if routed:
-                frames = [_recv(socket, _NOBLOCK, True)]
-                frame = _recv(socket, 0, False)
-                if links is not None and (links.fresh or frames[0] not in links.known):
-                    links.look(frames[0], frame)
-            else:
-                frames = []
-                frame = _recv(socket, _NOBLOCK, False)
-            frames.append(frame.bytes)
-            while frame.more:
-                frame = _recv(socket, 0, False)
-                if len(frames) <= MAX_FRAMES:
-                    frames.append(frame.bytes)
-            messages.append(frames)
-    except zmq.Again:
-        pass
-    return messages
-
-
-def send(socket: ZSocket, frames: Frames) -> int:
-    """Send one message, never waiting. 0, or the reason in errno: EAGAIN (queue full), EHOSTUNREACH (no such peer)."""
-    try:
-        for frame in frames[:-1]:
-            _send(socket, frame, _MORE_NOBLOCK, True, False)
-        _send(socket, frames[-1], _NOBLOCK, True, False)
-    except zmq.ZMQError as error:
-        if error.errno in (_EAGAIN, _UNREACHABLE):
-            return error.errno
-        raise
-    return 0

@@ -23,6 +23,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict, cast
 import zmq
 
 from engine import __version__
+from engine.drive.pump.chosen import PUMP
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
@@ -225,6 +226,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "pyzmq": zmq.__version__,
         "libzmq": zmq.zmq_version(),
+        "pump": PUMP.name,
     }
 
 

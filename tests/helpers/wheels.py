@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
 
-def build_wheel(folder: Path) -> Path:
+def build_wheel(folder: Path, environment: Mapping[str, str] = os.environ) -> Path:
     """Build the wheel into an empty folder with the backend itself: no network, no environment of its own."""
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), environment=environment)
     (built,) = folder.iterdir()
     return built
 
@@ -24,6 +26,6 @@ def install_wheel(wheel: Path, interpreter: Path, folder: Path) -> Path:
     return python
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def _run(*command: str, environment: Mapping[str, str] = os.environ) -> None:
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

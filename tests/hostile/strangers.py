@@ -59,7 +59,7 @@ class Strangers:
         with zmq.Context() as context:
             while n > 0:
                 with context.socket(zmq.DEALER) as dealer:
-                    dealer.linger, dealer.sndtimeo = 500, int(PATIENCE * 1000)
+                    dealer.linger = dealer.sndtimeo = int(PATIENCE * 1000)
                     dealer.routing_id = b"stranger-%d" % self._random.getrandbits(64)
                     dealer.connect(endpoint)
                     for _ in range(min(n, SPOKEN)):

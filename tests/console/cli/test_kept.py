@@ -9,6 +9,7 @@ import pytest
 
 from console.cli.kept import measured, paths, runs
 from console.cli.streams import STDOUT
+from engine.drive.pump.chosen import words
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.history import History
 from engine.runs.load import run_id, to_json
@@ -107,7 +108,8 @@ def test_an_export_that_can_not_be_written_or_is_of_nothing(history: History, tm
 def test_paths(home: Path, capsys: Capture) -> None:
     assert paths() == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert list(lines) == ["config", "themes", "state", "runs", "jobs", "kept", "history", "log", "control"]
+    assert list(lines) == ["config", "themes", "state", "runs", "jobs", "kept", "history", "log", "control", "pump"]
+    assert lines["pump"] == words()
     assert lines["config"] == str(home / "config" / "roundhouse" / "roundhouse.toml")
     assert lines["runs"] == str(home / "state" / "roundhouse" / "runs")
     assert list(home.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What one call of ``receive`` takes from a socket: whole messages, each peer's own, whatever their length."""
+"""Sockets as they are opened: what waits in them, what ends a connection, what is dropped with it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 import zmq
 
-from engine.core import Frames
 from engine.core import Socket as Spec
-from engine.drive.sockets import WAITING, ZSocket, make_context, open_socket, receive, send
-from engine.parts.limits import MAX_FRAME, MAX_FRAMES
+from engine.drive.links import ZSocket
+from engine.drive.sockets import WAITING, make_context, open_socket, receive, send
+from engine.parts.limits import MAX_FRAME
 from tests.helpers.processes import free_endpoint, until
 
 HERE = "inproc://sockets"  # within a process: what was sent is there
@@ -38,24 +38,6 @@ def pair() -> Iterator[Open]:
     context.term()
 
 
-def test_a_router_tells_short_messages_of_several_peers_apart(pair: Open) -> None:
-    router, (a, b) = pair(b"a", b"b")
-    messages: list[Frames] = [[b""], [b"one"], [b"", b"two", b""], [b"", b"", b"", b"", b"", b"", b"seven"]]
-    for message in messages:
-        assert send(a, message) == send(b, message) == 0
-    got = receive(router, 100, "router")
-    assert [frames[1:] for frames in got if frames[0] == b"a"] == messages
-    assert [frames[1:] for frames in got if frames[0] == b"b"] == messages
-    assert len(got) == 8 and receive(router, 100, "router") == []
-
-
-def test_a_dealer_takes_messages_of_one_frame(pair: Open) -> None:
-    router, (a,) = pair(b"a")
-    for message in ([b"one"], [b""], [b"", b"two"]):
-        assert send(router, [b"a", *message]) == 0
-    assert receive(a, 100, "dealer") == [[b"one"], [b""], [b"", b"two"]] and receive(a, 100, "dealer") == []
-
-
 def test_a_frame_is_pyzmqs_plain_one_and_its_public_calls_take_that_too(pair: Open) -> None:
     router, (a,) = pair(b"a")
     a.send_multipart([b"one", b"two"])
@@ -64,29 +46,6 @@ def test_a_frame_is_pyzmqs_plain_one_and_its_public_calls_take_that_too(pair: Op
     assert [(frame.bytes, frame.more) for frame in frames] == [(b"a", True), (b"one", True), (b"two", False)]
     router.send_multipart(frames)
     assert a.recv_multipart() == [b"one", b"two"] and receive(router, 9, "router") == receive(a, 9, "dealer") == []
-
-
-@pytest.mark.parametrize("kind", ["router", "dealer"])
-def test_no_more_than_the_limit_is_taken_and_the_rest_stays(pair: Open, kind: str) -> None:
-    router, (a,) = pair(b"a")
-    sender, receiver, front = (a, router, []) if kind == "router" else (router, a, [b"a"])
-    for number in range(5):
-        assert send(sender, [*front, b"%d" % number]) == 0
-    got = [receive(receiver, 2, kind) for _ in range(4)]
-    assert [[frames[-1] for frames in batch] for batch in got] == [[b"0", b"1"], [b"2", b"3"], [b"4"], []]
-
-
-@pytest.mark.parametrize("frames", [MAX_FRAMES, MAX_FRAMES + 1, MAX_FRAMES + 40])
-def test_a_message_that_is_too_long_is_cut_and_swallows_nothing(pair: Open, frames: int) -> None:
-    router, (a,) = pair(b"a")
-    assert send(a, [b"x"] * (frames - 1)) == send(a, [b"next"]) == 0
-    long, after = receive(router, 100, "router")
-    assert long == [b"a", *[b"x"] * (min(frames, MAX_FRAMES + 1) - 1)] and after == [b"a", b"next"]
-
-
-def test_a_router_refuses_a_peer_that_is_not_there(pair: Open) -> None:
-    router, _ = pair(b"a")
-    assert send(router, [b"nobody", b"x"]) == zmq.EHOSTUNREACH
 
 
 def test_a_routing_id_that_is_too_long_names_its_endpoint() -> None:

@@ -63,7 +63,7 @@ def test_a_good_run() -> None:
         "started_at": "2026-11-28T03:02:03.000456+02:00",
     }  # fmt: skip
     assert run["versions"] == versions()
-    assert sorted(versions()) == ["libzmq", "python", "pyzmq", "roundhouse"]
+    assert sorted(versions()) == ["libzmq", "pump", "python", "pyzmq", "roundhouse"]
 
 
 def test_failures_by_kind_and_an_open_loop() -> None:

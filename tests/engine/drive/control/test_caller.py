@@ -12,7 +12,8 @@ import pytest
 from engine.core import Socket as Spec
 from engine.drive.control import caller as module
 from engine.drive.control.caller import Caller, check
-from engine.drive.sockets import Context, ZSocket, close_socket, make_context, open_socket
+from engine.drive.links import ZSocket
+from engine.drive.sockets import Context, close_socket, make_context, open_socket
 from engine.errors import Refused
 from engine.protocols.conversation import ORDERS
 from engine.protocols.conversation.frontend import Accepted, Hold, ListJobs

@@ -13,10 +13,11 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.core import Socket as Spec
+from engine.drive.links import ZSocket
 from engine.drive.security import watched as module
 from engine.drive.security.descriptors import Descriptors
 from engine.drive.security.door import ENDPOINT, Door
-from engine.drive.sockets import Context, ZSocket, make_context, open_socket, receive
+from engine.drive.sockets import Context, make_context, open_socket, receive
 from engine.labs.live import Lab
 from tests.helpers.processes import free_endpoint, until
 

@@ -10,9 +10,10 @@ import pytest
 
 from engine.core import Note
 from engine.core import Socket as Spec
+from engine.drive.links import ZSocket
 from engine.drive.security import streams as module
 from engine.drive.security.users import Trust
-from engine.drive.sockets import Context, ZSocket, make_context, open_socket, receiver
+from engine.drive.sockets import Context, make_context, open_socket, receiver
 from tests.engine.drive.security.test_door import closed
 from tests.helpers.processes import free_endpoint, until
 

@@ -1,0 +1,160 @@
+"""The native pump is built where that can be done; where not, nothing of an installation fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.drive.pump import hook
+from engine.drive.pump.hook import BINARY, HERE, Failed, Hook, compile_pump, compilers, place
+from tests.helpers.pumps import SOURCE, binary_at
+
+Script = Callable[[str], Path]
+
+
+class App:
+    """What a hook tells goes here."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def display_warning(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
+    """Makes a shell script the only compiler."""
+
+    def only(script: str) -> Path:
+        path = tmp_path / "compiler"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setattr(hook, "compilers", lambda: iter([[str(path)]]))
+        return path
+
+    return only
+
+
+def built(version: str, root: Path) -> tuple[dict[str, Any], list[str]]:
+    """What the hook makes of an empty build, and what it says."""
+    app, data = App(), {"force_include": {}, "pure_python": True}
+    made = Hook(str(root), {}, None, None, str(root), "wheel", app)  # type: ignore[arg-type]
+    made.initialize(version, data)
+    made.finalize(version, data, "")
+    assert all(not Path(path).exists() for path in data["force_include"])  # type: ignore[attr-defined]
+    return data, app.said
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A checkout that has nothing but the source."""
+    folder = tmp_path / "root"
+    (folder / HERE).mkdir(parents=True)
+    (folder / HERE / SOURCE.name).write_bytes(SOURCE.read_bytes())
+    return folder
+
+
+def needs_compiler() -> None:
+    if not any(compilers()):
+        pytest.skip("there is no C compiler")
+
+
+def test_what_is_compiled_loads(tmp_path: Path) -> None:
+    needs_compiler()
+    compile_pump(SOURCE, tmp_path / BINARY)
+    assert binary_at(tmp_path / BINARY).INTERFACE == 1
+
+
+def test_a_wheel_holds_the_binary_and_is_tagged_for_every_later_python(root: Path) -> None:
+    needs_compiler()
+    data, said = built("standard", root)
+    assert said == [] and list(data["force_include"].values()) == [f"{HERE}/{BINARY}"]
+    assert not data["pure_python"] and data["tag"].startswith("cp311-abi3-") and "manylinux" not in data["tag"]
+    assert not (root / HERE / BINARY).exists()
+
+
+def test_an_editable_installation_gets_it_beside_the_sources(root: Path) -> None:
+    needs_compiler()
+    data, said = built("editable", root)
+    assert (data, said) == ({"force_include": {}, "pure_python": True}, [])
+    assert sorted(path.name for path in (root / HERE).iterdir()) == [BINARY, SOURCE.name]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo no Python.h >&2; exit 1", "no Python.h"),
+        ("exit 0", "non-zero exit status|No such file|ImportError"),
+        ('while [ "$1" != -o ]; do shift; done; echo garbage > "$2"', "ImportError|invalid ELF|file too short"),
+        ("kill -9 $$", "SIGKILL"),
+    ],
+    ids=["an error", "nothing", "garbage", "its end"],
+)
+@pytest.mark.parametrize("version", ["standard", "editable"])
+def test_a_compiler_that_fails_leaves_the_package_pure(
+    version: str, script: str, said: str, root: Path, compiler: Script
+) -> None:
+    compiler(script)
+    data, (warning,) = built(version, root)
+    assert data == {"force_include": {}, "pure_python": True}
+    assert warning.startswith("The native pump is left out")
+    assert [path.name for path in (root / HERE).iterdir()] == [SOURCE.name]
+    with pytest.raises(Failed, match=said):
+        compile_pump(SOURCE, root / BINARY)
+
+
+def test_a_compiler_that_hangs_is_ended(root: Path, compiler: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler("exec sleep 1000")
+    monkeypatch.setattr(hook, "SECONDS", 0.1)
+    _, (warning,) = built("standard", root)
+    assert "timed out" in warning
+
+
+def test_without_a_compiler_the_package_is_pure(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert list(compilers()) == []
+    data, (warning,) = built("standard", root)
+    assert data["pure_python"] and "no C compiler was found" in warning
+
+
+def test_the_next_compiler_is_tried_where_one_fails(
+    tmp_path: Path, compiler: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_compiler()
+    real = list(compilers())
+    broken = compiler("exit 1")
+    monkeypatch.setattr(hook, "compilers", lambda: iter([[str(broken)], *real]))
+    compile_pump(SOURCE, tmp_path / BINARY)
+
+
+def test_a_compiler_is_named_by_the_environment_with_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", f"'{sys.executable}' -O")
+    assert next(compilers()) == [sys.executable, "-O"]
+
+
+def test_a_folder_that_can_not_be_written_leaves_the_package_pure(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(made: Path, target: Path) -> None:
+        raise PermissionError(13, "Read-only file system", str(target))
+
+    monkeypatch.setattr(hook, "compile_pump", lambda source, target: target.write_bytes(b"binary"))
+    monkeypatch.setattr(hook, "place", denied)
+    data, (warning,) = built("editable", root)
+    assert data == {"force_include": {}, "pure_python": True} and "Read-only" in warning
+
+
+def test_a_binary_takes_the_place_of_one_in_use_at_once(tmp_path: Path) -> None:
+    new, old = tmp_path / "new", tmp_path / BINARY
+    new.write_bytes(b"new")
+    old.write_bytes(b"old")
+    with old.open("rb") as in_use:
+        place(new, old)
+        assert in_use.read() == b"old"
+    assert old.read_bytes() == b"new" and sorted(path.name for path in tmp_path.iterdir()) == [BINARY, "new"]
+    with pytest.raises(OSError, match="nowhere"):
+        place(new, tmp_path / "nowhere" / BINARY)
