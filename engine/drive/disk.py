@@ -114,7 +114,9 @@ class Disk:
             case List(folder):
                 return _list(operation, self._at(folder, look=True))
             case Exists(folder, name):
-                safely.check(os.stat(name, dir_fd=self._at(folder), follow_symlinks=False), name)
+                found = os.stat(name, dir_fd=self._at(folder), follow_symlinks=False)
+                safely.check(found, name)
+                return Done(operation, foreign=found.st_uid != os.geteuid())
             case Read(folder, name):
                 return _read(operation, name, self._at(folder))
             case Take(folder, name, new):
@@ -131,9 +133,9 @@ class Disk:
                 _record(name, line, self._at(folder))
             case Sync(folder, name):
                 at = self._at(folder)
-                if name:
-                    _sync(name, at)
+                foreign = bool(name) and _sync(name, at)
                 os.fsync(at)
+                return Done(operation, foreign=foreign)
             case WriteOut(path, text):
                 safely.replace(path, text.encode("utf-8", "surrogateescape"))
             case Log(path, line):
@@ -153,6 +155,8 @@ class Disk:
 
     def _answer(self, operation: Operation, error: OSError) -> Done:
         kind = _ERRORS.get(error.errno or 0, "broken")
+        if error.errno == errno.EPERM and isinstance(operation, Take | Rename | Remove):
+            kind = "foreign"  # a folder that may not be written is EACCES
         text = error.strerror or str(error)
         path = error.filename if isinstance(error.filename, str) else ""
         if kind == "gone":
@@ -216,12 +220,19 @@ def _list(operation: List, at: int) -> Done:
     return Done(operation, entries=tuple(entries), still=still, odd=tuple(odd))
 
 
-def _read(operation: Read, name: str, at: int) -> Done:
+def _open(name: str, at: int, flags: int = os.O_RDONLY) -> int | None:
+    """Open a regular file; None for one of another user, whom its mode keeps from that."""
     try:
-        descriptor = safely.open_file(name, at=at)
+        return safely.open_file(name, flags, at=at)
     except PermissionError:
         if os.stat(name, dir_fd=at, follow_symlinks=False).st_uid == os.geteuid():
             raise
+        return None
+
+
+def _read(operation: Read, name: str, at: int) -> Done:
+    descriptor = _open(name, at)
+    if descriptor is None:
         return Done(operation, foreign=True)
     with os.fdopen(descriptor, "rb") as file:
         foreign = os.fstat(descriptor).st_uid != os.geteuid()
@@ -235,6 +246,12 @@ def _make(name: str, at: int) -> int:
     return descriptor
 
 
+def _clear(name: str, at: int) -> None:
+    """Remove what stands under a name of ours and is none of ours, unless it has gone by itself."""
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=at)
+
+
 def _touch(name: str, at: int) -> None:
     """See to it that there is a regular file of this name; what else stands there is none of the queue's, and goes."""
     for _ in range(100):  # others may make and remove it meanwhile
@@ -245,26 +262,29 @@ def _touch(name: str, at: int) -> None:
             with suppress(FileExistsError):
                 os.close(_make(name, at))
         except Unsafe:
-            os.unlink(name, dir_fd=at)
+            _clear(name, at)
     raise OSError(errno.EBUSY, "others make and remove it all the time", name)
 
 
 def _record(name: str, line: str, at: int) -> None:
-    """Append to a file of ours in a queue; likewise."""
+    """Append to a file of ours in a queue; likewise, and a file of another user is none of ours."""
     for _ in range(100):
         try:
-            descriptor = safely.open_file(name, os.O_WRONLY | os.O_APPEND, at=at)
+            descriptor = _open(name, at, os.O_WRONLY | os.O_APPEND)
         except FileNotFoundError:
-            try:
-                descriptor = _make(name, at)
-            except FileExistsError:
-                continue
+            with suppress(FileExistsError):
+                os.close(_make(name, at))
+            continue
         except Unsafe:
-            os.unlink(name, dir_fd=at)
+            descriptor = None
+        if descriptor is None:
+            _clear(name, at)
             continue
         with closing_descriptor(descriptor):
-            _append(descriptor, line)
-            return
+            if os.fstat(descriptor).st_uid == os.geteuid():
+                _append(descriptor, line)
+                return
+        _clear(name, at)
     raise OSError(errno.EBUSY, "others make and remove it all the time", name)
 
 
@@ -288,9 +308,14 @@ def _append(descriptor: int, line: str) -> int:
     return size + written
 
 
-def _sync(name: str, at: int) -> None:
-    with closing_descriptor(safely.open_file(name, at=at)) as descriptor:
+def _sync(name: str, at: int) -> bool:
+    """Put a file on the disk; whether it is another user's."""
+    descriptor = _open(name, at)
+    if descriptor is None:
+        return True
+    with closing_descriptor(descriptor):
         os.fsync(descriptor)
+        return os.fstat(descriptor).st_uid != os.geteuid()
 
 
 @contextmanager

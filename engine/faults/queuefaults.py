@@ -23,7 +23,7 @@ from engine.protocols.diskqueue import promises as p
 from engine.protocols.diskqueue.explain import number_of
 from engine.protocols.diskqueue.operations import Remove, Rename, Take
 from engine.protocols.diskqueue.pipeline import queue_folder
-from engine.sim.disk import Fate, result
+from engine.sim.driver import Fate, result
 from engine.sim.queues import Queues, Seat
 
 STRANGER, ITS_NUMBER = "stranger", "900000"  # another program that renames as the original does

@@ -81,7 +81,8 @@ def open_file(
     try:
         descriptor = os.open(name, (flags | _ALWAYS) & ~(os.O_NOFOLLOW if follow else 0), dir_fd=at)
     except OSError as error:
-        if error.errno in _ODD:
+        # What it is counts before who may read it.
+        if error.errno in _ODD or (error.errno == errno.EACCES and not follow):
             _explain(name, at)
         raise
     try:

@@ -1,4 +1,4 @@
-"""A disk for tests: drivers race on it one operation at a time, die between any two, find it full or forbidden.
+"""A disk for tests: actors race on it one operation at a time, die between any two, find it full or forbidden.
 
 The rules of this file:
 
@@ -7,20 +7,17 @@ The rules of this file:
 - Content that was not put on the disk (``Sync``) is lost with the power; names are not.
 - Links, FIFOs, devices, folders and other users' files stand in folders as they do on the real disk. What a link names
   is not on this disk at all: an operation that followed one would find nothing to do.
+- Operations are this disk's ``user``'s. A folder's owner and mode count for each of them anew, as for a process that
+  has just opened the folder.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from copy import copy, deepcopy
 from random import Random
-from typing import Any, Literal
+from typing import Any, NamedTuple, Self
 
-from engine.core import NEVER, Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
-from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import DriverConfig
-from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import (
     Append,
     Done,
@@ -30,8 +27,6 @@ from engine.protocols.diskqueue.operations import (
     List,
     Log,
     Operation,
-    Process,
-    Processed,
     Read,
     Remove,
     Rename,
@@ -40,6 +35,7 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
+from engine.sim.owners import READ, SEARCH, USER, WRITE, Access
 
 FOLDER = "a folder"
 KINDS = ("a link", "a FIFO", "a device", "a socket", FOLDER)
@@ -48,26 +44,28 @@ KINDS = ("a link", "a FIFO", "a device", "a socket", FOLDER)
 TORN = "\0"
 """What the power leaves of content that was not put on the disk."""
 
-EPOCH = 1_000_000.0  # wall clock at virtual time 0, in seconds
 
-
-@dataclass(slots=True)
-class SimFile:
-    """One file, or what stands in its place."""
+class SimFile(NamedTuple):
+    """One file, or what stands in its place. It never changes: another one takes its place, so copies may share it."""
 
     content: str
     mtime_ns: int
     synced: bool
-    kind: str = ""  # of ``KINDS``; "" for a regular file
-    foreign: bool = False  # it belongs to another user
+    kind: str  # of ``KINDS``; "" for a regular file
+    access: Access
 
 
 class SimDisk:
     """Folders of files, and the locks on drivers' numbers."""
 
-    def __init__(self, *folders: str, random: Random | None = None) -> None:
-        """``random``: listings may be torn by what is renamed meanwhile; without it they never are."""
+    def __init__(self, *folders: str, random: Random | None = None, user: int = USER) -> None:
+        """``random``: listings may be torn by what is renamed meanwhile; without it they never are.
+
+        ``user``: the uid whose operations are performed, and whose the folders are.
+        """
         self.folders: dict[str, dict[str, SimFile]] = {folder: {} for folder in folders}
+        self.access = {folder: Access(user, 0o700) for folder in folders}
+        self.user = user
         self.locks: set[tuple[str, str]] = set()  # (folder, number)
         self.full = False
         self.denied: set[str] = set()  # folders that may not be written
@@ -76,17 +74,44 @@ class SimDisk:
         self._random = random
         self._ticks = 0
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Files are shared, for they never change; folders are copied."""
+        copied = copy(self)
+        memo[id(self)] = copied
+        copied.folders = {folder: dict(files) for folder, files in self.folders.items()}
+        copied.access, copied.locks, copied.denied = dict(self.access), set(self.locks), set(self.denied)
+        copied.meddle = deepcopy(self.meddle, memo)
+        copied._random = deepcopy(self._random, memo)
+        return copied
+
     def put(
-        self, folder: str, name: str, content: str = "", synced: bool = True, kind: str = "", foreign: bool = False
+        self,
+        folder: str,
+        name: str,
+        content: str = "",
+        synced: bool = True,
+        kind: str = "",
+        owner: int | None = None,
+        mode: int = 0o644,
     ) -> None:
-        """Create or overwrite a file, later than all before it."""
+        """Create or overwrite a file, later than all before it, whoever may. ``owner``: None for this disk's user."""
         self._ticks += 1
-        self.folders[folder][name] = SimFile(content, self._ticks, synced, kind, foreign)
+        access = Access(self.user if owner is None else owner, mode)
+        self.folders[folder][name] = SimFile(content, self._ticks, synced, kind, access)
 
     def regular(self, folder: str, name: str) -> bool:
         """Whether there is such a file, and it is one."""
         file = self.folders[folder].get(name)
         return file is not None and not file.kind
+
+    def own(self, folder: str, name: str) -> bool:
+        """Whether there is such a file, and it is a regular one of this disk's user."""
+        return self.regular(folder, name) and self.folders[folder][name].access.owner == self.user
+
+    def keeps(self, folder: str, name: str) -> bool:
+        """Whether something stands there that only another user may rename or remove."""
+        file = self.folders[folder].get(name)
+        return file is not None and self.access[folder].keeps(self.user, file.access.owner)
 
     def text(self, folder: str, name: str) -> str:
         """A file's content."""
@@ -95,9 +120,9 @@ class SimDisk:
     def cut_power(self) -> None:
         """What was not put on the disk is gone; the names stay."""
         for files in self.folders.values():
-            for file in files.values():
+            for name, file in files.items():
                 if not file.synced:
-                    file.content, file.synced = TORN, True
+                    files[name] = file._replace(content=TORN, synced=True)
 
     def lock(self, src: str, dst: str, number: str) -> bool:
         """Hold a number in both queues; False where somebody does."""
@@ -117,60 +142,82 @@ class SimDisk:
             return Done(operation, error, "as it was told to")
         if isinstance(operation, WriteOut | Log):
             return Done(operation, "full", "no space") if self.full else Done(operation)
-        files = self.folders.get(operation.folder)
+        folder = operation.folder
+        files = self.folders.get(folder)
         if files is None:
-            return Done(operation, "broken", f"{operation.folder} is gone")
-        if operation.folder in self.denied and not isinstance(operation, List | Exists | Read):
-            return Done(operation, "denied", f"no permission: {operation.folder}")
+            return Done(operation, "broken", f"{folder} is gone")
+        denied = Done(operation, "denied", f"no permission: {folder}")
+        if folder in self.denied and not isinstance(operation, List | Exists | Read):
+            return denied
         if self.full and isinstance(operation, Append | Touch):
             return Done(operation, "full", "no space")
-        if isinstance(operation, List):
-            return self._list(operation, files, number)
-        if isinstance(operation, Read):
-            error = self._missing(files, operation.name)
-            file = files.get(operation.name)
-            return (
-                Done(operation, error)
-                if error or not file
-                else Done(operation, text=file.content, foreign=file.foreign)
-            )
-        return Done(operation, self._change(operation, files))
-
-    @staticmethod
-    def _missing(files: dict[str, SimFile], name: str) -> Error:
-        return "gone" if name not in files else "odd" if files[name].kind else ""
-
-    def _change(self, operation: Operation, files: dict[str, SimFile]) -> Error:
+        named = bool(files) if isinstance(operation, List) else bool(operation.name)
+        if not self.access[folder].allows(self.user, READ | SEARCH if named else READ):
+            return denied
         match operation:
-            case Exists(_, name):
-                return self._missing(files, name)
-            case Take(_, name, new) | Rename(_, name, new):
-                if name not in files:
-                    return "gone"
-                if new in files:
-                    return "exists"
-                files[new] = files.pop(name)
-            case Remove(_, name):
-                if name in files and files[name].kind == FOLDER:
-                    return "exists"
-                return "" if files.pop(name, None) else "gone"
-            case Touch(_, name) | Append(_, name) if name in files and files[name].kind == FOLDER:
-                return "broken"
-            case Touch(folder, name):
-                if self._missing(files, name):
-                    self.put(folder, name)
-            case Append(folder, name, line):
-                known = None if self._missing(files, name) else files[name]
-                foreign = known is not None and known.foreign
-                self.put(folder, name, f"{known.content if known else ''}{line}\n", synced=False, foreign=foreign)
-            case Sync(_, name) if name:
-                if error := self._missing(files, name):
-                    return error
-                files[name].synced = True
-            case Sync():
-                pass
+            case List():
+                return self._list(operation, files, number)
+            case Exists(_, name) | Read(_, name) | Sync(_, name):
+                return self._look(operation, name, files)
+            case Touch() | Append():
+                return Done(operation, self._write(operation, files))
             case _:
-                raise AssertionError(operation)
+                return Done(operation, self._change(operation, files))
+
+    def _look(self, operation: Exists | Read | Sync, name: str, files: dict[str, SimFile]) -> Done:
+        if isinstance(operation, Sync) and not name:
+            return Done(operation)
+        file = files.get(name)
+        if file is None or file.kind:
+            return Done(operation, "odd" if file else "gone")
+        foreign = file.access.owner != self.user
+        if isinstance(operation, Exists):
+            return Done(operation, foreign=foreign)
+        if not file.access.allows(self.user, READ):
+            return Done(operation, foreign=True) if foreign else Done(operation, "denied", f"no permission: {name}")
+        if isinstance(operation, Sync):
+            files[name] = file._replace(synced=True)
+            return Done(operation, foreign=foreign)
+        return Done(operation, text=file.content, foreign=foreign)
+
+    def _change(self, operation: Take | Rename | Remove, files: dict[str, SimFile]) -> Error:
+        """In the order in which a system looks for what forbids it."""
+        folder, name = operation.folder, operation.name
+        if name not in files:
+            return "gone"
+        if not isinstance(operation, Remove) and operation.new in files:
+            return "exists"
+        if not self.access[folder].allows(self.user, WRITE):
+            return "denied"
+        if self.keeps(folder, name):
+            return "foreign"
+        if not isinstance(operation, Remove):
+            files[operation.new] = files.pop(name)
+        elif files[name].kind == FOLDER:
+            return "exists"
+        else:
+            del files[name]
+        return ""
+
+    def _write(self, operation: Touch | Append, files: dict[str, SimFile]) -> Error:
+        """See to a file of ours: what else stands there goes, if it may."""
+        folder, name = operation.folder, operation.name
+        file = files.get(name)
+        if file is not None and not file.kind:
+            if isinstance(operation, Touch):
+                return ""
+            if file.access.owner == self.user:
+                if not file.access.allows(self.user, WRITE):
+                    return "denied"
+                self.put(folder, name, f"{file.content}{operation.line}\n", synced=False, mode=file.access.mode)
+                return ""
+        if not self.access[folder].allows(self.user, WRITE) or self.keeps(folder, name):
+            return "denied"
+        if file is not None and file.kind == FOLDER:
+            return "broken"
+        content = f"{operation.line}\n" if isinstance(operation, Append) else ""
+        mode = 0o600 | self.access[folder].mode & 0o066
+        self.put(folder, name, content, synced=isinstance(operation, Touch), mode=mode)
         return ""
 
     def _list(self, operation: List, files: dict[str, SimFile], number: str) -> Done:
@@ -183,186 +230,3 @@ class SimDisk:
             seen = tuple(entry for entry in entries if own in entry.name or self._random.random() < 0.7)
             return Done(operation, entries=seen, still=False, odd=odd)
         return Done(operation, entries=entries, still=True, odd=odd)
-
-
-# ---- actors -------------------------------------------------------------------------------------------------------
-
-Fate = Literal["done", "failed", "crash", "silent"]
-"""What becomes of one attempt at a document; crash: the driver dies of it; silent: it ends well and wrote nothing."""
-
-
-class SimDriver:
-    """A driver's core on a simulated disk; ``step`` does one thing."""
-
-    def __init__(
-        self,
-        disk: SimDisk,
-        config: DriverConfig,
-        fate: Callable[[str, int], Fate],
-        now: float = 0.0,
-        epoch: float = EPOCH,
-        told: Callable[[float, Event, list[Command]], None] = lambda now, event, commands: None,
-    ) -> None:
-        """``told``: of every event of its core, and of what came of it.
-
-        Raises ValueError where another driver holds the number.
-        """
-        if not disk.lock(config.src, config.dst, config.number):
-            raise ValueError(f"another driver works under number {config.number}")
-        self.disk = disk
-        self.config = config
-        self.core = Driver(config, epoch)
-        self.alive = True
-        self.ended = ""  # the reason of its exit,
-        self.failed = False  # and whether that is an error
-        self.said: list[str] = []  # every operation and note, as text
-        self.attempts: list[tuple[str, int]] = []  # that it began and that counted: not blocked, not given back
-        self._fate, self._told = fate, told
-        self._todo: deque[Command] = deque()
-        self._writing: Process | None = None  # half of its output is on the disk
-        self._cancelled = False
-        self._give(Started(), now)
-
-    @property
-    def busy(self) -> bool:
-        """Whether it can do something without waiting for time to pass."""
-        return self.alive and bool(self._todo or self._writing)
-
-    @property
-    def pending(self) -> Command | None:
-        """What it does next, where that is a command of its core."""
-        return self._todo[0] if self.alive and self._todo else None
-
-    @property
-    def writes(self) -> bool:
-        """Whether it is at work on a document."""
-        return self.alive and self._writing is not None
-
-    def wake_at(self) -> float:
-        """When it wants to go on; ``NEVER`` while it is busy or dead."""
-        return self.core.wake_at() if self.alive and not self.busy else NEVER
-
-    def step(self, now: float) -> None:
-        """Do one thing: an operation, half a document, or a wake-up that is due."""
-        if not self.alive:
-            return
-        if self._todo:
-            self._do(self._todo.popleft(), now)
-        elif self._writing is not None:
-            self._finish_document(self._writing, now)
-        elif now >= self.core.wake_at():
-            self._give(Woken(), now)
-
-    def leave(self, now: float) -> None:
-        """SIGTERM."""
-        if self.alive:
-            self._give(Ordered(Leave()), now)
-
-    def crash(self) -> None:
-        """kill -9: what is on the disk stays, the locks go."""
-        if self.alive:
-            if self._writing is not None:
-                self.attempts.append((self._writing.id, self._writing.attempt))
-            self.alive = False
-            self.disk.unlock(self.config.src, self.config.dst, self.config.number)
-
-    def _give(self, event: Event, now: float) -> None:
-        commands = self.core.handle(event, now)
-        self._told(now, event, commands)
-        self._todo.extend(commands)
-        self.core.check()
-
-    def _do(self, command: Command, now: float) -> None:
-        match command:
-            case Note(level, text, subject):
-                self.said.append(f"note {level} {subject.decode()}: {text}" if subject else f"note {level} {text}")
-            case Exit(reason, failed):
-                self.said.append(f"exit {reason}")
-                self.ended, self.failed = reason, failed
-                self.alive = False
-                self.disk.unlock(self.config.src, self.config.dst, self.config.number)
-            case Start(_, body):
-                assert isinstance(body, Process)
-                self.said.append(f"process {body.id} {body.attempt}")
-                self._begin_document(body, now)
-            case Cancel():
-                self.said.append("cancel")
-                self._cancelled = True
-            case _:
-                answer = self.disk.perform(command, self.config.number)
-                self.said.append(f"{describe(command)}{f' = {answer.error}' if answer.error else ''}")
-                self._give(answer, now)
-
-    def _begin_document(self, body: Process, now: float) -> None:
-        if self.disk.full or self.config.dst in self.disk.denied:
-            self._give(Processed("blocked", "no space"), now)
-            return
-        text = self._input(body)
-        if text is None:
-            self._fail_document(body, now)
-            return
-        if self._fate(body.id, body.attempt) != "silent":
-            self.disk.put(self.config.dst, self._output(body), result(text)[: len(text) // 2], synced=False)
-        self._writing = body
-
-    def _finish_document(self, body: Process, now: float) -> None:
-        cancelled, self._cancelled, self._writing = self._cancelled, False, None
-        if cancelled:
-            self._give(Processed("cancelled"), now)
-            return
-        fate = self._fate(body.id, body.attempt)
-        if fate == "crash":
-            self._writing = body
-            self.crash()
-            return
-        text = self._input(body)
-        if text is None:
-            self._fail_document(body, now)
-            return
-        if fate == "done":
-            if self.disk.full or self.config.dst in self.disk.denied:
-                self._give(Processed("blocked", "no space"), now)
-                return
-            self.disk.put(self.config.dst, self._output(body), result(text), synced=False)
-        self.attempts.append((body.id, body.attempt))
-        self._give(Processed("failed", "no good") if fate == "failed" else Processed("done"), now)
-
-    def _fail_document(self, body: Process, now: float) -> None:
-        self.attempts.append((body.id, body.attempt))
-        self._give(Processed("failed", "is no regular file, or gone"), now)
-
-    def _input(self, body: Process) -> str | None:
-        name = names.working(body.id, self.config.number)
-        return self.disk.text(self.config.src, name) if self.disk.regular(self.config.src, name) else None
-
-    def _output(self, body: Process) -> str:
-        return names.writing(body.id, self.config.number)
-
-
-def result(text: str) -> str:
-    """What processing makes of a document in the simulation; in brackets, so that a part of it is recognisable."""
-    return f"<{text}>"
-
-
-def config(src: str, dst: str, number: str, **changes: Any) -> DriverConfig:
-    """A driver's configuration without limits, files or log, with changes."""
-    return replace(DriverConfig(src, dst, number, max_files=0), **changes)
-
-
-def describe(operation: Operation) -> str:
-    """An operation in one line, as transcripts write it."""
-    kind = type(operation).__name__.lower()
-    match operation:
-        case WriteOut(path):
-            return f"{kind} {path}"
-        case Log(path, line):
-            return f"{kind} {path} {' '.join(line.split()[1:])}"
-        case List(folder):
-            return f"{kind} {folder}"
-        case Take(folder, name, new) | Rename(folder, name, new):
-            return f"{kind} {folder}/{name} {new}"
-        case Append(folder, name, line):
-            fields = line.split("\t")
-            return f"{kind} {folder}/{name} {' '.join((*fields[:3], *fields[4:])).strip()}"
-        case _:
-            return f"{kind} {operation.folder}/{operation.name}".rstrip("/")

@@ -34,7 +34,8 @@ from engine.protocols.diskqueue.watchdog import (
     Watchdog,
 )
 from engine.sim.agenda import Agenda
-from engine.sim.disk import Fate, SimDisk, SimDriver
+from engine.sim.disk import SimDisk
+from engine.sim.driver import Fate, SimDriver
 from engine.sim.recovery import SimRecovery
 
 OPERATION = (0.002, 0.006)  # seconds that one operation takes, from … to

@@ -8,7 +8,8 @@ from engine.core import Started
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import TROUBLE, Done, Operation, Steps
 from engine.protocols.diskqueue.transitions import Settled, recover
-from engine.sim.disk import EPOCH, SimDisk, describe
+from engine.sim.disk import SimDisk
+from engine.sim.driver import EPOCH, describe
 
 
 class SimRecovery:

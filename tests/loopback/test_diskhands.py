@@ -29,7 +29,7 @@ from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
 from engine.protocols.diskqueue.pipeline import Stage, queue_folder
 from engine.protocols.diskqueue.transitions import recover
-from tests.helpers.strangers import as_stranger, needs_stranger, open_folder
+from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger, open_folder
 
 SECRET = "nobody but the operator reads this"
 STARTUP = "what the operator's shell runs"
@@ -336,6 +336,13 @@ with open(sys.argv[1] + "/.x.7.publishing", "w") as file:
 """
 
 
+OUTPUT = """
+import sys
+with open(sys.argv[1] + "/x.7.writing.xml", "w") as file:
+    file.write("a stranger's")
+"""
+
+
 @needs_stranger
 def test_another_users_promise_deletes_no_document() -> None:
     with open_folder() as root:
@@ -346,3 +353,41 @@ def test_another_users_promise_deletes_no_document() -> None:
         assert (place.src / ".x.7.publishing").exists()
         disk.run(recover(str(place.src), str(place.dst), NUMBER, True, 0.0))
         assert (place.src / "x.failed").read_text(encoding="utf-8") == "text"
+
+
+@needs_stranger
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_another_users_file_under_the_former_name_of_an_output_is_not_published(mode: int) -> None:
+    """The driver died behind the publishing. The recoverer deletes no published document for what stands there."""
+    with open_folder() as root:
+        place = Place(root)
+        place.dst.chmod(mode)
+        (place.src / "x.7.working").write_text("text", encoding="utf-8")
+        (place.src / ".x.7.publishing").write_text(f"{place.dst}\n", encoding="utf-8")
+        (place.dst / "x.ready").write_text("published", encoding="utf-8")
+        as_stranger(OUTPUT, str(place.dst)).communicate(timeout=30)
+        assert (place.dst / "x.7.writing.xml").lstat().st_uid == STRANGER
+        settled = disk.run(recover(str(place.src), str(place.dst), NUMBER, True, 0.0))
+        assert settled == [("x", "published")]
+        assert (place.dst / "x.ready").read_text(encoding="utf-8") == "published"
+        assert list(place.src.iterdir()) == []
+
+
+RECORD = """
+import sys
+with open(sys.argv[1] + "/.x.attempts", "w") as file:
+    file.write("begin\\t2\\t7\\t0\\t\\n")
+"""
+
+
+@needs_stranger
+def test_another_users_record_has_no_document_given_up() -> None:
+    with open_folder() as root:
+        place = Place(root)
+        place.src.chmod(0o777)
+        (place.src / "x.7.working").write_text("text", encoding="utf-8")
+        as_stranger(RECORD, str(place.src)).communicate(timeout=30)
+        assert (place.src / ".x.attempts").lstat().st_uid == STRANGER
+        settled = disk.run(recover(str(place.src), str(place.dst), NUMBER, False, 0.0))
+        assert settled == [("x", "failed")]
+        assert (place.src / ".x.attempts").lstat().st_uid == os.geteuid(), "the record is made anew"

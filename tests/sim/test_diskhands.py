@@ -29,7 +29,9 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
-from engine.sim.disk import FOLDER, KINDS, Fate, SimDisk, SimDriver, config, result
+from engine.sim.disk import FOLDER, KINDS, SimDisk
+from engine.sim.driver import Fate, SimDriver, config, result
+from engine.sim.owners import STRANGER, USER, Access
 from engine.sim.recovery import SimRecovery
 
 TEXT = "the document"
@@ -79,6 +81,11 @@ class Stranger:
                 if isinstance(operation, Take | Rename):
                     self._carry_off(operation.folder, operation.new)
                     self.disk.put(operation.folder, operation.new, kind=FOLDER)
+            case "a stranger's file":
+                if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
+                    self._carry_off(operation.folder, operation.name, isinstance(operation, Rename))
+                    self.disk.put(operation.folder, operation.name, "a stranger's", owner=STRANGER)
+                    self.another = self.another or operation.name in ("x.ready", "x.failed")
             case kind:
                 if isinstance(operation, Exists | Read | Take | Rename | Remove | Append | Touch | Sync):
                     self._carry_off(operation.folder, operation.name, isinstance(operation, Rename))  # moved, unseen
@@ -92,7 +99,7 @@ class Stranger:
             self.taken.append(file.content)
 
 
-DEEDS = ("full", "denied", "broken", "gone", "exists", "in the way", *KINDS)
+DEEDS = ("full", "denied", "broken", "gone", "exists", "in the way", "a stranger's file", *KINDS)
 
 
 def world() -> SimDisk:
@@ -119,6 +126,14 @@ def drive(disk: SimDisk, number: str, fates: list[Fate], leave_at: int = -1) -> 
         now = now if driver.busy else max(now, driver.wake_at())
         assert now < NEVER, "a driver waits for nothing"
         driver.step(now)
+    return driver
+
+
+def drive_until(disk: SimDisk, reached: Callable[[Operation], bool]) -> SimDriver:
+    """Run driver 1 until it is about to do such an operation."""
+    driver = SimDriver(disk, config("src", "dst", "1"), lambda id, attempt: "done")
+    while not (isinstance(driver.pending, Operation) and reached(driver.pending)):
+        driver.step(0.0)
     return driver
 
 
@@ -274,9 +289,90 @@ def test_a_promise_of_a_stranger_is_not_believed() -> None:
     """Whoever may write in the queue could have the input deleted by it."""
     disk = SimDisk("src", "dst")
     disk.put("src", "x.1.working", TEXT)
-    disk.put("src", ".x.1.publishing", "dst\n", foreign=True)
+    disk.put("src", ".x.1.publishing", "dst\n", owner=STRANGER)
     recover(disk, "1")
     assert disk.text("src", "x.failed") == TEXT
+
+
+STICKY = Access(0, 0o1777)  # of the superuser: nobody else removes or renames what is another's
+
+
+@pytest.mark.parametrize("kind", ["", *KINDS])
+@pytest.mark.parametrize("access", [STICKY, Access(USER, 0o777)], ids=["sticky", "open"])
+def test_what_stands_under_the_former_name_of_a_published_output_is_none_of_ours(access: Access, kind: str) -> None:
+    """Its driver died behind the publishing: neither is the document deleted, nor the stranger's published."""
+    disk = world()
+    disk.access["dst"] = access
+    driver = drive_until(disk, lambda operation: isinstance(operation, Sync) and not operation.name)
+    disk.put("dst", "x.1.writing.xml", "a stranger's", kind=kind, owner=STRANGER)
+    driver.crash()
+    recover(disk, "1")
+    assert disk.text("dst", "x.ready") == result(TEXT)
+    assert sorted(disk.folders["src"]) == ["done"], "it is published, so nothing of it is left to do"
+
+
+@pytest.mark.parametrize("kind", ["", *KINDS])
+def test_what_took_the_place_of_an_output_is_not_published(kind: str) -> None:
+    """Before it was published: the document is processed again."""
+    disk = world()
+    disk.access["dst"] = Access(USER, 0o777)
+    driver = drive_until(disk, lambda operation: isinstance(operation, Exists) and operation.folder == "dst")
+    disk.put("dst", "x.1.writing.xml", "a stranger's", kind=kind, owner=STRANGER)
+    driver.crash()
+    recover(disk, "1")
+    assert disk.text("src", "x.failed") == TEXT
+    assert "x.ready" not in disk.folders["dst"]
+
+
+@pytest.mark.parametrize("wanted", [Sync, Exists])
+def test_an_output_of_another_user_is_not_published(wanted: type[Operation]) -> None:
+    disk = world()
+
+    def meddle(operation: Operation) -> Error:
+        if isinstance(operation, wanted) and getattr(operation, "name", "") == "x.1.writing.xml":
+            disk.put("dst", "x.1.writing.xml", "a stranger's", owner=STRANGER, mode=0o600)
+        return ""
+
+    disk.meddle = meddle
+    driver = drive(disk, "1", ["done"])
+    assert "x.ready" not in disk.folders["dst"]
+    assert disk.text("src", "x.failed_twice.input") == TEXT
+    assert driver.core.snapshot(0.0).published == 0
+
+
+def test_a_record_of_a_stranger_is_not_believed() -> None:
+    """Whoever may write in the queue could have a document given up, and deleted, at its first failure."""
+    disk = SimDisk("src", "dst")
+    disk.put("src", "x.1.working", TEXT)
+    disk.put("src", ".x.attempts", "begin\t2\t1\t0\t\n", owner=STRANGER)
+    recovery = SimRecovery(disk, config("src", "dst", "1", keep_input=False))
+    while recovery.busy:
+        recovery.step()
+    assert recovery.settled == [("x", "failed")]
+    assert disk.text("src", "x.failed") == TEXT
+    assert disk.own("src", ".x.attempts") and "begin" not in disk.text("src", ".x.attempts")
+
+
+def test_in_a_sticky_queue_what_is_another_users_is_said_and_stops_nothing() -> None:
+    disk = world()
+    disk.access["src"] = disk.access["dst"] = STICKY
+    disk.put("src", "s.ready", "a stranger's", owner=STRANGER)
+    disk.put("src", "y.ready", TEXT)
+    disk.put("dst", "y.ready", "a stranger's", owner=STRANGER)
+    disk.put("dst", "z.1.writing.xml", "a stranger's", owner=STRANGER)
+    disk.put("src", "z.ready", TEXT)
+    driver = SimDriver(disk, config("src", "dst", "1"), lambda id, attempt: "done")
+    now = 0.0
+    for _ in range(300):
+        now = now if driver.busy else max(now, driver.wake_at())
+        driver.step(now)
+    assert disk.text("dst", "x.ready") == result(TEXT)
+    assert disk.text("src", "y.failed_twice.input") == TEXT, "its next name is in the way"
+    assert disk.text("src", "z.failed_twice.input") == TEXT, "the name of its output is"
+    strange = "note warn s.ready: not a document: another user's in a sticky folder, where nobody else can take it"
+    assert driver.said.count(strange) == 1
+    assert driver.core.snapshot(now).lost == 0 and driver.core.snapshot(now).trouble == ""
+    assert disk.text("src", "s.ready") == disk.text("dst", "y.ready") == "a stranger's"
 
 
 def test_a_promise_to_publish_elsewhere_leads_nowhere() -> None:
@@ -328,7 +424,8 @@ def test_strangers_at_every_moment(seed: int, documents: int, drivers: int) -> N
         if random.random() < 0.9 or isinstance(operation, List | Log | WriteOut):
             return ""
         stranger.deed = random.choice(DEEDS)
-        if stranger.deed == "exists" and isinstance(operation, Take | Rename) and operation.folder == "src":
+        another = stranger.deed in ("exists", "a stranger's file")  # a document of this id: one of two is kept
+        if another and isinstance(operation, Take | Rename) and operation.folder == "src":
             return ""
         return stranger.do(operation)
 

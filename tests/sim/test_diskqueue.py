@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from engine.core import NEVER
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
-from engine.sim.disk import Fate, SimDisk, SimDriver, config, result
+from engine.sim.disk import SimDisk
+from engine.sim.driver import Fate, SimDriver, config, result
 from engine.sim.recovery import SimRecovery
 
 QUEUES = ("start", "middle", "end")

@@ -45,7 +45,6 @@ LISTING_WORTH = 10.0  # or this many times as long as it took, if that is longer
 TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
 TROUBLE_MOST = 5.0
 
-
 Event = Started | Woken | Done | Processed | Ordered
 Command = Operation | Start | Cancel | Note | Exit
 
@@ -253,10 +252,8 @@ class Driver:
         return ""
 
     def _finished(self) -> bool:
-        """Whether the newest listing proves that the source is done: the file is there and nothing is left.
-
-        A folder in which names change while it is read may show an item under none of its names, so only a listing
-        of a folder that kept still counts.
+        """Whether the newest listing proves that the source is done: the file is there, nothing is left, and no name
+        changed while it was read, for then it may show an item under none of its names.
         """
         return self._listed.done and not self._listed.live and self._still
 
@@ -276,10 +273,7 @@ class Driver:
         self._listed_until = self._now + max(LISTING_LIFE, LISTING_WORTH * (self._now - began))
         self._agenda = deque(self._listed.takeable)
         for name, reason in self._listed.strange:
-            # What lies there under a name that nobody will take is said once.
-            if name not in self._said and len(self._said) < 1000:
-                self._said.add(name)
-                self._note("warn", f"not a document: {reason}", name)
+            self._strange(name, reason)
 
     def _take(self) -> Steps[bool]:
         """Lock the next document; False where there is none."""
@@ -301,6 +295,9 @@ class Driver:
             if not error:
                 self._held = held
                 return True
+            if error == "foreign":
+                self._strange(name, "another user's in a sticky folder, where nobody else can take it")
+                continue
             self._lost += 1  # 003 row 6
             if error == "exists":
                 self._note("bad", f"somebody else works under number {config.number}", item.id)
@@ -387,9 +384,12 @@ class Driver:
         self._phase = phase
 
     def _times(self) -> Times:
-        spent = self._spent
-        docs = self._published + self._failed
-        return Times(spent["work"], spent["wait"], spent["block"], spent["overhead"], docs)
+        return Times(**self._spent, docs=self._published + self._failed)
+
+    def _strange(self, name: str, reason: str) -> None:  # what lies under a name that nobody will take is said once
+        if name not in self._said and len(self._said) < 1000:
+            self._said.add(name)
+            self._note("warn", f"not a document: {reason}", name)
 
     def _note(self, level: Level, text: str, subject: str = "") -> None:
         self._out.append(Note(level, text, subject.encode("utf-8", "surrogateescape")))

@@ -5,11 +5,11 @@ The rules of this file:
 - An operation touches one name and is atomic: it happened or it did not. A driver may die between any two.
 - Nothing here replaces an existing file, except ``WriteOut`` its own.
 - Only regular files of the folder itself are items. No link is followed, no FIFO or device is opened; a file of ours
-  that something else stands for is made anew.
-- The answer says ``gone``, ``exists`` or ``odd`` (no regular file) where that is part of the game, and ``full``,
-  ``denied`` or ``broken`` where the disk is in trouble. A procedure never sees the latter: whoever runs it waits and
-  asks again. Any other error may come as the answer to any operation, for others write in the folder too: a
-  procedure that takes no notice of one says why it may.
+  that something else stands for, or a file of another user, is made anew.
+- The answer says ``gone``, ``exists``, ``odd`` (no regular file) or ``foreign`` (the folder is sticky, so only another
+  user may rename or remove it) where that is part of the game, and ``full``, ``denied`` or ``broken`` where the disk is
+  in trouble. A procedure never sees the latter: whoever runs it waits and asks again. Any other error may come as the
+  answer to any operation, for others write in the folder too: a procedure that takes no notice of one says why it may.
 
 A procedure is a generator that yields operations and is sent their answers; so the order in which names change, on
 which everything in this system rests, reads as plain text and runs on a real disk and on a simulated one alike.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Literal, NamedTuple, TypeVar
 
-Error = Literal["", "gone", "exists", "odd", "full", "denied", "broken"]
+Error = Literal["", "gone", "exists", "odd", "foreign", "full", "denied", "broken"]
 
 TROUBLE: frozenset[Error] = frozenset({"full", "denied", "broken"})
 """The disk refuses for reasons that are not the document's: wait, tell, ask again."""
@@ -41,7 +41,7 @@ class List(NamedTuple):
 
 
 class Exists(NamedTuple):
-    """Whether there is such a file; the answer's error is ``gone`` where there is none, ``odd`` for a link or so."""
+    """Whether there is such a file, and whether it is ``foreign``; ``gone`` where there is none, ``odd`` for a link."""
 
     folder: str
     name: str
@@ -55,7 +55,7 @@ class Read(NamedTuple):
 
 
 class Take(NamedTuple):
-    """Rename what several drivers want. Exactly one gets it; the others hear ``gone``."""
+    """Rename what several drivers want. Exactly one gets it; the others hear ``gone``. ``foreign``: nobody can."""
 
     folder: str
     name: str
@@ -71,7 +71,7 @@ class Rename(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """Delete one file; ``gone`` where it was not there, ``exists`` where it is a folder."""
+    """Delete one file; ``gone`` where it was not there, ``exists`` where it is a folder, ``foreign`` where it stays."""
 
     folder: str
     name: str
@@ -85,7 +85,7 @@ class Touch(NamedTuple):
 
 
 class Append(NamedTuple):
-    """Append one line to a small text file, all of it or nothing; created where it is missing."""
+    """Append one line to a small text file of this user, all of it or nothing; created where it is missing."""
 
     folder: str
     name: str
@@ -93,7 +93,7 @@ class Append(NamedTuple):
 
 
 class Sync(NamedTuple):
-    """Put a file (if named) and then its folder on the disk, so that they survive a power cut."""
+    """Put a file (if named) and then its folder on the disk; the answer says whether the file is ``foreign``."""
 
     folder: str
     name: str = ""
@@ -125,7 +125,7 @@ class Done(NamedTuple):
     entries: tuple[Entry, ...] = ()  # of ``List``
     still: bool = False  # of ``List``: nothing was renamed in the folder while it was read
     odd: tuple[tuple[str, str], ...] = ()  # of ``List``: what is no regular file, by name, and what it is
-    foreign: bool = False  # of ``Read``: the file belongs to another user
+    foreign: bool = False  # of ``Exists``, ``Read`` and ``Sync``: the file belongs to another user
 
 
 class Process(NamedTuple):

@@ -12,6 +12,7 @@ The rules of this file:
 - An answer that is an error never passes for success. What others did to a document is its outcome: ``gone`` where
   they took it away, ``stuck`` where its next name is in the way; then it keeps the name that it has.
 - Where documents go is what whoever asks was told, never what stands in a file of the queue.
+- A promise, a record or an output of another user is none of ours: nothing is believed, published or deleted for it.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def in_hand(record: list[Line], number: str) -> tuple[int, bool]:
 
 
 def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[Error]:
-    """Lock ``name`` for this driver; ``gone`` for the loser of the race. 003 row 1.
+    """Lock ``name`` for this driver; ``gone`` for the loser of the race, ``foreign`` where we can not. 003 row 1.
 
     ``leftovers`` are the names beside it that belong to an earlier document of the same id, which this one replaces.
     """
@@ -110,7 +111,7 @@ def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[E
     if answer.error:
         return answer.error
     for leftover in sorted(leftovers):
-        yield Remove(held.src, leftover)  # gone is as good; a folder is none of ours and stays
+        yield Remove(held.src, leftover)  # gone is as good; a folder, or what a sticky folder keeps, stays
     if held.attempt > 1:
         yield Append(held.src, names.attempts(held.id), line("begin", held, at))
     return ""
@@ -122,9 +123,11 @@ def publish(held: Held) -> Steps[str]:
     answer = yield Sync(held.dst, written)
     if answer.error:
         return "wrote no output" if answer.error == "gone" else f"{written} is no regular file"
+    if answer.foreign:
+        return f"{written} belongs to another user"
     yield Append(held.src, names.publishing(held.id, held.number), held.dst)
     answer = yield Exists(held.dst, written)
-    reason = _missing(written) if answer.error else (yield from _rename_output(held))
+    reason = _missing(written) if answer.error or answer.foreign else (yield from _rename_output(held))
     if reason:
         yield Remove(held.src, names.publishing(held.id, held.number))
         return reason
@@ -230,7 +233,8 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
         item = names.parse(name)
         if not isinstance(item, names.Item) or item.state != "working" or item.number != number:
             continue
-        record = read_record((yield Read(src, names.attempts(item.id))).text)  # none where there is none to read
+        answer = yield Read(src, names.attempts(item.id))  # none where there is none to read
+        record = read_record("" if answer.foreign else answer.text)
         attempt, known = in_hand(record, number)
         held = Held(src, dst, item.id, number, attempt)
         if known:
@@ -253,7 +257,12 @@ def _keep_promise(held: Held, promise: str) -> Steps[bool]:
         whither, whole, _ = promise.partition("\n")
         if whole and "\0" not in whither and whither != held.dst:
             return False
-    elif answer.error or (yield from _rename_output(held)):
+    elif answer.error or answer.foreign:
+        # Somebody else has put that there, in place of the output or after it: only what is published is believed.
+        answer = yield Exists(held.dst, names.ready(held.id))
+        if answer.error or answer.foreign:
+            return False
+    elif (yield from _rename_output(held)):
         return False
     yield from _let_go(held)
     return True
@@ -267,6 +276,8 @@ def retry(folder: str, id: str) -> Steps[str]:
     if answer.error == "odd":
         return f"{names.kept(id)} is no regular file"
     answer = yield Rename(folder, names.kept(id), names.ready(id))
+    if answer.error == "foreign":
+        return f"{names.kept(id)} belongs to another user, who alone may rename it"
     if answer.error:
         return f"{names.ready(id)} waits already" if answer.error == "exists" else "its input was not kept"
     yield Remove(folder, names.attempts(id))  # there may be none

@@ -14,7 +14,8 @@ from engine.protocols.diskqueue import names, watchdog
 from engine.protocols.diskqueue import transitions as move
 from engine.protocols.diskqueue.operations import Rename
 from engine.protocols.diskqueue.options import Options
-from engine.sim.disk import SimDisk, SimDriver
+from engine.sim.disk import SimDisk
+from engine.sim.driver import SimDriver
 from tests.helpers.queuestage import busy
 
 LINES = (

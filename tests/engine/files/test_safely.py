@@ -12,6 +12,7 @@ import pytest
 
 from engine.files import safely
 from engine.files.safely import Unsafe
+from tests.helpers.strangers import STRANGER, acting_as
 
 
 def link(path: Path) -> None:
@@ -59,6 +60,14 @@ def test_what_is_no_regular_file_is_named_not_opened(at: int, odd: str, flags: i
     for opens in (safely.open_file, safely.open_or_create):
         with pytest.raises(Unsafe, match=r"is a .*, not a regular file"):
             opens(odd, flags, at=at)
+
+
+def test_what_is_no_regular_file_is_named_also_where_it_may_not_be_read(at: int, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "odd")
+    (tmp_path / "odd").chmod(0)
+    tmp_path.chmod(0o711)
+    with acting_as(STRANGER if os.geteuid() == 0 else os.geteuid()), pytest.raises(Unsafe, match="is a FIFO"):
+        safely.open_file("odd", at=at)
 
 
 def test_nothing_that_has_the_name_is_taken_for_new(at: int, odd: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.operations import Done, Operation, Take
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
-from engine.sim.disk import Fate
+from engine.sim.driver import Fate
 from engine.sim.queues import FEEDER
 from engine.tracing.operations import Operations, document
 

@@ -22,7 +22,7 @@ from engine.protocols.diskqueue.operations import (
     Take,
     Touch,
 )
-from engine.sim.disk import KINDS, TORN, SimDisk, SimDriver, config
+from engine.sim.disk import KINDS, TORN, SimDisk
 
 
 def steps(folder: str) -> list[Operation]:
@@ -83,15 +83,6 @@ def test_a_full_and_a_forbidden_disk() -> None:
     disk.full, disk.denied = False, {"q"}
     assert disk.perform(Touch("q", "a"), "1").error == "denied"
     assert disk.folders["q"] == {}
-
-
-def test_a_number_is_held_until_its_holder_dies() -> None:
-    disk = SimDisk("a", "b")
-    driver = SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
-    with pytest.raises(ValueError, match="another driver works under number 1"):
-        SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
-    driver.crash()
-    SimDriver(disk, config("a", "b", "1"), lambda id, attempt: "done")
 
 
 def plant(path: Path, kind: str, secret: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.sim.disk import SimDisk, SimDriver, config
+from engine.sim.disk import SimDisk
+from engine.sim.driver import SimDriver, config
 from engine.sim.recovery import SimRecovery
 
 

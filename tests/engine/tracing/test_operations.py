@@ -7,7 +7,8 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Process, Processed, Remove, Rename, Take
 from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Recovered, Spawn
-from engine.sim.disk import Fate, SimDisk, SimDriver, config
+from engine.sim.disk import SimDisk
+from engine.sim.driver import Fate, SimDriver, config
 from engine.tracing.filter import parse
 from engine.tracing.ladder import ladder, text
 from engine.tracing.operations import Operations, document

@@ -17,7 +17,8 @@ from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import IDLE_MOST, Driver
 from engine.protocols.diskqueue.operations import Done, List
-from engine.sim.disk import Fate, SimDisk, SimDriver, config
+from engine.sim.disk import SimDisk
+from engine.sim.driver import Fate, SimDriver, config
 from engine.sim.recovery import SimRecovery
 
 TRANSCRIPTS = Path(__file__).parents[3] / "transcripts" / "diskqueue"
@@ -154,7 +155,8 @@ def test_oldest_first_by_time_then_name_and_ready_before_failed() -> None:
     disk = SimDisk("src", "dst")
     for name in ("b.failed", "z.ready", "a.ready", "c.ready"):
         disk.put("src", name, name)
-    disk.folders["src"]["c.ready"].mtime_ns = disk.folders["src"]["a.ready"].mtime_ns
+    files = disk.folders["src"]
+    files["c.ready"] = files["c.ready"]._replace(mtime_ns=files["a.ready"].mtime_ns)
     driver = SimDriver(disk, config("src", "dst", "1"), lambda id, attempt: "done")
     for _ in range(200):
         driver.step(0.0)

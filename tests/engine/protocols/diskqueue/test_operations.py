@@ -6,11 +6,12 @@ from typing import get_args
 
 from engine.protocols.diskqueue import operations
 from engine.protocols.diskqueue.operations import TROUBLE, Done, Error, Exists, Operation
-from engine.sim.disk import SimDisk, describe
+from engine.sim.disk import SimDisk
+from engine.sim.driver import describe
 
 
 def test_trouble_is_what_is_nobodys_failure() -> None:
-    assert set(get_args(Error)) - TROUBLE == {"", "gone", "exists", "odd"}
+    assert set(get_args(Error)) - TROUBLE == {"", "gone", "exists", "odd", "foreign"}
 
 
 def test_every_operation_is_a_value_that_the_simulated_disk_answers() -> None:
