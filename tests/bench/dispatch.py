@@ -37,13 +37,14 @@ class Desk:
     """A broker core with a crew of one slot each, and one client; time stands still."""
 
     def __init__(self, crew: int, slots: int = 1) -> None:
-        self.broker = Broker(Options(max_backlog=2 * MILLION))
+        self.broker = Broker(Options(max_backlog=20 * MILLION))  # one client may have a tenth of it waiting
         self._ids = count()
         self._ends = count()
         self.broker.handle(Started(), 0.0)
         for i in range(crew):
             join: Frames = [b"worker-%d" % i, *wire.register(b"\x01\0\0\0", slots)]
-            self.broker.handle(Received([join]), 0.0)
+            spoke: Frames = [join[0], *wire.link_pong(bytes(8))]  # so that it is given tasks at once
+            self.broker.handle(Received([join, spoke]), 0.0)
 
     def task(self) -> Frames:
         """The client's next."""
@@ -92,7 +93,7 @@ def with_backlog(backlog: int) -> Step:
     """Ten workers, all busy; a step is one task to the end of the backlog and one from its head, all the way."""
     desk = Desk(FREE)
     out = [delivery for _ in range(FREE) for delivery in desk.give()]
-    while len(desk.broker.pool.backlog) < backlog:
+    while len(desk.broker.pool.backlog.fresh) < backlog:
         desk.give(BATCH)
 
     def step() -> None:
@@ -137,9 +138,10 @@ def million() -> dict[str, object]:
     stalls: list[float] = []
     enqueue = [_parts(desk, islice(batches, MILLION // BATCH // PARTS), stalls) for _ in range(PARTS)]
     after = psutil.Process().memory_info().rss
-    queued = len(desk.broker.pool.backlog)
+    queued = len(desk.broker.pool.backlog.fresh)
     joins = [[b"worker-%d" % i, *wire.register(b"\x01\0\0\0", 10)] for i in range(10)]
-    out = deliveries(desk.broker.handle(Received(joins), 0.0))
+    spoke = [[join[0], *wire.link_pong(bytes(8))] for join in joins]  # so that they are given tasks at once
+    out = deliveries(desk.broker.handle(Received([*joins, *spoke]), 0.0))
     drain = []
     for _ in range(PARTS):
         spent, done = 0.0, 0

@@ -138,7 +138,7 @@ class LabManager:
         if "broker" not in world.names:
             return
         pool = world.core("broker").pool
-        waiting = [*pool.suspects.waiting, *pool.backlog]
+        waiting = [*pool.backlog.suspects.waiting, *pool.backlog.fresh]
         again = [task.given > 0.0 for task in waiting]
         new = [task.accepted for task in waiting if not task.given]
         assert again == sorted(again, reverse=True), "a new task waits before one that was handed out"

@@ -157,3 +157,72 @@ def test_nothing_is_given_to_a_link_that_ended_before_its_worker_is_back() -> No
     world.run_for(1.0)
     assert given and given[0] > at
     assert all_is_well(world)
+
+
+# ---- R17: what waits of a client ------------------------------------------------------------------------------------
+
+
+def without_workers(seed: int, *names: str) -> World:
+    world = World(seed, queue=10_000, outbox=10_000)
+    world.add("broker", SYSTEM.broker(OPTIONS, [HERE]))
+    for nonce, name in enumerate(names, 90):
+        world.add(name, SYSTEM.client(OPTIONS, HERE, nonce))
+    world.run_for(2.0)
+    return world
+
+
+def test_what_waits_of_a_client_that_dies_is_withdrawn_and_an_honest_ones_stays() -> None:
+    world = without_workers(6, "hog", "client")
+    world.order("hog", BulkSpec("ping", 500, in_flight=500, timeout=60.0))
+    world.order("client", BulkSpec("ping", 50, in_flight=50, timeout=60.0))
+    world.run_for(2.0)
+    assert broker(world).backlog == 550
+    world.crash("hog")
+    world.run_for(OPTIONS.expiry - 1.0)
+    assert broker(world).backlog == 550, "it may come back"
+    world.run_for(2.0)
+    assert broker(world).backlog == 50 and dict(broker(world).ledger.failed) == {"withdrawn": 500}
+    world.add("w1", worker("ours", 1))
+    world.run_for(5.0)
+    run = client(world).run
+    assert run is not None and run.passed and broker(world).ledger.balanced
+
+
+def test_a_flood_of_one_client_leaves_room_for_an_honest_one() -> None:
+    world = without_workers(7, "hog", "client")
+    share = OPTIONS.max_backlog // 10
+    world.order("hog", BulkSpec("ping", 2 * share, in_flight=2 * share, timeout=60.0))
+    world.run_for(2.0)
+    assert broker(world).backlog == share and broker(world).ledger.dropped == share
+    world.order("client", BulkSpec("ping", 200, in_flight=200, timeout=60.0))
+    world.run_for(1.0)
+    for nonce, name in enumerate(WORKERS, 1):
+        world.add(name, worker("ours", nonce, 100))
+    world.run_for(30.0)
+    run = client(world).run
+    assert run is not None and run.passed
+    assert broker(world).ledger.balanced and broker(world).ledger.succeeded == share + 200
+
+
+def test_a_client_whose_connection_is_reset_keeps_what_waits_and_is_answered() -> None:
+    world = without_workers(8, "client")
+    world.order("client", BulkSpec("ping", 100, in_flight=100, timeout=60.0))
+    world.run_for(1.0)
+    world.reset("client", "broker")
+    world.run_for(3 * OPTIONS.expiry)
+    assert broker(world).backlog == 100 and not broker(world).ledger.failed
+    world.add("w1", worker("ours", 1))
+    world.run_for(5.0)
+    run = client(world).run
+    assert run is not None and run.passed
+
+
+def test_a_run_that_wants_no_replies_is_done_when_its_client_is_gone() -> None:
+    world = without_workers(9, "client")
+    world.order("client", BulkSpec("ping", 100, tracked=False))
+    world.run_for(1.0)
+    world.crash("client")
+    world.run_for(3 * OPTIONS.expiry)
+    world.add("w1", worker("ours", 1))
+    world.run_for(5.0)
+    assert broker(world).ledger.succeeded == 100 and not broker(world).ledger.failed

@@ -50,4 +50,5 @@ SYSTEM = System(
     times=times,
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
+    owners=True,
 )

@@ -31,6 +31,7 @@ from engine.core import (
     Send,
     Started,
     Unsent,
+    Withdraw,
     Woken,
 )
 from engine.parts.inflight import Task, TaskKey
@@ -50,7 +51,7 @@ FEWER = "REGISTER of as many slots as are in use"  # no edge of the map: a worke
 
 
 class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Drain``."""
+    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
@@ -81,7 +82,10 @@ class Broker:
                 self.inspected = worker
             case Ordered(Drain(worker)):
                 self.pool.leave(worker, out)
-                self.pool.dismiss(worker)
+                self.pool.table.dismiss(worker)
+            case Ordered(Withdraw(client)):
+                withdrawn = self.pool.withdraw([client], now, out)
+                out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
             case Paused(seconds):
                 self.pool.grace(seconds)
                 self._resumed = now
@@ -220,7 +224,7 @@ class Broker:
             return
         self.presence.registered(key)
         if worker is None:
-            worker = self.pool.revive(key, "REGISTER", now, out) or self.pool.add(key, now, out)
+            worker = self.pool.table.revive(key, "REGISTER", now, out) or self.pool.table.add(key, now, out)
             if worker is None:
                 out += self.violations.add(key, "too many workers", now)
                 return
@@ -323,7 +327,7 @@ class Broker:
             self.presence.unclaimed(peer, now, out)
         if worker is not None:
             worker.opened = now
-        elif self.pool.revive(peer, "PING", now, out) is None and peer not in self.pool.dismissed:
+        elif self.pool.table.revive(peer, "PING", now, out) is None and peer not in self.pool.table.dismissed:
             denial = wire.disowned(ident)
             if denial is not None:
                 self.denied += 1
@@ -337,7 +341,7 @@ class Broker:
         if worker is not None:
             if worker.ping_id and frames[4] == worker.ping_id.to_bytes(8, "little"):
                 worker.rtt, worker.ping_id, worker.row = now - worker.ping_at, 0, None
-        elif self.pool.revive(frames[0], "PONG", now, out) is not None:
+        elif self.pool.table.revive(frames[0], "PONG", now, out) is not None:
             self.pool.drain(now, out)
         else:
             self.late += 1

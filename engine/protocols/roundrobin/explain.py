@@ -166,11 +166,11 @@ def candidates(core: Broker, message: Decoded) -> Candidates:
     rule = "000 Worker Table: least recently used first, past those without a free slot"
     if suspect:
         rule = "R12 suspects: taken back from a lost worker, it is given alone, to one that holds nothing"
-    elif pool.suspects.kept:
+    elif pool.backlog.suspects.kept:
         rule = f"{rule} and those kept for a suspect (R12)"
-    elif pool.backlog:
+    elif pool.backlog.fresh:
         rule = "000 Processing Queue: what waits goes first, oldest first"
-    return Candidates(order, pool.queued, rule)
+    return Candidates(order, len(pool.backlog), rule)
 
 
 # ---- state maps --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Protocol
 
 from engine.core import NEVER
@@ -11,12 +10,10 @@ from engine.parts.ledger import Ledger
 from engine.parts.limits import MAX_HELD
 from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
-from engine.parts.suspects import Suspects
+from engine.protocols.roundrobin.backlog import Backlog
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Worker, is_empty, is_quiet, size_of
-
-LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
+from engine.protocols.roundrobin.table import LOST_KEPT, Table, Worker, is_empty, is_quiet, size_of
 
 
 class Source(Protocol):
@@ -26,10 +23,9 @@ class Source(Protocol):
     workers: dict[bytes, Worker]
     lost: dict[bytes, Worker]
     tasks: dict[TaskKey, Task]
-    dismissed: dict[bytes, None]
+    table: Table
     former: dict[TaskKey, list[bytes]]
-    backlog: deque[Task]
-    suspects: Suspects[Worker]
+    backlog: Backlog
     size: int
     ready: Ready[Worker]
     settling: dict[Worker, float]
@@ -40,35 +36,32 @@ class Source(Protocol):
 
     @property
     def in_flight(self) -> int: ...
-    @property
-    def queued(self) -> int: ...
 
 
 def check(pool: Source) -> None:
     """Raises AssertionError."""
     pool.liveness.check()
     pool.lanes.check()
-    view = pool.ledger.view(pool.in_flight, pool.queued)
+    view = pool.ledger.view(pool.in_flight, len(pool.backlog))
     assert view.balanced, f"the ledger does not balance: {view}"
-    waiting = [*pool.suspects.waiting, *pool.backlog]
+    pool.backlog.check()
+    waiting = [*pool.backlog.suspects.waiting, *pool.backlog.fresh]
     places = [*waiting, *(task for worker in pool.workers.values() for task in worker.held)]
     assert len(places) == len(pool.tasks), "a task is lost, or in two places"
     assert all(pool.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
-    assert all(not task.worker for task in waiting), "a queued task names a holder"
-    assert not any(task.attempt for task in pool.backlog), "a suspect waits among the others"
     assert all(task.attempt <= pool.options.max_deliveries for task in pool.tasks.values())
     assert pool.former.keys() <= pool.tasks.keys(), "an ended task is remembered"
     assert pool.size == sum(size_of(task.message) for task in pool.tasks.values()) <= MAX_HELD
-    assert not (pool.backlog and pool.ready), "a task waits beside a free slot"
-    pool.suspects.check(pool.ready, is_empty)
+    assert not (pool.backlog.fresh and pool.ready), "a task waits beside a free slot"
+    pool.backlog.suspects.check(pool.ready, is_empty)
     assert not pool.workers.keys() & pool.lost.keys() and len(pool.lost) <= LOST_KEPT
-    assert len(pool.dismissed) <= LOST_KEPT
+    assert len(pool.table.dismissed) <= LOST_KEPT
     assert len(pool.liveness) == len(pool.workers), "a worker is not watched, or a stranger is"
     assert pool.overdue_at != NEVER or not pool.in_flight, "nobody looks at deadlines"
     for key, worker in pool.workers.items():
         assert key in pool.liveness and worker.owed >= 0 and worker.written_off >= 0
         assert all(task.worker == key for task in worker.held), "a task names another holder"
-        kept, tries = worker in pool.suspects.kept, any(task.attempt > 1 for task in worker.held)
+        kept, tries = worker in pool.backlog.suspects.kept, any(task.attempt > 1 for task in worker.held)
         assert (worker.apart and (kept or worker.used == 1)) or not (worker.apart or kept or tries), "not alone"
         free = worker.used < worker.slots and not (worker.leaving or worker.apart or worker in pool.settling)
         assert (worker in pool.ready) == free, "not in its place"

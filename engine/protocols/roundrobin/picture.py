@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import attrgetter
 from typing import Protocol
 
+from engine.parts.explain import show
 from engine.parts.legs import BrokerLegs
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
@@ -12,6 +15,7 @@ from engine.protocols.roundrobin.presence import Presence
 from engine.protocols.roundrobin.table import Worker
 
 LATE = 1.5  # heartbeats of silence
+SHOWN_CLIENTS = 16  # of whom something waits, those first that have most
 
 
 class Source(Protocol):
@@ -29,7 +33,7 @@ class Source(Protocol):
 
 def of(broker: Source, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
-    in_flight, backlog = broker.pool.in_flight, broker.pool.queued
+    in_flight, backlog = broker.pool.in_flight, len(broker.pool.backlog)
     rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
     rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.pool.lost.values()]
     return BrokerView(
@@ -47,12 +51,19 @@ def of(broker: Source, now: float) -> BrokerView:
             ("denied", broker.denied),
             ("unsent", broker.unsent),
             ("unpaid slots", broker.pool.unpaid),
+            ("over share", broker.pool.backlog.over_share),
         ),
         incidents=broker.violations.newest(),
         detail=_detail(broker),
         legs=broker.legs.view(),
+        terms=_clients(broker),
         walked=(*broker.pool.walked.items(), (("ready", "task, the last slot"), broker.pool.filled)),
     )
+
+
+def _clients(broker: Source) -> tuple[tuple[str, str], ...]:
+    most = nlargest(SHOWN_CLIENTS, broker.pool.backlog.owners.all(), key=attrgetter("waiting"))
+    return tuple((f"client {show(has.client)}", f"{has.waiting} tasks wait, {has.size} bytes") for has in most)
 
 
 def _row(broker: Source, worker: Worker, heard: float, now: float) -> WorkerRow:

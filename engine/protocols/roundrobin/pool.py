@@ -7,30 +7,27 @@ The rules of this file (numbers are those of README.md):
 - What is queued goes first, and as soon as there is a slot. So while the backlog holds anything, nobody is ready. (R2)
 - A worker that is lost holds nothing: its tasks are suspects, in their old order, unless they were delivered
   ``max_deliveries`` times. A suspect is with a worker alone. Lost workers are remembered for ``lost_shown``. (R3)
+- What waits has its client as owner: it may have a share of the backlog, and what waits of one that is gone is
+  withdrawn. (R17)
 
 ``out`` is the list of commands that the broker returns from the event at hand.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
-from engine.parts.limits import MAX_HELD, MAX_WORKERS
-from engine.parts.liveness import Liveness
-from engine.parts.ready import Ready
-from engine.parts.suspects import Suspects
-from engine.protocols.roundrobin.invariants import LOST_KEPT, check
+from engine.parts.limits import MAX_HELD
+from engine.protocols.roundrobin.backlog import FULL, Backlog
+from engine.protocols.roundrobin.invariants import check
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Worker, is_empty, size_of
+from engine.protocols.roundrobin.table import Table, Worker, is_awaited, is_empty, size_of
 
-SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
-EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
 
 
@@ -39,25 +36,22 @@ class Pool:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.workers: dict[bytes, Worker] = {}
-        self.lost: dict[bytes, Worker] = {}  # oldest loss first
+        self.table = Table(options)
+        self.workers, self.lost, self.ready = self.table.workers, self.table.lost, self.table.ready
+        self.liveness, self.settling = self.table.liveness, self.table.settling
         self.tasks: dict[TaskKey, Task] = {}  # every task that is queued or held
-        self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
         self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
-        self.backlog: deque[Task] = deque()  # never tried
-        self.suspects: Suspects[Worker] = Suspects()  # tried by workers that were lost
+        self.backlog = Backlog(options)
+        self._fresh, self._suspects = self.backlog.fresh, self.backlog.suspects
         self.size = 0  # bytes of all tasks
-        self.ready: Ready[Worker] = Ready()
-        self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
-        self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
         self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
         self.redelivered = 0
         self.again = 0  # tasks that were asked for while they were here
         self.unpaid = 0  # INCREMENTs that never came
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self.walked = self.table.walked
         self.filled = 0  # how often a worker was given the task of its last slot
-        self._joined = 0  # workers so far, for names
+        self._told: set[str] = set()  # why tasks were dropped, as far as that was noted
         self.overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
 
     @property
@@ -65,17 +59,9 @@ class Pool:
         """How many tasks workers hold; counted where they are, so that the books see one that got lost."""
         return sum(len(worker.held) for worker in self.workers.values())
 
-    @property
-    def queued(self) -> int:
-        """How many tasks wait."""
-        return len(self.backlog) + len(self.suspects.waiting)
-
     def wake_at(self) -> float:
-        """The next heartbeat, expiry or deadline, or the moment when the oldest lost worker is forgotten."""
-        at = min(self.liveness.wake_at(), self.overdue_at, next(iter(self.settling.values()), NEVER))
-        if self.lost:
-            at = min(at, next(iter(self.lost.values())).lost_at + self.options.lost_shown)
-        return at
+        """The next deadline, of a worker, of what it holds, or of a client that may come back."""
+        return min(self.table.wake_at(), self.overdue_at, self.backlog.owners.wake_at())
 
     def check(self) -> None:
         """The books balance, slots add up, and every task is in one place."""
@@ -91,6 +77,7 @@ class Pool:
         """
         tasks, ready = self.tasks, self.ready
         refused = passed = 0
+        free = True  # somebody may have a slot
         for message in messages:
             key = (client, message[1])
             if key in tasks:
@@ -100,46 +87,48 @@ class Pool:
                     refused += 1
                 passed += 1
                 continue
-            worker = ready.first()
-            if (worker is None or len(message) > PLAIN) and not self._room(worker, size_of(message), client, out):
+            worker = ready.first() if free else None
+            free = worker is not None
+            if (worker is None or len(message) > PLAIN) and not self._room(worker, message, client, out):
                 continue
             task = tasks[key] = Task(key, KINDS.get(message[2], OTHER), message, now)
             if worker is None:
-                self.backlog.append(task)
+                self._fresh.append(task)
             else:
                 self._give(task, worker, now, out)
         self.ledger.sent += len(messages) - passed
         return refused
 
-    def _room(self, worker: Worker | None, size: int, client: bytes, out: list[Command]) -> bool:
-        """Whether so many bytes more may be held, and one task more queued where nobody can take it."""
-        if (worker is None and self.queued >= self.options.max_backlog) or self.size + size > MAX_HELD:
-            self.ledger.dropped += 1
-            if self.ledger.dropped == 1:
-                out.append(Note("bad", "the backlog is full: tasks are dropped", client))
-            return False
-        self.size += size
-        return True
+    def _room(self, worker: Worker | None, message: Frames, client: bytes, out: list[Command]) -> bool:
+        """Whether one task more may be held, or wait where nobody can take it: for all clients, and for this one."""
+        size = size_of(message) if len(message) > PLAIN else 0
+        why = FULL if self.size + size > MAX_HELD else "" if worker is not None else self.backlog.admit(client, size)
+        if not why:
+            self.size += size
+            return True
+        self.ledger.dropped += 1
+        if why not in self._told:
+            self._told.add(why)
+            out.append(Note("bad", why, client))
+        return False
 
     def drain(self, now: float, out: list[Command]) -> None:
         """000 Processing Queue: as many as can go, oldest first; suspects before all others."""
-        if self.suspects.waiting:
-            for task, empty in self.suspects.match(self.ready, is_empty):
+        if self._suspects.waiting:
+            for task, empty in self._suspects.match(self.ready, is_empty):
+                self.backlog.owners.leave(task)
                 self._give(task, empty, now, out)
                 self.ready.drop(empty)
                 empty.apart = True
             self._keep()
-        while self.backlog:
-            worker = self.ready.first()
-            if worker is None:
-                return
-            self._give(self.backlog.popleft(), worker, now, out)
+        while self._fresh and (worker := self.ready.first()) is not None:
+            self._give(self.backlog.next(), worker, now, out)
 
     def _keep(self) -> None:
         """A worker for each suspect that waits, and no more. The caller drains."""
-        for worker in self.suspects.keep(self.ready):
+        for worker in self._suspects.keep(self.ready):
             worker.apart = True
-        for worker in self.suspects.spare():
+        for worker in self._suspects.spare():
             worker.apart = False
             self._place(worker)
 
@@ -151,8 +140,7 @@ class Pool:
     def settle(self, worker: Worker, now: float) -> None:
         """An original has opened a link and registers: what comes before it knows its commands is dropped there."""
         if worker.key not in self.lanes.peers:
-            self.settling.pop(worker, None)
-            self.settling[worker] = now + SETTLE
+            self.table.settle(worker, now)
 
     def settled(self, worker: Worker, now: float, out: list[Command]) -> None:
         """It has said something else, or has had its time."""
@@ -164,7 +152,7 @@ class Pool:
     def _release(self, worker: Worker) -> None:
         """It is kept for no suspect any longer, and alone with none."""
         worker.apart = False
-        self.suspects.kept.pop(worker, None)
+        self._suspects.kept.pop(worker, None)
 
     def _give(self, task: Task, worker: Worker, now: float, out: list[Command]) -> None:
         """000 Worker Table, 1 to 3: pass it on, take a slot, to the bottom of the table."""
@@ -192,7 +180,7 @@ class Pool:
         if self.former:
             self.former.pop(task.key, None)
         if not task.worker:
-            (self.suspects.waiting if task.attempt else self.backlog).remove(task)
+            self.backlog.remove(task)
             self._keep()
             self.walked[OVERTAKEN] += 1
             return None
@@ -217,7 +205,7 @@ class Pool:
                     return
                 self._release(worker)
             self._place(worker)
-            if self.backlog or self.suspects.waiting:
+            if self._fresh or self._suspects.waiting:
                 self.drain(now, out)
 
     def take_back(self, worker: Worker, tasks: Iterable[Task]) -> None:
@@ -232,38 +220,44 @@ class Pool:
             worker.written_off += 1
             worker.failed += 1
             task.worker = b""
-            if task.attempt < self.options.max_deliveries:
+            spent = task.attempt >= self.options.max_deliveries
+            if spent or (self.backlog.owners.gone(task.key[0]) and is_awaited(task)):
+                self._drop(task, "undeliverable" if spent else "withdrawn")
+            else:
                 again.append(task)
                 self.former.setdefault(task.key, []).append(worker.key)
-            else:
-                del self.tasks[task.key]
-                self.size -= size_of(task.message)
-                self.former.pop(task.key, None)
-                self.ledger.fail("undeliverable")
-        self.suspects.waiting.extendleft(task for task in reversed(again) if task.attempt)
-        self.backlog.extendleft(task for task in reversed(again) if not task.attempt)
+        self.backlog.again(again)
         self.redelivered += len(again)
         worker.written_off += worker.owed
         worker.owed, worker.row = 0, None
 
-    # ---- workers -------------------------------------------------------------------------------------------------
+    def _drop(self, task: Task, why: str) -> None:
+        """A task that is in no place any more has failed."""
+        del self.tasks[task.key]
+        self.size -= size_of(task.message)
+        self.former.pop(task.key, None)
+        self.ledger.fail(why)
 
-    def add(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
-        """A new worker without slots; None where the table is full. The caller offers its slots."""
-        if len(self.workers) >= MAX_WORKERS:
-            return None
-        self._joined += 1
-        self.walked["unknown", "REGISTER"] += 1
-        worker = self.workers[key] = Worker(key, f"w{self._joined}", 0, now)
-        self.liveness.heard(key, now)
-        out.append(Note("good", f"{worker.name} joined", key))
-        return worker
+    def withdraw(self, clients: Collection[bytes], now: float, out: list[Command], gone: bool = False) -> int:
+        """What waits of these clients has failed; returns how many. ``gone``: what wants no reply is done all the same.
+
+        What workers hold of it is theirs to end.
+        """
+        found = self.backlog.withdraw(clients, gone)
+        for task in found:
+            self._drop(task, "withdrawn")
+        if found:
+            self._keep()
+            self.drain(now, out)
+        return len(found)
+
+    # ---- workers -------------------------------------------------------------------------------------------------
 
     def offer(self, worker: Worker, slots: int) -> None:
         """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
         worker.slots, worker.leaving, worker.row = slots, False, None
-        self.dismissed.pop(worker.key, None)
-        if worker in self.suspects.kept or not worker.used:
+        self.table.dismissed.pop(worker.key, None)
+        if worker in self._suspects.kept or not worker.used:
             self._release(worker)
         if worker.used < slots and not worker.apart and worker not in self.settling:
             self.ready.put(worker)
@@ -281,7 +275,7 @@ class Pool:
         self.walked[worker.stands, f"DEREGISTER{'' if worker.stands == 'busy' else held}"] += 1
         worker.leaving, worker.row = True, None
         self.ready.drop(worker)
-        if worker in self.suspects.kept:
+        if worker in self._suspects.kept:
             self._release(worker)
             self._keep()
         if worker.used:
@@ -289,55 +283,19 @@ class Pool:
         else:
             self._remove(worker, out)
 
-    def dismiss(self, key: bytes) -> None:
-        """Remember that an operator sent it away; a REGISTER of its own accord ends that."""
-        self.dismissed[key] = None
-        if len(self.dismissed) > LOST_KEPT:
-            del self.dismissed[next(iter(self.dismissed))]
-
     def _remove(self, worker: Worker, out: list[Command]) -> None:
-        self._strike(worker)
-        out.append(Note("info", f"{worker.name} left", worker.key))
-
-    def _strike(self, worker: Worker) -> None:
-        """Off every list of the living; it holds nothing any more."""
-        del self.workers[worker.key]
-        self.settling.pop(worker, None)
-        self.ready.drop(worker)
         self._release(worker)
-        self.liveness.forget(worker.key)
+        self.table.strike(worker)
+        out.append(Note("info", f"{worker.name} left", worker.key))
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
         self.walked[worker.stands, "silent for expiry" if why == "silent" else why] += 1
         held = list(worker.held)
         self.take_back(worker, held)
-        self._strike(worker)
-        worker.lost_at = now
-        if not worker.leaving:
-            self.lost[worker.key] = worker
-            if len(self.lost) > LOST_KEPT:
-                del self.lost[next(iter(self.lost))]
+        self._release(worker)
+        self.table.lose(worker, now)
         out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))
-
-    def revive(self, key: bytes, event: str, now: float, out: list[Command]) -> Worker | None:
-        """A lost worker is heard again: cut off, not dead, and it may not know that it was given up.
-
-        The caller drains: behind a REGISTER the reply has to go first.
-        """
-        worker = self.lost.get(key)
-        if worker is not None and worker.stranger and event != "REGISTER":
-            return None
-        if worker is not None:
-            del self.lost[key]
-            worker.stranger = False
-            self.walked["lost", event] += 1
-            self.workers[key] = worker
-            worker.lost_at, worker.row = NEVER, None
-            self.liveness.heard(key, now)
-            self.ready.put(worker)
-            out.append(Note("good", f"{worker.name} is back", key))
-        return worker
 
     # ---- time ----------------------------------------------------------------------------------------------------
 
@@ -345,16 +303,14 @@ class Pool:
         """000 queue_checker, and what the seed leaves to nobody: silence, deadlines, memory."""
         for key in self.liveness.expired(now):
             self.lose(self.workers[key], "silent", now, out)
-        while self.lost:
-            oldest = next(iter(self.lost.values()))
-            if now < oldest.lost_at + self.options.lost_shown:
-                break
-            self.walked["lost", "lost_shown is over"] += 1
-            del self.lost[oldest.key]
+        self.table.forget(now)
         if now >= self.overdue_at:
             self._write_off(now, out)
         while self.settling and next(iter(self.settling.values())) <= now:
             self.settled(next(iter(self.settling)), now, out)
+        gone = self.backlog.owners.expire(now)
+        if gone and (withdrawn := self.withdraw(frozenset(gone), now, out, gone=True)):
+            out.append(Note("warn", f"{withdrawn} tasks that waited are withdrawn: their clients are gone"))
         self.drain(now, out)
 
     def _write_off(self, now: float, out: list[Command]) -> None:
@@ -390,6 +346,7 @@ class Pool:
     def grace(self, seconds: float) -> None:
         """Our own pause counts against nobody."""
         self.liveness.grace(seconds)
+        self.backlog.owners.grace(seconds)
         for worker in self.workers.values():
             worker.owed_at += seconds
             for task in worker.held:

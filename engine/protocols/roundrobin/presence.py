@@ -6,6 +6,7 @@ The rules of this file (numbers are those of README.md):
   original that was cut off never says anything first. (R3, R13)
 - A connection that ended took with it what was under way, and its worker may not know: it is lost, at once. (R13)
 - Of two live connections of one registered id the newer is served, and that is told. (R14)
+- A client whose connection ended and who does not come back is gone: what waits of it is its owner's no longer. (R17)
 - A peer of ours whose PING claims nothing is no worker, whatever its id was before it: it is given nothing until it
   registers. Else a client whose id had been registered by somebody else would keep that worker alive. (R14)
 """
@@ -15,7 +16,8 @@ from __future__ import annotations
 from engine.core import NEVER, Command, Note, Send
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.lanes import KEPT
-from engine.protocols.roundrobin.pool import EAGER, Pool
+from engine.protocols.roundrobin.pool import Pool
+from engine.protocols.roundrobin.table import EAGER
 
 ENDED = "its connection ended"
 SOON = 0.25  # seconds until a worker is looked for whose connection ended: libzmq makes another in a tenth
@@ -59,6 +61,7 @@ class Presence:
 
     def connected(self, peer: bytes, out: list[Command]) -> None:
         """A peer came by a connection that is new."""
+        self._pool.backlog.owners.back(peer)
         worker = self._pool.workers.get(peer)
         if peer not in self._linked:
             self._linked[peer] = None
@@ -87,7 +90,9 @@ class Presence:
         self._linked.pop(peer, None)
         self._taken.pop(peer, None)
         worker = self._pool.workers.get(peer)
-        if worker is not None:
+        if worker is None:
+            self._pool.backlog.owners.ended(peer, now)
+        else:
             self._pool.lose(worker, ENDED, now, out)
             self.seek(now, SOON)
             self._pool.drain(now, out)

@@ -1,11 +1,28 @@
-"""What a round robin broker knows of one worker, and the row that an operator sees of it."""
+"""The worker table of a round robin broker: who is a worker, who was one, and the row that an operator sees of each.
+
+The rules of this file (numbers are those of README.md):
+
+- A worker that is lost is remembered for ``lost_shown``, and is a worker again when it is heard. (R3, R4)
+- One that has just registered settles: it gets nothing yet. (R16)
+- The table knows nothing of tasks but what each worker holds; ``pool.py`` moves those.
+"""
 
 from __future__ import annotations
 
-from engine.core import NEVER, Frames
+from collections import Counter
+
+from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
+from engine.parts.limits import MAX_WORKERS
+from engine.parts.liveness import Liveness
+from engine.parts.ready import Ready
 from engine.parts.view import State, WorkerRow
 from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
+from engine.protocols.roundrobin.options import Options
+
+LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
+SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
+EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 
 
 class Worker:
@@ -98,6 +115,94 @@ class Worker:
         return row
 
 
+class Table:
+    """All workers by routing id; ``ready``: those with a free slot that may have a task, least recently used first."""
+
+    def __init__(self, options: Options) -> None:
+        self.workers: dict[bytes, Worker] = {}
+        self.lost: dict[bytes, Worker] = {}  # oldest loss first
+        self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
+        self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
+        self.ready: Ready[Worker] = Ready()
+        self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
+        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self._lost_shown = options.lost_shown
+        self._joined = 0  # workers so far, for names
+
+    def wake_at(self) -> float:
+        """The next heartbeat or expiry, the next one that has settled, or when the oldest lost worker is forgotten."""
+        at = min(self.liveness.wake_at(), next(iter(self.settling.values()), NEVER))
+        if self.lost:
+            at = min(at, next(iter(self.lost.values())).lost_at + self._lost_shown)
+        return at
+
+    def add(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
+        """A new worker without slots; None where the table is full. The caller offers its slots."""
+        if len(self.workers) >= MAX_WORKERS:
+            return None
+        self._joined += 1
+        self.walked["unknown", "REGISTER"] += 1
+        worker = self.workers[key] = Worker(key, f"w{self._joined}", 0, now)
+        self.liveness.heard(key, now)
+        out.append(Note("good", f"{worker.name} joined", key))
+        return worker
+
+    def settle(self, worker: Worker, now: float) -> None:
+        """It gets nothing for SETTLE."""
+        self.settling.pop(worker, None)
+        self.settling[worker] = now + SETTLE
+
+    def strike(self, worker: Worker) -> None:
+        """Off every list of the living; it holds nothing any more."""
+        del self.workers[worker.key]
+        self.settling.pop(worker, None)
+        self.ready.drop(worker)
+        self.liveness.forget(worker.key)
+
+    def lose(self, worker: Worker, now: float) -> None:
+        """The same, but it is remembered, unless it was leaving."""
+        self.strike(worker)
+        worker.lost_at = now
+        if not worker.leaving:
+            self.lost[worker.key] = worker
+            if len(self.lost) > LOST_KEPT:
+                del self.lost[next(iter(self.lost))]
+
+    def revive(self, key: bytes, event: str, now: float, out: list[Command]) -> Worker | None:
+        """A lost worker is heard again: cut off, not dead, and it may not know that it was given up.
+
+        The caller drains: behind a REGISTER the reply has to go first.
+        """
+        worker = self.lost.get(key)
+        if worker is not None and worker.stranger and event != "REGISTER":
+            return None
+        if worker is not None:
+            del self.lost[key]
+            worker.stranger = False
+            self.walked["lost", event] += 1
+            self.workers[key] = worker
+            worker.lost_at, worker.row = NEVER, None
+            self.liveness.heard(key, now)
+            self.ready.put(worker)
+            out.append(Note("good", f"{worker.name} is back", key))
+        return worker
+
+    def forget(self, now: float) -> None:
+        """Those who were lost for ``lost_shown``."""
+        while self.lost:
+            oldest = next(iter(self.lost.values()))
+            if now < oldest.lost_at + self._lost_shown:
+                break
+            self.walked["lost", "lost_shown is over"] += 1
+            del self.lost[oldest.key]
+
+    def dismiss(self, key: bytes) -> None:
+        """Remember that an operator sent it away; a REGISTER of its own accord ends that."""
+        self.dismissed[key] = None
+        if len(self.dismissed) > LOST_KEPT:
+            del self.dismissed[next(iter(self.dismissed))]
+
+
 def is_empty(worker: Worker) -> bool:
     """Whether a suspect may be given to it."""
     return not worker.used
@@ -106,6 +211,11 @@ def is_empty(worker: Worker) -> bool:
 def is_quiet(task: Task) -> bool:
     """Whether an INCREMENT alone ends it: nobody waits for a reply, or its worker may not know how to make one."""
     return task.message[0] == EXEC or task.kind == OTHER
+
+
+def is_awaited(task: Task) -> bool:
+    """Whether its client wants a reply."""
+    return task.message[0] != EXEC
 
 
 def size_of(message: Frames) -> int:

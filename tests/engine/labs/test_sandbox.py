@@ -282,7 +282,7 @@ def test_a_twin_has_the_name_of_another() -> None:
     assert stage.health().dead == ()
 
 
-@pytest.mark.parametrize("system", ["pingpong", "negotiated"])
+@pytest.mark.parametrize("system", ["roundrobin", "pingpong", "negotiated"])
 def test_what_waits_of_a_client_can_be_withdrawn_where_it_is_shown(system: str) -> None:
     with Sandbox(SYSTEMS[system], workers=1) as sandbox:
         sandbox.speed = 1.0
@@ -304,5 +304,5 @@ def test_what_waits_of_a_client_can_be_withdrawn_where_it_is_shown(system: str) 
 
 
 def test_a_system_that_shows_no_clients_withdraws_nothing() -> None:
-    with Sandbox(SYSTEMS["roundrobin"], workers=1) as sandbox, pytest.raises(Refused, match="withdraws no tasks"):
+    with Sandbox(SYSTEMS["conversation"], workers=1) as sandbox, pytest.raises(Refused, match="withdraws no tasks"):
         sandbox.withdraw(b"client")

@@ -278,7 +278,7 @@ def test_r4_who_was_sent_away_is_not_asked_back_and_may_come_back() -> None:
     claim = wire.link_id(7, claim=True)
     front.ordered(Drain(b"w"))
     assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]] and front.states == {}
-    assert front.join(b"w") == [[b"w", *REGISTERED]] and not front.broker.pool.dismissed
+    assert front.join(b"w") == [[b"w", *REGISTERED]] and not front.broker.pool.table.dismissed
 
 
 def test_r4_a_lost_worker_that_registers_gets_the_reply_before_any_task() -> None:
@@ -325,7 +325,7 @@ def ended(front: Front, worker: bytes, number: int) -> list[Frames]:
 
 def test_r12_a_suspect_goes_alone_to_an_empty_worker_and_new_tasks_to_the_others() -> None:
     front = lost_with(0, 1)
-    assert list(front.broker.pool.suspects.kept) == [front.broker.pool.workers[key] for key in (b"b", b"c")]
+    assert list(front.broker.pool.backlog.suspects.kept) == [front.broker.pool.workers[key] for key in (b"b", b"c")]
     assert front.pingt(2) == [], "both are kept, each for one of two suspects"
     assert ended(front, b"c", 101) == [given(b"c", 0)], "whoever is empty first takes the older one"
     assert ended(front, b"b", 100) == [given(b"b", 1)] and front.free == {b"b": 9, b"c": 9}
@@ -472,7 +472,7 @@ def test_r2_what_tasks_bring_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_full_table_refuses_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.protocols.roundrobin.pool.MAX_WORKERS", 1)
+    monkeypatch.setattr("engine.protocols.roundrobin.table.MAX_WORKERS", 1)
     front = front_with(b"w")
     assert front.join(b"x") == [] and front.wrongs == [(b"x", "too many workers", 1)]
     assert front.join(b"w") == [[b"w", *REGISTERED]]

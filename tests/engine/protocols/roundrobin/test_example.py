@@ -16,7 +16,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.pool import SETTLE
+from engine.protocols.roundrobin.table import SETTLE
 from engine.protocols.roundrobin.worker import Worker
 
 EXAMPLE = Path(__file__).parents[3] / "transcripts" / "roundrobin" / "example.txt"

@@ -17,7 +17,7 @@ from tests.helpers.roundrobin import ident
 
 def at_work() -> tuple[Pool, Worker]:
     pool, out = Pool(Options()), list[Command]()
-    worker = pool.add(b"w", 10.0, out)
+    worker = pool.table.add(b"w", 10.0, out)
     assert worker is not None
     pool.offer(worker, 2)
     pool.accept(b"c", [wire.ping(ident(1), True)[2:-1]], 10.0, out)

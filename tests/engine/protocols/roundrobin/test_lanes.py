@@ -191,7 +191,7 @@ def test_r3_a_refused_batch_was_not_delivered_and_its_worker_is_lost() -> None:
     to_w, to_v = front.told(submitted(b"c", 1, 2, 3, 4))
     assert (to_w, to_v) == (given_packed(b"w", 1, 3), given_packed(b"v", 2, 4))
     assert front.unsent(to_w) == [] and front.states == {b"v": "busy", b"w": "lost"}
-    assert [(one.key[1], one.attempt) for one in front.broker.pool.backlog] == [(ident(1), 0), (ident(3), 0)]
+    assert [(one.key[1], one.attempt) for one in front.broker.pool.backlog.fresh] == [(ident(1), 0), (ident(3), 0)]
 
 
 def test_r3_the_first_answer_ends_a_task_whoever_gives_it() -> None:
@@ -398,7 +398,7 @@ class Life:
             self.front.books,
             workers,
             held,
-            [(task.key, task.attempt) for task in pool.backlog],
+            [(task.key, task.attempt) for task in pool.backlog.fresh],
             [one.key for one in pool.ready],
             list(pool.lost),
             [(key, pool.liveness.last(key), one.opened) for key, one in pool.workers.items()],

@@ -26,6 +26,7 @@ def test_the_picture_of_a_broker_at_work() -> None:
         "takeovers": 0,
         "unsent": 0,
         "unpaid slots": 0,
+        "over share": 0,
     }
     assert view.incidents == () and view.detail is None and view.legs == ()
 

@@ -6,17 +6,16 @@ import pytest
 
 from engine.core import NEVER, Command, Note, Send
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.invariants import LOST_KEPT
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.pool import Pool
-from engine.protocols.roundrobin.table import Worker
+from engine.protocols.roundrobin.table import LOST_KEPT, Worker
 from tests.helpers.roundrobin import given, ident
 
 
 def pool_of(*workers: bytes, slots: int = 1) -> Pool:
     pool, out = Pool(Options()), list[Command]()
     for key in workers:
-        worker = pool.add(key, 10.0, out)
+        worker = pool.table.add(key, 10.0, out)
         assert worker is not None
         pool.offer(worker, slots)
     pool.check()
@@ -43,7 +42,7 @@ def test_seed_rule_5_the_least_recently_used_worker_with_a_free_slot() -> None:
     assert [command for n in range(5) for command in accept(pool, n)] == [
         Send(given(worker, n)) for n, worker in enumerate([b"a", b"b", b"a", b"b"])
     ]
-    assert len(pool.backlog) == 1
+    assert len(pool.backlog.fresh) == 1
 
 
 def test_a_freed_slot_takes_the_oldest_of_the_backlog() -> None:
@@ -56,14 +55,14 @@ def test_a_freed_slot_takes_the_oldest_of_the_backlog() -> None:
     )
     pool.ledger.succeeded += 1
     pool.free(holder, 11.0, out)
-    assert out == [Send(given(b"a", 1))] and [task.key[1] for task in pool.backlog] == [ident(2)]
+    assert out == [Send(given(b"a", 1))] and [task.key[1] for task in pool.backlog.fresh] == [ident(2)]
     pool.check()
 
 
 def test_a_queued_task_may_end_too() -> None:
     pool = pool_of()
     accept(pool, 0)
-    assert pool.end(pool.tasks[(b"c", ident(0))]) is None and not pool.backlog and not pool.tasks
+    assert pool.end(pool.tasks[(b"c", ident(0))]) is None and not pool.backlog.fresh and not pool.tasks
 
 
 def test_taken_back_tasks_stand_before_the_queued_ones_in_their_old_order() -> None:
@@ -71,8 +70,12 @@ def test_taken_back_tasks_stand_before_the_queued_ones_in_their_old_order() -> N
     for number in range(3):
         accept(pool, number)
     pool.lose(pool.workers[b"a"], "test", 11.0, out)
-    assert [task.key[1] for task in (*pool.suspects.waiting, *pool.backlog)] == [ident(0), ident(1), ident(2)]
-    assert len(pool.suspects.waiting) == 2
+    assert [task.key[1] for task in (*pool.backlog.suspects.waiting, *pool.backlog.fresh)] == [
+        ident(0),
+        ident(1),
+        ident(2),
+    ]
+    assert len(pool.backlog.suspects.waiting) == 2
     assert pool.former == {(b"c", ident(0)): [b"a"], (b"c", ident(1)): [b"a"]} and pool.redelivered == 2
     assert out == [Note("bad", "w1 lost (test), 2 tasks taken back", b"a")]
     pool.check()
@@ -100,7 +103,7 @@ def test_the_books_see_a_task_that_is_held_twice() -> None:
 def test_the_books_see_a_task_that_is_lost() -> None:
     pool = pool_of()
     accept(pool, 0)
-    pool.backlog.clear()
+    pool.backlog.next()
     with pytest.raises(AssertionError, match="does not balance"):
         pool.check()
     pool.ledger.dropped += 1
@@ -111,7 +114,7 @@ def test_the_books_see_a_task_that_is_lost() -> None:
 def test_the_books_see_a_task_that_waits_beside_a_free_slot() -> None:
     pool = pool_of()
     accept(pool, 0)
-    worker = pool.add(b"a", 10.0, [])
+    worker = pool.table.add(b"a", 10.0, [])
     assert worker is not None
     pool.offer(worker, 1)
     with pytest.raises(AssertionError, match="beside a free slot"):
@@ -121,7 +124,7 @@ def test_the_books_see_a_task_that_waits_beside_a_free_slot() -> None:
 def test_lost_workers_are_remembered_up_to_a_bound() -> None:
     pool, out = pool_of(), list[Command]()
     for number in range(LOST_KEPT + 2):
-        worker = pool.add(b"%d" % number, 10.0, out)
+        worker = pool.table.add(b"%d" % number, 10.0, out)
         assert worker is not None
         pool.offer(worker, 1)
         pool.lose(worker, "test", 11.0, out)
@@ -132,15 +135,15 @@ def test_lost_workers_are_remembered_up_to_a_bound() -> None:
 def test_dismissed_workers_are_remembered_up_to_a_bound() -> None:
     pool = pool_of()
     for number in range(LOST_KEPT + 2):
-        pool.dismiss(b"%d" % number)
-    assert len(pool.dismissed) == LOST_KEPT and next(iter(pool.dismissed)) == b"2"
+        pool.table.dismiss(b"%d" % number)
+    assert len(pool.table.dismissed) == LOST_KEPT and next(iter(pool.table.dismissed)) == b"2"
     pool.check()
 
 
 def test_a_full_table_takes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.protocols.roundrobin.pool.MAX_WORKERS", 1)
+    monkeypatch.setattr("engine.protocols.roundrobin.table.MAX_WORKERS", 1)
     pool, out = pool_of(b"a"), list[Command]()
-    assert pool.add(b"b", 10.0, out) is None and out == [] and list(pool.workers) == [b"a"]
+    assert pool.table.add(b"b", 10.0, out) is None and out == [] and list(pool.workers) == [b"a"]
 
 
 def test_nothing_of_a_worker_that_left_stays() -> None:
@@ -165,6 +168,6 @@ def test_a_paused_broker_moves_every_deadline() -> None:
 
 def test_an_idle_worker_is_asked_before_it_asks_so_that_its_round_trip_is_known() -> None:
     pool = Pool(Options(heartbeat=2.0))
-    pool.add(b"w", 10.0, [])
+    pool.table.add(b"w", 10.0, [])
     assert pool.liveness.beats(11.4) == []
     assert pool.liveness.beats(11.5) == [b"w"]

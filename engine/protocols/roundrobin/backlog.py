@@ -1,0 +1,99 @@
+"""The tasks that wait at a broker: those that were never tried, and before them the suspects.
+
+The rules of this file (numbers are those of README.md):
+
+- What waits is bounded, and so is what waits of one client. (R2, R17)
+- What a worker gives back waits again, whatever the bounds are: it was accepted. (R3)
+- Each task that waits is counted with its owner, from the moment at which it waits until it does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection
+
+from engine.parts.inflight import Task
+from engine.parts.suspects import Suspects
+from engine.protocols.roundrobin.messages import PLAIN
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.owners import Owners
+from engine.protocols.roundrobin.table import Worker, is_awaited, size_of
+
+FULL = "the backlog is full: tasks are dropped"
+SHARE = "a client's share of the backlog is full: its tasks are dropped"
+
+
+class Backlog:
+    """``fresh``: never tried, oldest first. ``suspects``: tried by workers that were lost."""
+
+    def __init__(self, options: Options) -> None:
+        self.fresh: deque[Task] = deque()
+        self.suspects: Suspects[Worker] = Suspects()
+        self.owners = Owners(options.max_backlog, options.expiry, options.task_deadline)
+        self.over_share = 0  # tasks that were dropped because their client had enough waiting
+        self._most = options.max_backlog
+
+    def __len__(self) -> int:
+        return len(self.fresh) + len(self.suspects.waiting)
+
+    def admit(self, client: bytes, size: int) -> str:
+        """Why one task more may not wait; empty where it may, and then it is counted: the caller puts it to ``fresh``.
+
+        ``size``: bytes that it brings.
+        """
+        if len(self.fresh) + len(self.suspects.waiting) >= self._most:
+            return FULL
+        mine = self.owners.waiting.get(client, 0)
+        if mine < self.owners.most and not size:
+            self.owners.waiting[client] = mine + 1
+        elif not self.owners.admit(client, size):
+            self.over_share += 1
+            return SHARE
+        return ""
+
+    def next(self) -> Task:
+        """The oldest of those that were never tried, which waits no longer."""
+        task = self.fresh.popleft()
+        waiting, client = self.owners.waiting, task.key[0]
+        if waiting[client] > 1 and len(task.message) == PLAIN:
+            waiting[client] -= 1
+        else:
+            self.owners.leave(task)
+        return task
+
+    def again(self, tasks: list[Task]) -> None:
+        """Tasks that a worker gave back wait before all others, in the order in which they were given."""
+        for task in tasks:
+            self.owners.again(task)
+        self.suspects.waiting.extendleft(task for task in reversed(tasks) if task.attempt)
+        self.fresh.extendleft(task for task in reversed(tasks) if not task.attempt)
+
+    def remove(self, task: Task) -> None:
+        """A task waits no longer, and nobody gets it."""
+        (self.suspects.waiting if task.attempt else self.fresh).remove(task)
+        self.owners.leave(task)
+
+    def withdraw(self, clients: Collection[bytes], gone: bool) -> list[Task]:
+        """Take out what waits of these clients. Of those who are ``gone`` only what wants a reply."""
+        found: list[Task] = []
+        for waiting in (self.suspects.waiting, self.fresh):
+            mine = [task for task in waiting if task.key[0] in clients and (is_awaited(task) or not gone)]
+            if mine:
+                found += mine
+                here = set(mine)
+                others = [task for task in waiting if task not in here]
+                waiting.clear()
+                waiting.extend(others)
+        for task in found:
+            self.owners.leave(task)
+        return found
+
+    def check(self) -> None:
+        """Who was never tried and who was stand apart, nobody holds any, and each is counted with its owner."""
+        tasks = [*self.suspects.waiting, *self.fresh]
+        assert all(not task.worker for task in tasks), "a queued task names a holder"
+        assert not any(task.attempt for task in self.fresh), "a suspect waits among the others"
+        sizes: Counter[bytes] = Counter()
+        for task in tasks:
+            sizes[task.key[0]] += size_of(task.message)
+        self.owners.check(Counter(task.key[0] for task in tasks), sizes)
