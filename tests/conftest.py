@@ -1,7 +1,10 @@
-"""``pytest -m quick``: what to run at each save. Real sockets, terminals and whole screens are left out."""
+"""How the tests run: with what is compiled once, on so many processes, and ``-m quick`` as what to run at each save."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ settings.register_profile("timeless", deadline=None, suppress_health_check=[Heal
 settings.load_profile("timeless")
 
 TESTS = Path(__file__).parent
+USERS = ("ROUNDHOUSE_", "TEXTUAL", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TMUX")
+CACHE = TESTS.parent / ".pytest_cache" / "bytecode"
 QUICK = (
     "engine/parts",
     "engine/protocols",
@@ -24,9 +29,42 @@ QUICK = (
 )
 
 
+# Hundreds of processes of ours start in these tests. Where Python may write nothing beside the sources, each would
+# compile them anew: half of what its start costs.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(CACHE)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What the user likes is nothing that a test may see; only which tests are to run is said so.
+for name in [name for name in os.environ if name.startswith(USERS) and name != "ROUNDHOUSE_SLOW"]:
+    del os.environ[name]
+
+# nohup and a shell's & have these signals ignored, and what a test starts would inherit that; a handler it does not.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda number, frame: None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for processes of theirs."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is not quick need not even be read where only that is asked for."""
+    if config.option.markexpr == "quick" and collection_path.name.startswith("test_") and not quick(collection_path):
+        return True
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of these folders as quick, but for those that search for examples."""
     for item in items:
-        folder = item.path.relative_to(TESTS).as_posix()
-        if folder.startswith(QUICK) and not item.get_closest_marker("hypothesis"):
+        if quick(item.path) and not item.get_closest_marker("hypothesis"):
             item.add_marker(pytest.mark.quick)
+
+
+def quick(path: Path) -> bool:
+    """Whether a file is in one of these folders."""
+    return path.relative_to(TESTS).as_posix().startswith(QUICK)

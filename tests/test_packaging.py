@@ -14,6 +14,7 @@ import pytest
 
 from engine import __version__
 from engine.drive.pump import hook
+from tests.helpers.processes import own_environment
 from tests.helpers.wheels import build_wheel
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +84,7 @@ def test_it_finds_its_themes_there(installed: Path, tmp_path: Path) -> None:
 
 def run_alone(arguments: list[str], path: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Python in an empty folder, without what an editable installation would add to it."""
-    environment = {**os.environ, "PYTHONPATH": path, "HOME": str(folder)}
+    environment = own_environment(folder, PYTHONPATH=path)
     command = [sys.executable, "-S", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.processes import ROOT, WAIT
+from tests.helpers.processes import ROOT, WAIT, own_environment
 
 LINES = 5  # of stderr that are shown of who ended
 ANSWER = 0.5  # seconds that a broker may take to show its picture; a stopped one takes longer
@@ -119,10 +119,8 @@ class Children:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self.folder = folder
-        self._environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
-        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
-            self._environ[name] = str(folder)
-        self._environ |= {"PYTHONPATH": str(ROOT), **environ}
+        state = {name: str(folder) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
+        self._environ = own_environment(folder, **state, PYTHONPATH=str(ROOT), **environ)
         self._started = 0
         self._living: list[Child] = []
 

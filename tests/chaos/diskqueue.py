@@ -28,7 +28,7 @@ from random import Random
 
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.options import Options
-from tests.helpers.processes import ROOT
+from tests.helpers.processes import ROOT, own_environment
 from tests.helpers.strangers import as_stranger, open_folder
 
 STAGES = {"values": (2, "sleep 0.01"), "parse": (4, "fail marked 0.02"), "output": (2, "upper")}
@@ -221,8 +221,8 @@ class Scene:
         return ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-m", "console", *arguments]
 
     def _env(self) -> dict[str, str]:
-        home = {name: str(self._folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
-        return {**os.environ, **home, "PYTHONPATH": str(ROOT)}
+        home = {name: str(self._folder) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
+        return own_environment(self._folder, **home, PYTHONPATH=str(ROOT))
 
     def _goes_on(self) -> bool:
         """Whether the pipeline has not come to its end; a watchdog that ended before is started anew, as people do."""

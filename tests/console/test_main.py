@@ -15,6 +15,7 @@ from console.cli.arguments import Asked
 from console.cli.streams import OutputLost
 from engine.errors import Refused
 from engine.settings import Problem, Wrong
+from tests.helpers.processes import own_environment
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
@@ -75,8 +76,7 @@ def test_each_command_reaches_its_module(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def environment(folder: Path) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
-    return {**clean, "XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    return own_environment(folder, PYTHONPATH=str(ROOT))
 
 
 def test_textual_is_only_loaded_for_a_screen(tmp_path: Path) -> None:

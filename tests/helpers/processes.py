@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import signal
@@ -11,11 +12,15 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 
 ROOT = Path(__file__).parents[2]
 WAIT = 30.0  # seconds at most for what takes one; no test passes by waiting
+KEPT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+FOLDERS = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"}
 SIDES = (0, 1, 100, 200)  # ports beside a broker's that one system or another binds as well
 
 
@@ -41,6 +46,26 @@ def beside(endpoint: str, side: int) -> str:
     """The endpoint so many ports above."""
     host, _, port = endpoint.rpartition(":")
     return f"{host}:{int(port) + side}"
+
+
+def own_environment(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a process that a test starts: nothing of the user's, so nothing depends on whose test it is.
+
+    The home and all folders of the user are ``home``, the language is none, the terminal a usual one. ``more`` counts
+    most.
+    """
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    folders = {name: str(home / part) for name, part in FOLDERS.items()}
+    folders["XDG_RUNTIME_DIR"] = _runtime()
+    return {**kept, "LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh", **folders, **more}
+
+
+@cache
+def _runtime() -> str:
+    """A folder for sockets, whose paths may be short only; gone with the process that runs the tests."""
+    folder = mkdtemp(prefix="rh-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class Process:
@@ -98,15 +123,8 @@ class Processes:
     def __init__(self, folder: Path, *, module: str = "console", **environ: str) -> None:
         self.folder, self._module = folder, module
         self._runtime = TemporaryDirectory(prefix="rh-")  # the path of a socket has a hundred characters at most
-        self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
-        self.environ |= {
-            "HOME": str(folder),
-            "XDG_CONFIG_HOME": str(folder / "config"),
-            "XDG_STATE_HOME": str(folder / "state"),
-            "XDG_RUNTIME_DIR": self._runtime.name,
-            "PYTHONPATH": str(ROOT),
-            **environ,
-        }
+        ours = {"XDG_RUNTIME_DIR": self._runtime.name, "PYTHONPATH": str(ROOT)}
+        self.environ = own_environment(folder, **{**ours, **environ})
         self._started: list[Process] = []
 
     def __enter__(self) -> Processes:

@@ -15,8 +15,9 @@ from types import MappingProxyType
 
 import psutil
 
+from tests.helpers.processes import WAIT, own_environment
+
 ROOT = Path(__file__).parents[2]
-WAIT = 20.0  # seconds at most for what takes a few tenths
 STEP = 0.04
 SYSTEMS = ("roundrobin", "conversation", "pingpong", "negotiated")
 
@@ -38,24 +39,20 @@ class Terminal:
         self._python, self._path = (sys.executable, str(ROOT)) if installed is None else (str(installed), "")
         self._server = f"roundhouse-test-{os.getpid()}-{folder.name}"
         self._pause = threading.Event()
+        ours = {"XDG_RUNTIME_DIR": self._runtime.name, "TMUX_TMPDIR": self._runtime.name, "PYTHONPATH": self._path}
+        self._environ = own_environment(folder, **ours, COLORTERM="truecolor")
 
     def tmux(self, *words: str) -> str:
+        command = ["tmux", "-u", "-L", self._server, "-f", os.devnull, *words]
         done = subprocess.run(
-            ["tmux", "-L", self._server, "-f", os.devnull, *words], capture_output=True, text=True, check=False
+            command, env=self._environ, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False
         )
         return done.stdout
 
     def open(self, *arguments: str, width: int = 120, height: int = 36) -> Terminal:
         """Start the console. Its ports are its own: whatever else runs on this machine is left alone."""
-        environ = {
-            "XDG_CONFIG_HOME": str(self.folder / "config"),
-            "XDG_STATE_HOME": str(self.folder / "state"),
-            "XDG_RUNTIME_DIR": self._runtime.name,
-            "COLORTERM": "truecolor",
-            "PYTHONPATH": self._path,
-            **{f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in self._systems},
-        }
-        words = [*(f"{name}={value}" for name, value in environ.items()), self._python, "-m", self._module, *arguments]
+        binds = {f"ROUNDHOUSE_{name.upper()}_BIND": f"ipc://{self.folder}/{name}" for name in self._systems}
+        words = [*(f"{name}={value}" for name, value in binds.items()), self._python, "-m", self._module, *arguments]
         then = "echo ended with $?; stty -a | grep -c ' echo '; exec sleep 600"
         command = f"env -u COLUMNS -u LINES {shlex.join(words)}; {then}"
         size = ("-x", str(width), "-y", str(height))
@@ -63,10 +60,7 @@ class Terminal:
         return self
 
     def close(self) -> None:
-        socket = self.tmux("display-message", "-p", "#{socket_path}").strip()
         self.tmux("kill-server")
-        if socket:  # the server leaves it behind
-            Path(socket).unlink(missing_ok=True)
         self._runtime.cleanup()
 
     def shown(self) -> str:

@@ -24,6 +24,7 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage, parse_stage, queue_folder, worker_folder
+from tests.helpers.processes import own_environment
 
 HOME = Path(__file__).parents[2]
 MEMORY = Path("/dev/shm")
@@ -67,7 +68,7 @@ class Drivers:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(HOME)},
+            env=own_environment(self.home, PYTHONPATH=str(HOME)),
         )
         self.processes.append(process)
         return process

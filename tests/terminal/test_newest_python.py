@@ -15,14 +15,14 @@ from tests.helpers.interpreters import interpreters
 from tests.helpers.terminal import terminal_in
 from tests.helpers.wheels import build_wheel, install_wheel
 
-OTHERS = [one for one in interpreters() if one.minor != sys.version_info[:2]]
-
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux, which is not here")
-@pytest.mark.skipif(not OTHERS, reason="there is no other Python of 3.11 or newer on this machine")
 def test_the_console_starts_runs_and_leaves_on_the_newest_other_python(tmp_path: Path) -> None:
+    others = [one for one in interpreters() if one.minor != sys.version_info[:2]]
+    if not others:
+        pytest.skip("there is no other Python of 3.11 or newer on this machine")
     wheel = build_wheel(tmp_path / "wheel")
-    python = install_wheel(wheel, OTHERS[0].path, tmp_path / "environment")
+    python = install_wheel(wheel, others[0].path, tmp_path / "environment")
     with terminal_in(tmp_path, python) as terminal:
         terminal.open()
         terminal.sees("● READY", "● 10 ", "? help")

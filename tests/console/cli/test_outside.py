@@ -17,6 +17,7 @@ from console.__main__ import main
 from engine.catalogue import SYSTEMS
 from engine.journal.journal import Journal
 from engine.labs.sandbox import Sandbox
+from tests.helpers.processes import ROOT, own_environment
 
 Capture = pytest.CaptureFixture[str]
 
@@ -115,7 +116,7 @@ def test_a_journal_that_can_not_write_its_last_block_says_so(small: Path, home: 
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "XDG_STATE_HOME": str(home / "state"), "XDG_CONFIG_HOME": str(home / "config")},
+        env=own_environment(home, XDG_STATE_HOME=str(home / "state"), PYTHONPATH=str(ROOT)),
     )
     assert done.returncode == 1, done.stderr
     assert f"the journal {journal} ends here: No space left on device" in done.stderr
@@ -133,7 +134,7 @@ def test_a_run_that_can_not_be_kept_is_status_1(small: Path, home: Path) -> None
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "XDG_STATE_HOME": str(small / "state"), "XDG_CONFIG_HOME": str(home / "config")},
+        env=own_environment(home, XDG_STATE_HOME=str(small / "state"), PYTHONPATH=str(ROOT)),
     )
     assert done.returncode == 1 and "could not be kept" in done.stderr, done.stderr
     assert json.loads(done.stdout)["verdict"] == "pass"
@@ -151,7 +152,7 @@ def test_what_an_own_run_keeps_is_nobody_elses(home: Path) -> None:
             text=True,
             check=False,
             timeout=60,
-            env={**os.environ, "XDG_STATE_HOME": str(state), "XDG_CONFIG_HOME": str(home / "config")},
+            env=own_environment(home, XDG_STATE_HOME=str(state), PYTHONPATH=str(ROOT)),
         )
     finally:
         os.umask(before)

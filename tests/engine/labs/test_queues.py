@@ -20,7 +20,7 @@ from engine.labs.queues import BATCH, QueueLab
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverRow, Stage
 from engine.tracing.operations import Operations
-from tests.helpers.processes import until
+from tests.helpers.processes import own_environment, until
 from tests.helpers.queue_recordings import opened
 
 QUICK = Options(poll=0.05)
@@ -254,7 +254,7 @@ def test_a_demonstration_that_is_killed_leaves_no_driver_and_its_folder_to_the_n
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": home, "TMPDIR": str(tmp_path)},
+        env=own_environment(tmp_path, PYTHONPATH=home, TMPDIR=str(tmp_path)),
     )
     assert process.stdout is not None
     root, *pids = process.stdout.readline().split()
