@@ -29,7 +29,7 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.protocols.conversation import frontend, header, messages
+from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
@@ -80,6 +80,8 @@ def words(chunk: bytes) -> str:
     said = []
     for kind, padding, arg0, body in decoder.feed(chunk):
         name, counter = header.NAMES[kind], f" #{padding}" if padding else ""
+        if padding == header.seal(kind, arg0):
+            counter = ""
         if kind == header.JOB:
             tasks = messages.tasks(body)
             assert not isinstance(tasks, str)
@@ -101,7 +103,7 @@ def frames_in_words(frames: Frames) -> str:
         case [b""]:
             return "opening"
         case [b"", beat]:
-            return f"keep-alive {int.from_bytes(beat, 'little')}"
+            return f"keep-alive {beats.fields(beat)[0]}"
         case [chunk]:
             return words(chunk)
     return " | ".join(frame.hex() for frame in frames)

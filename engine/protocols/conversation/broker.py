@@ -3,7 +3,7 @@
 - One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
 - Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
 - A lone empty frame opens a conversation; over plain TCP the next one ends it. Over ZeroMQ an empty frame with a
-  count behind it is a keep-alive: so many messages were sent. If not all arrived, the conversation is broken.
+  count behind it is a keep-alive (``beats``). If it does not speak of what arrived, the conversation is broken.
 - What can not be read ends its link (SV_EXIT) and no other; what is out of turn is counted and changes nothing.
 - A task that was out when its link ends goes back to the queue, ``tries`` times at most.
 """
@@ -38,12 +38,12 @@ from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
-from engine.protocols.conversation import frontend, header, links, messages, picture
+from engine.protocols.conversation import beats, frontend, header, links, messages, picture
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
-from engine.protocols.conversation.links import BEAT, STREAM, WRAP, Link, Sv
+from engine.protocols.conversation.links import STREAM, Link, Stopped, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE
 from engine.protocols.conversation.options import Options
 
@@ -64,6 +64,7 @@ class Broker:
         self.counts = dict.fromkeys(picture.COUNTS, 0)
         self.inspected: bytes | None = None
         self._ready: Ready[Link] = Ready()
+        self._stopped = Stopped()
         self._opened = 0
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -141,14 +142,14 @@ class Broker:
                 if link is not None:  # it began anew, so nothing of the old conversation will follow
                     self._end(link, "began anew", now, out)
                 self._open(peer, peer, MAIN, now, out)
-            case [_, b"", beat] if link is not None and len(beat) == BEAT.size:
-                self._kept_alive(link, BEAT.unpack(beat)[0], now, out)
+            case [_, b"", beat] if link is not None and len(beat) in beats.SIZES:
+                self._kept_alive(link, beat, now, out)
             case [_, chunk] if link is not None:
                 self._read(link, chunk, now, out)
             case [peer, _] | [peer, b"", _]:
                 out.extend(self.violations.add(peer, "no conversation", now))
                 if len(frames) == 3 or frames[1][2:4] != header.pack(ERROR, 0)[2:4]:  # no error about an error
-                    out.append(Send([peer, header.pack(ERROR, header.BROKEN)]))
+                    out.append(links.hang_up(peer, MAIN))
             case _:
                 out.extend(self.violations.add(frames[0] if frames else b"", "not one frame", now))
 
@@ -179,15 +180,15 @@ class Broker:
         self._send(link, header.pack(OK, 0), out)
         self._enter(link, Sv.INIT1)
 
-    def _kept_alive(self, link: Link, sent: int, now: float, out: list[Command]) -> None:
-        if link.decoder.partial or sent != link.decoder.count & WRAP:
-            self._break(link, "messages were lost", now, out)
+    def _kept_alive(self, link: Link, beat: bytes, now: float, out: list[Command]) -> None:
+        if fault := beats.fault(beat, link.decoder):
+            self._break(link, fault, now, out)
             return
         if link.state == Sv.INIT1:
             return  # a greeting has its own deadline, which no keep-alive moves
         self.liveness.heard(link.key, now)
         link.row = None
-        out.append(Send([link.peer, b"", BEAT.pack(link.sent & WRAP)]))
+        out.append(Send([link.peer, b"", link.sent.beat(len(beat))]))
 
     def _read(self, link: Link, chunk: bytes, now: float, out: list[Command]) -> None:
         """Bytes of a conversation, cut anywhere."""
@@ -244,7 +245,7 @@ class Broker:
         match link.state, kind:
             case Sv.INIT1, header.OK if 0 < arg0 <= MAX_SLOTS:
                 # 001 SV_INIT1 on OK(n): record nproc=n
-                link.max_nproc = link.said = arg0
+                link.max_nproc = link.offered = link.said = arg0
                 self._enter(link, Sv.INIT2)
                 # 001 SV_INIT2: send OK(nproc)
                 self._send(link, header.pack(OK, arg0), out)
@@ -287,8 +288,7 @@ class Broker:
             self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
             counter = link.hold(task)
             self.inflight.give(task, link.key, now)
-            job = task.job
-            body = messages.pack_task(task.number, job.body, job.slots)
+            body = messages.pack_task(task.number, task.job.body, task.job.slots)
             self._send(link, header.pack_body(JOB, body, counter), out)
             self._place(link)
         for link in full:
@@ -298,11 +298,10 @@ class Broker:
         """Take processors from a worker. "All" is sent as their number, which every reading of STOP understands."""
         if link.state != Sv.LOOP2:
             return
-        if nproc != STOP_NOW:
-            nproc = min(nproc, link.max_nproc)
+        nproc = nproc if nproc == STOP_NOW else min(nproc, link.max_nproc)
         # 001 SV_LOOP2 on STOP_REQ(n), on STOP_IMMED: send STOP
         self.counts["kills" if nproc == STOP_NOW else "stops"] += 1
-        self._send(link, header.pack(STOP, nproc), out)
+        self._send(link, header.pack_sealed(STOP, nproc), out)
         link.max_nproc = max(0, link.max_nproc - nproc)
         self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
         link.row = None
@@ -321,6 +320,7 @@ class Broker:
         for task in held:
             if isinstance(task, JobTask):
                 self.desk.returned(task, task.attempt >= self.options.tries, "lost", out)
+        self._stopped.ended(link, why == "left")
         if known and told:  # or strangers would fill every log with their ends
             left = f", {len(held)} tasks out" if held else ""
             out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
@@ -336,6 +336,8 @@ class Broker:
             self.liveness.heard(link.key, now)
         self._place(link)
         out.append(Note("good", f"{link.name} joined with {link.max_nproc} processors", link.key))
+        if excess := self._stopped.excess(link):
+            self._stop(link, excess, out)
 
     def _record(self, link: Link, update: messages.Update, now: float, out: list[Command]) -> None:
         """Book what an UPDATE says. Its capacity is shown, the broker's own count stands (ruling 7)."""
@@ -394,5 +396,5 @@ class Broker:
             link.state = state
 
     def _send(self, link: Link, message: bytes, out: list[Command]) -> None:
-        link.sent += 1
+        link.sent.add(message)
         out.append(Send([link.peer, message], link.socket))

@@ -75,7 +75,7 @@ class Desk:
             return None
         key, (ref, asked) = self._key(client, socket), request
         self.jobs.owners.heard(key, now)
-        if socket == FRONTEND or (isinstance(asked, Submit) and messages.lone(asked.job)):
+        if socket == FRONTEND or (isinstance(asked, Submit) and messages.lone(asked.job) and asked.slots == 1):
             return key, ref, asked
         out.extend(self._violations.add(client, "an order over an open port", now))
         self.refuse(key, ref, ELSEWHERE, out)

@@ -8,7 +8,6 @@ array is one task here: the legs of its life are those of its Tasks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from engine.core import MAIN, Core, Frames, Send
@@ -29,12 +28,12 @@ from engine.parts.explain import (
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
-from engine.protocols.conversation import frontend, header, messages
+from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, Broker
 from engine.protocols.conversation.client import ANEW, SILENCE
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
-from engine.protocols.conversation.links import BEAT, STREAM, Sv
+from engine.protocols.conversation.links import STREAM, Sv
 from engine.protocols.conversation.worker import BROKEN, Cl
 
 PART = "part"
@@ -74,8 +73,8 @@ def decode(role: Role, direction: Direction, frames: Frames, socket: str) -> lis
             return [Decoded("connection", (("change", "opened or closed"),), peer, rule="001 SV_LOOP2 on DISCONNECT")]
         case [b""]:
             return [Decoded("opening", (), peer, rule=_OURS)]
-        case [b"", beat] if len(beat) == BEAT.size:
-            return [Decoded("keep-alive", (("sent so far", str(BEAT.unpack(beat)[0])),), peer, rule=_OURS)]
+        case [b"", beat] if len(beat) in beats.SIZES:
+            return [Decoded("keep-alive", (("sent so far", str(beats.fields(beat)[0])),), peer, rule=_OURS)]
         case [chunk]:
             return _stream(chunk, peer, up, 0 if role == "broker" else 1, socket)
         case _:
@@ -104,8 +103,9 @@ def _message(kind: int, padding: int, arg0: int, body: bytes, up: bool, side: in
             nproc = "immed" if arg0 == STOP_NOW else str(arg0) if arg0 else "all"
             return [Decoded(name, (("nproc", nproc),), rule=rule)]
         case header.ERROR:
-            fields = (("code", _ERRORS.get(arg0, str(arg0))), *((("JOB", f"#{padding}"),) if padding else ()))
-            return [Decoded(name, fields, rule=_ERROR_RULES.get(arg0, ("", ""))[side])]
+            job = (("JOB", f"#{padding}"),) if padding and arg0 == header.CANNOT_RUN_JOB else ()
+            rule = _ERROR_RULES.get(arg0, ("", ""))[side]
+            return [Decoded(name, (("code", _ERRORS.get(arg0, str(arg0))), *job), rule=rule)]
         case header.UPDATE:
             return [_update(name, body, rule)]
         case _:
@@ -275,7 +275,13 @@ def state_maps() -> tuple[StateMap, ...]:
     """The seed's two state machines under its own names, and the client's link."""
     return (
         StateMap(
-            "worker", "Worker (the seed's client)", Cl.NAMES, _worker_edges(), _worker_stands, _visits, _worker_walked
+            "worker",
+            "Worker (the seed's client)",
+            Cl.NAMES,
+            _worker_edges(),
+            lambda picture: Counter([picture.state]),
+            _visits,
+            _worker_walked,
         ),
         StateMap(
             "broker",
@@ -288,10 +294,6 @@ def state_maps() -> tuple[StateMap, ...]:
         ),
         StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands, walked=_client_walked),
     )
-
-
-def _worker_stands(picture: WorkerView) -> Counter[str]:
-    return Counter([picture.state])
 
 
 def _links(picture: BrokerView) -> Counter[str]:
@@ -358,7 +360,7 @@ def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
     return found
 
 
-def _visits(picture: WorkerView | BrokerView) -> Mapping[str, int]:
+def _visits(picture: WorkerView | BrokerView) -> dict[str, int]:
     return {name: int(times) for name, times in picture.terms if name in Cl.NAMES or name in Sv.NAMES}
 
 
@@ -374,11 +376,8 @@ RULES = {
     "slots out of range": "001 SV_INIT1 on OK(n)",
     "error names no job": "ruling 8",
     "error about no job": "ruling 8",
-    "no conversation": _OURS,
-    "messages were lost": _OURS,
-    "not one frame": _OURS,
-    "routing id too long": _OURS,
-    "no room for another worker": _OURS,
+    **dict.fromkeys(("no conversation", "messages were lost", "messages were changed", "not one frame"), _OURS),
+    **dict.fromkeys(("routing id too long", "no room for another worker"), _OURS),
     "unreadable request": _ASKING,
     "unreadable answer": _ASKING,
     "unexpected answer": _ASKING,

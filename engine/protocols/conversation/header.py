@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from struct import Struct
+from zlib import crc32
 
 MAGIC = 0xC047
 OK, JOB, UPDATE, STOP = 1, 2, 3, 4
@@ -31,8 +32,30 @@ Message = tuple[int, int, int, bytes]
 
 
 def pack(kind: int, arg0: int, padding: int = 0) -> bytes:
-    """A message without a body. ``padding`` is the JOB counter in an ERROR (ruling 8), else 0."""
+    """A message without a body. ``padding``: the JOB counter in ERROR(cannot_run_job) (ruling 8), a ``seal``, or 0."""
     return _HEADER.pack(MAGIC, kind, padding, arg0)
+
+
+def seal(kind: int, arg0: int) -> int:
+    """Ours: the padding of a STOP and of ERROR(broken), the CRC-32 of the rest of the header.
+
+    With it no flipped bit makes a STOP of another message, or of a STOP one of other processors.
+    """
+    return crc32(pack(kind, arg0))
+
+
+def pack_sealed(kind: int, arg0: int) -> bytes:
+    """A message without a body that no flipped bit turns into another sealed one."""
+    return pack(kind, arg0, seal(kind, arg0))
+
+
+OVER = pack_sealed(ERROR, BROKEN)
+"""How the broker says that a conversation has ended."""
+
+
+def is_whole(kind: int, padding: int, arg0: int) -> bool:
+    """Whether a message that may be sealed is as it was sent. One without a seal has no padding: the original's."""
+    return padding in (0, seal(kind, arg0))
 
 
 def pack_body(kind: int, body: bytes, padding: int = 0) -> bytes:
@@ -43,14 +66,15 @@ def pack_body(kind: int, body: bytes, padding: int = 0) -> bytes:
 class Decoder:
     """One direction of one conversation. ``limit``: bytes of the longest body.
 
-    ``count``: messages read so far. ``broken``: why the stream can not be read any further, empty while it can.
+    ``count``: messages read so far; ``crc``: the CRC-32 of all bytes so far. ``broken``: why the stream can not be read
+    any further, empty while it can.
     """
 
-    __slots__ = ("_kept", "_wanted", "broken", "count", "limit")
+    __slots__ = ("_kept", "_wanted", "broken", "count", "crc", "limit")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.count = 0
+        self.count = self.crc = 0
         self.broken = ""
         self._kept = bytearray()
         self._wanted = _SIZE  # bytes that must be there before anything more can be read
@@ -60,10 +84,15 @@ class Decoder:
         """Whether the stream stands inside a message."""
         return bool(self._kept)
 
+    def begin(self, message: bytes) -> None:
+        """The conversation begins with this message, which was read last: nothing before it counts."""
+        self.count, self.crc = 1, crc32(message)
+
     def feed(self, chunk: bytes) -> list[Message]:
         """The messages that these bytes complete, in order; what was before a fault still comes out."""
         if self.broken:
             return []
+        self.crc = crc32(chunk, self.crc)
         found: list[Message] = []
         kept = self._kept
         if not kept:

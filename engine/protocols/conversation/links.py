@@ -6,17 +6,16 @@
 
 from __future__ import annotations
 
-from struct import Struct
-
 from engine.core import Command, Note, Send
 from engine.parts.view import WorkerRow
 from engine.protocols.conversation import header
+from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.header import JOB, Decoder
 from engine.protocols.conversation.jobs import JobTask
 
-BEAT = Struct("<I")  # what a keep-alive carries: messages sent so far
 WRAP = 0xFFFF_FFFF
 STREAM = "stream"
+REMEMBERED = 1000  # workers that were stopped and are gone
 
 
 class Sv:
@@ -30,12 +29,13 @@ class Link:
     """``max_nproc`` less ``used`` is what may be given. ``out``: tasks by the counter of their JOB (ruling 8).
 
     ``key`` is the link's name among all links, ``peer`` its routing id on ``socket``. ``said``: the nproc that the
-    worker last named. ``shut``: it wants nothing now. ``row``: its picture, None once that is out of date.
+    worker last named; ``offered``: how many processors it came with. ``shut``: it wants nothing now. ``row``: its
+    picture, None once that is out of date.
     """
 
     __slots__ = (
-        "connected", "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "opened", "out",
-        "peer", "row", "said", "sent", "shut", "socket", "state", "used",
+        "connected", "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "offered",
+        "opened", "out", "peer", "row", "said", "sent", "shut", "socket", "state", "used",
     )  # fmt: skip
 
     def __init__(self, key: bytes, peer: bytes, socket: str, name: str, limit: int, now: float) -> None:
@@ -43,8 +43,9 @@ class Link:
         self.decoder = Decoder(limit)
         self.state = Sv.INIT0
         self.opened = self.joined = now
-        self.sent = self.counter = 0
-        self.max_nproc = self.used = self.said = 0
+        self.sent = Sent()
+        self.counter = 0
+        self.max_nproc = self.offered = self.used = self.said = 0
         self.shut = False
         self.connected = True
         self.out: dict[int, JobTask] = {}
@@ -94,4 +95,27 @@ def name_of(peer: bytes) -> str:
 
 def hang_up(peer: bytes, socket: str) -> Send:
     """The end of a conversation in the words of its transport."""
-    return Send([peer, b"" if socket == STREAM else header.pack(header.ERROR, header.BROKEN)], socket)
+    return Send([peer, b"" if socket == STREAM else header.OVER], socket)
+
+
+class Stopped:
+    """To how many processors workers were stopped whose conversation has ended since.
+
+    A STOP may have been lost with its conversation, so a worker that comes back with more is told again. A routing id
+    is a process's own, so one that was started anew is not meant.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[bytes, int] = {}  # by routing id, oldest first
+
+    def ended(self, link: Link, left: bool) -> None:
+        """A conversation has ended. ``left``: by the worker's own word, so it does not come back."""
+        self._left.pop(link.peer, None)
+        if link.socket != STREAM and not left and link.max_nproc < link.offered:
+            self._left[link.peer] = link.max_nproc
+            if len(self._left) > REMEMBERED:
+                del self._left[next(iter(self._left))]
+
+    def excess(self, link: Link) -> int:
+        """How many processors a worker that has just come still has, though they were stopped."""
+        return max(0, link.max_nproc - self._left.pop(link.peer, link.max_nproc))

@@ -109,5 +109,9 @@ def _detail(core: Source, key: bytes) -> Detail | None:
     if link is None:
         return None
     tasks = tuple(TaskRow(*task.key, task.kind, task.given, task.attempt) for task in core.inflight.of(key))
-    counters = (("messages sent", link.sent), ("messages received", link.decoder.count), ("jobs sent", link.counter))
+    counters = (
+        ("messages sent", link.sent.count),
+        ("messages received", link.decoder.count),
+        ("jobs sent", link.counter),
+    )
     return Detail(key, tasks, core.violations.of(key), counters)

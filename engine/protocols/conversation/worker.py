@@ -6,8 +6,8 @@
 - One UPDATE is out at a time. What happens meanwhile is taken, and further updates wait for their turn (ruling 7).
 - Built-in commands (``:ping``, ``:data N``) are answered here, at once or ``Slow`` later; everything else is a
   ``Process`` for the driver.
-- A lone empty frame opens the conversation; an empty frame with a count behind it is a keep-alive: so many messages
-  were sent so far. Silence, an unreadable stream, a missing message or the broker's word break the conversation. Then
+- A lone empty frame opens the conversation; an empty frame with a count behind it is a keep-alive (``beats``).
+  Silence, an unreadable stream, a message that was lost or changed, or the broker's word break the conversation. Then
   what runs is killed, since the broker gives it to another, and a new conversation is opened on a new connection.
 """
 
@@ -43,13 +43,14 @@ from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
-from engine.protocols.conversation import header, messages
-from engine.protocols.conversation.header import ERROR, OK, STOP_ALL, STOP_NOW, UPDATE, Decoder
-from engine.protocols.conversation.links import BEAT, WRAP
+from engine.protocols.conversation import beats, header, messages
+from engine.protocols.conversation.beats import Sent
+from engine.protocols.conversation.header import ERROR, OK, STOP, STOP_ALL, STOP_NOW, UPDATE, Decoder
 from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, TaskBody
 from engine.protocols.conversation.options import Options
 
 SILENT = "the broker is silent"
+GREETING = header.pack(OK, 0)
 BROKEN = "the conversation is broken"  # counted like an edge, whatever broke it
 
 
@@ -88,7 +89,7 @@ class Worker:
         self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
         self.done = 0
-        self.sent = self.received = 0  # messages of this conversation
+        self._sent = Sent()  # in this conversation
         self._used = 0
         self._owed: deque[_Ended] = deque()
         self._started = 0
@@ -183,7 +184,7 @@ class Worker:
             case Cl.INIT0, header.OK if arg0 == 0:
                 # 001 CL_INIT0 on OK(0): send OK(nproc)
                 self._walk("OK(0)")
-                self.received = 1
+                self._decoder.begin(GREETING)
                 self._send(header.pack(OK, self.max_nproc), out)
                 self._enter(Cl.INIT1)
             case Cl.INIT1, header.OK if arg0 == self.max_nproc:
@@ -192,10 +193,12 @@ class Worker:
                 self._enter(Cl.LOOP0)
                 out.append(Note("good", f"joined with {self.max_nproc} processors"))
             case Cl.INIT1, header.OK if arg0 == 0:
-                self.received = 1  # it heard our opening twice, and greets anew
+                self._decoder.begin(GREETING)  # it heard our opening twice, and greets anew
             case ((Cl.LOOP0 | Cl.UPDATE1), header.JOB):
                 # 001 CL_LOOP0 on JOB(nproc); ruling 7: also while an OK is waited for
                 self._job(padding, body, now, out)
+            case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP) if not header.is_whole(STOP, padding, arg0):
+                self._begin_anew("messages were changed", now, out)
             case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP) if arg0 == STOP_NOW:
                 # 001 CL_LOOP0 on STOP(n), n==immed
                 self._stop_now(out)
@@ -292,13 +295,14 @@ class Worker:
         if self.state == Cl.EXIT1 or self._lost:
             return  # of a conversation that is over, on a connection that will be closed
         match frames:
-            case [b"", beat] if len(beat) == BEAT.size:
+            case [b"", beat] if len(beat) in beats.SIZES:
                 self._hear(now)
-                whole = not self._decoder.partial and BEAT.unpack(beat)[0] == self.received & WRAP
-                if self.state != Cl.INIT0 and not whole:
-                    self._begin_anew("messages were lost", now, out)
+                if self.state != Cl.INIT0 and (fault := beats.fault(beat, self._decoder)):
+                    self._begin_anew(fault, now, out)
             case [chunk] if chunk:
                 self._hear(now)
+                if chunk == header.OVER:  # or it would be read as a part of a message whose length is wrong
+                    self._decoder = Decoder(self.options.body_limit)
                 self._read(chunk, now, out)
             case _:
                 out.extend(self.violations.add(b"", "not one frame", now))
@@ -308,7 +312,6 @@ class Worker:
         for kind, padding, arg0, body in decoder.feed(chunk):
             if self.state == Cl.EXIT1 or self._lost:
                 return
-            self.received += 1
             self._step(kind, padding, arg0, body, now, out)
         if decoder.broken:
             out.extend(self.violations.add(b"", decoder.broken, now))
@@ -338,7 +341,7 @@ class Worker:
         elif self._patient == NEVER:
             self._patient = now + self.options.expiry
         self._decoder = Decoder(self.options.body_limit)
-        self.sent = self.received = 0
+        self._sent = Sent()
         self._beat = now + self.options.heartbeat
         out.append(Send([b""]))
 
@@ -353,7 +356,7 @@ class Worker:
                 self._open(now, out)
                 return
             self._beat = now + self.options.heartbeat
-            out.append(Send([b"", BEAT.pack(self.sent & WRAP)]))
+            out.append(Send([b"", self._sent.beat()]))
 
     def _begin_anew(self, why: str, now: float, out: list[Command]) -> None:
         """The conversation is broken. Open another one heartbeat from now, so that two peers at odds do not spin."""
@@ -386,5 +389,5 @@ class Worker:
         self.entered[state] += 1
 
     def _send(self, message: bytes, out: list[Command]) -> None:
-        self.sent += 1
+        self._sent.add(message)
         out.append(Send([message]))

@@ -12,6 +12,7 @@ from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received
 from engine.parts.violations import NOTES
 from engine.protocols.conversation import broker as module
 from engine.protocols.conversation import header, messages
+from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.desk import FRONTEND
 from engine.protocols.conversation.links import STREAM, Sv
@@ -165,9 +166,44 @@ def test_a_zeromq_peer_can_not_take_the_name_of_a_plain_one() -> None:
     broker = Broker(Options())
     broker.handle(Received([[b"1", b""]], STREAM), 0.0)
     out = broker.handle(Received([[b"\0stream-1", b"x"], [b"\0stream-2", b""]]), 0.0)
-    assert Send([b"\0stream-2", header.pack(header.ERROR, header.BROKEN)]) in out
+    assert Send([b"\0stream-2", header.OVER]) in out
     assert list(broker.links) == [b"\0stream-1"]
     broker.check()
+
+
+def test_a_keep_alive_is_answered_as_it_came() -> None:
+    """Without its CRC it comes from an earlier version."""
+    bench = Bench()
+    for line in ("open p1", "say p1 OK(2)"):
+        bench.do(line)
+    out = bench.broker.handle(Received([[b"p1", b"", b"\1\0\0\0"]]), bench.now)
+    assert out == [Send([b"p1", b"", b"\2\0\0\0"])]
+    sent, said = Sent(), Sent()
+    said.add(message("OK(2)"))
+    for text in ("OK(0)", "OK(2)"):
+        sent.add(message(text))
+    assert bench.broker.handle(Received([[b"p1", b"", said.beat()]]), bench.now) == [Send([b"p1", b"", sent.beat()])]
+
+
+def test_a_stop_that_was_lost_with_its_conversation_is_said_again() -> None:
+    bench = Bench()
+    bench.do("start w1 4")
+    bench.do("cut w1")
+    assert bench.do("ask c1 1 stop 3") == ["w1 < STOP(3)", "c1 < [1] accepted 0"]
+    bench.do("mend w1")
+    said = bench.do("wait 3")
+    assert [line for line in said if "STOP" in line or "OK(" in line][-4:] == [
+        "w1 < OK(0)",
+        "w1 > OK(4)",
+        "w1 < OK(4)",
+        "w1 < STOP(3)",
+    ]
+    assert bench.cores["w1"].max_nproc == 1
+    bench.do("cut w1")
+    bench.do("wait 4")
+    bench.do("mend w1")
+    said = bench.do("wait 3")
+    assert "w1 > OK(1)" in said and not [line for line in said if "STOP" in line]
 
 
 def test_events_that_concern_no_broker_and_orders_that_it_does_not_take() -> None:

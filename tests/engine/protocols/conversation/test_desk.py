@@ -237,7 +237,7 @@ def test_what_came_through_the_control_socket_is_the_operators() -> None:
 
 def test_over_the_open_port_what_waits_of_a_client_that_is_gone_is_withdrawn_too() -> None:
     bench = Bench()
-    body = frontend.pack_request(1, Submit(array(":ping"), 1024))
+    body = frontend.pack_request(1, Submit(array(":ping")))
     for client in (b"gone", b"here"):
         bench.event("broker", Received([[client, body]], OPEN))
     assert dict(bench.broker.snapshot(bench.now).terms)["client gone"] == "1 tasks wait, of 1 jobs, 21 bytes"
@@ -248,6 +248,13 @@ def test_over_the_open_port_what_waits_of_a_client_that_is_gone_is_withdrawn_too
     assert books(bench) == (1, 0, {"withdrawn": 1})
     bench.event("broker", Ordered(Withdraw(b"here")))
     assert books(bench) == (0, 0, {"withdrawn": 2})
+
+
+def test_over_the_open_port_a_task_takes_one_processor() -> None:
+    """A flipped bit asked for 65 processors, and the task waited as long as its client lived."""
+    bench = Bench()
+    bench.event("broker", Received([[b"c", frontend.pack_request(1, Submit(array(":ping"), 65))]], OPEN))
+    assert books(bench) == (0, 0, {}) and bench.broker.desk.refused == 1
 
 
 def test_what_runs_of_a_client_that_is_gone_ends_but_is_not_given_again() -> None:

@@ -127,3 +127,19 @@ def test_a_wrong_first_byte_is_not_waited_upon() -> None:
     assert decoder.partial and not why(decoder)
     decoder.feed(b"\xc1")
     assert why(decoder) == "wrong magic"
+
+
+@pytest.mark.parametrize(("kind", "arg0"), [(STOP, n) for n in (0, 1, 2, 3, 4, 8, 0xFFFF_FFFF)] + [(ERROR, 3)])
+def test_no_flipped_bit_of_what_is_sealed_makes_a_stop_that_is_believed(kind: int, arg0: int) -> None:
+    whole = header.pack_sealed(kind, arg0)
+    assert header.is_whole(kind, header.seal(kind, arg0), arg0)
+    for bit in range(8 * len(whole)):
+        wrong = bytearray(whole)
+        wrong[bit // 8] ^= 1 << bit % 8
+        for found, padding, said, _ in Decoder(LIMIT).feed(bytes(wrong)):
+            assert found != STOP or not header.is_whole(found, padding, said), bit
+
+
+def test_the_originals_stop_has_no_seal_and_is_believed() -> None:
+    assert header.is_whole(STOP, 0, 2)
+    assert header.pack_sealed(STOP, 2)[:4] + bytes(4) + header.pack_sealed(STOP, 2)[8:] == pack(STOP, 2)

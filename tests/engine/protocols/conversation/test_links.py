@@ -7,7 +7,7 @@ import pytest
 from engine.core import MAIN, Note, Send
 from engine.protocols.conversation import header, links
 from engine.protocols.conversation.jobs import Jobs, JobTask
-from engine.protocols.conversation.links import STREAM, Link, Sv, hang_up
+from engine.protocols.conversation.links import STREAM, Link, Stopped, Sv, hang_up
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 
@@ -72,4 +72,36 @@ def test_a_second_live_connection_of_its_id_is_told() -> None:
 
 def test_a_conversation_ends_in_the_words_of_its_transport() -> None:
     assert hang_up(b"p", STREAM) == Send([b"p", b""], STREAM)
-    assert hang_up(b"p", MAIN) == Send([b"p", header.pack(header.ERROR, header.BROKEN)], MAIN)
+    assert hang_up(b"p", MAIN) == Send([b"p", header.OVER], MAIN)
+
+
+def stopped(peer: bytes, left: int, socket: str = MAIN) -> Link:
+    """A link whose worker came with 4 processors, of which so many are left."""
+    one = Link(peer, peer, socket, "name", 100, 1.0)
+    one.offered, one.max_nproc = 4, left
+    return one
+
+
+def test_who_was_stopped_and_comes_back_with_more_is_told_again_once() -> None:
+    known = Stopped()
+    known.ended(stopped(b"w", 1), left=False)
+    assert known.excess(stopped(b"v", 4)) == 0
+    assert known.excess(stopped(b"w", 4)) == 3
+    assert known.excess(stopped(b"w", 4)) == 0
+    known.ended(stopped(b"w", 1), left=False)
+    assert known.excess(stopped(b"w", 1)) == 0  # the STOP had arrived
+
+
+def test_who_left_or_was_never_stopped_or_came_over_plain_tcp_is_not_remembered() -> None:
+    known = Stopped()
+    for link, left in ((stopped(b"w", 0), True), (stopped(b"w", 4), False), (stopped(b"w", 1, STREAM), False)):
+        known.ended(link, left)
+        assert known.excess(stopped(b"w", 4)) == 0
+
+
+def test_so_many_that_were_stopped_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "REMEMBERED", 2)
+    known = Stopped()
+    for peer in (b"1", b"2", b"3"):
+        known.ended(stopped(peer, 1), left=False)
+    assert [known.excess(stopped(peer, 4)) for peer in (b"1", b"2", b"3")] == [0, 3, 3]

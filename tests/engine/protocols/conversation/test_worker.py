@@ -29,6 +29,7 @@ from engine.core import (
     Woken,
 )
 from engine.protocols.conversation import header
+from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Cl, Worker
 from tests.helpers.conversation import frames_in_words, message
@@ -272,6 +273,39 @@ def test_a_stream_that_breaks() -> None:
         worker = at(Cl.LOOP0)
         out = worker.handle(Received([[bytes.fromhex(text)], [message("STOP(now)")]]), 10.0)
         assert worker.state == Cl.INIT0 and Cancel(1) in out and worker.violations.of(b"")[0].reason == why
+
+
+def test_a_stop_that_was_changed_on_its_way_is_not_believed() -> None:
+    """The broker's ERROR(broken) is one bit from a STOP, and so is a STOP from one of more processors."""
+    for kind, arg0 in ((header.STOP, 1), (header.ERROR, header.BROKEN)):
+        changed = header.pack(header.STOP, 2 if kind == header.STOP else arg0, header.seal(kind, arg0))
+        worker = at(Cl.LOOP0)
+        worker.handle(Received([[changed]]), 10.0)
+        assert (worker.state, worker.max_nproc) == (Cl.INIT0, 2)
+    worker = at(Cl.LOOP0)
+    worker.handle(Received([[header.pack_sealed(header.STOP, 1)]]), 10.0)
+    assert (worker.state, worker.max_nproc) == (Cl.LOOP0, 1)
+
+
+def test_the_brokers_word_that_a_conversation_has_ended_is_no_part_of_a_message_whose_length_is_wrong() -> None:
+    """The worker waited for the rest of a body of two megabytes, and took the word for it, a keep-alive long each."""
+    worker = at(Cl.LOOP0)
+    worker.handle(Received([[header.pack_body(header.JOB, b"", 3)[:8] + (2**21).to_bytes(4, "little")]]), 10.0)
+    worker.handle(Received([[header.OVER]]), 10.0)
+    assert worker.state == Cl.INIT0
+
+
+def test_a_message_that_was_changed_breaks_the_conversation_at_the_next_keep_alive() -> None:
+    worker = at(Cl.INIT0)
+    sent = Sent()
+    for whole, comes in ((header.pack(header.OK, 0),) * 2, (header.pack(header.OK, 2), header.pack(header.OK, 3))):
+        sent.add(whole)
+        worker.handle(Received([[comes]]), 10.0)
+    assert worker.state == Cl.INIT1
+    assert Note("warn", "messages were changed: the conversation begins anew") in worker.handle(
+        Received([[b"", sent.beat()]]), 11.0
+    )
+    assert worker.state == Cl.INIT0
 
 
 def test_frames_that_are_no_piece_of_the_stream() -> None:
