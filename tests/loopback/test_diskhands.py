@@ -1,15 +1,12 @@
 """On a real disk, others put links, FIFOs, devices and more under any name at any moment: nothing outside the queues is
-opened, changed or removed, whoever is at work there: driver, feeder, recoverer or watchdog.
+opened, changed or removed, whoever is at work: driver, feeder or recoverer (the watchdog: ``test_diskwatchdog.py``).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,87 +18,13 @@ from engine.core import Exit, Note, Start, Started, Woken
 from engine.drive import disk, documents
 from engine.drive.disk import Disk
 from engine.drive.feeding import feed
-from engine.drive.pipeline import Pipeline
-from engine.drive.queueview import QueueSight
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig, Refused
 from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
-from engine.protocols.diskqueue.pipeline import Stage, queue_folder
 from engine.protocols.diskqueue.transitions import recover
+from tests.helpers.queuehands import KINDS, NUMBER, Place, somewhere
 from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger, open_folder
-
-SECRET = "nobody but the operator reads this"
-STARTUP = "what the operator's shell runs"
-NUMBER = "7"
-
-
-class Place:
-    """A root with two queues in which everybody writes, and beside it what belongs to the operator alone."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.home, self.aside = root / "home", root / "aside"
-        self.src, self.dst = Path(queue_folder(str(root), "start")), Path(queue_folder(str(root), "a"))
-        self.own = root / f"worker-{NUMBER}"
-        for folder in (self.home, self.aside, self.src, self.dst, self.own):
-            folder.mkdir()
-        (self.home / "secret").write_text(SECRET, encoding="utf-8")
-        (self.home / "secret").chmod(0o600)
-        (self.home / "startup").write_text(STARTUP, encoding="utf-8")
-        (self.home / "folder").mkdir()
-        os.mkfifo(self.home / "fifo")  # to open it without O_NONBLOCK would take for ever
-        self.before = self.seen()
-        self.count = 0
-
-    def seen(self) -> dict[str, tuple[Any, ...]]:
-        """All that can be told of the operator's files."""
-        found: dict[str, tuple[Any, ...]] = {}
-        for path in [self.home, *self.home.rglob("*")]:
-            status = path.lstat()
-            text = path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
-            found[str(path)] = (status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, text)
-        return found
-
-    def plant(self, path: Path, kind: str) -> None:
-        """Put something there; what was there is moved aside."""
-        self.count += 1
-        if os.path.lexists(path):
-            path.rename(self.aside / str(self.count))
-        KINDS[kind](self, path)
-
-    def judge(self) -> None:
-        """Nothing outside the queues is other than it was, and nothing of it is in them."""
-        assert self.seen() == self.before
-        assert {path.name for path in self.root.iterdir()} <= {
-            *("home", "aside", self.src.name, self.dst.name, self.own.name, "in", ".watchers", "pipeline.json")
-        }
-        for folder in (self.src, self.dst, self.own):
-            for path in folder.iterdir():
-                if stat.S_ISREG(path.lstat().st_mode):
-                    assert SECRET not in path.read_text(encoding="utf-8", errors="replace"), path
-
-
-def foreign(place: Place, path: Path) -> None:
-    path.write_text("a stranger's", encoding="utf-8")
-    path.chmod(0o666)
-    if os.geteuid() == 0:
-        os.chown(path, 65534, 65534)
-
-
-KINDS: dict[str, Callable[[Place, Path], None]] = {
-    "link to a secret": lambda place, path: path.symlink_to(place.home / "secret"),
-    "link to a file": lambda place, path: path.symlink_to(place.home / "startup"),
-    "link to a folder": lambda place, path: path.symlink_to(place.home / "folder"),
-    "link to a FIFO": lambda place, path: path.symlink_to(place.home / "fifo"),
-    "link to nothing": lambda place, path: path.symlink_to(place.home / "new"),
-    "link to a device": lambda place, path: path.symlink_to("/dev/zero"),
-    "FIFO": lambda place, path: os.mkfifo(path),
-    "folder": lambda place, path: path.mkdir(),
-    "socket": lambda place, path: os.mknod(path, 0o600 | stat.S_IFSOCK),
-    "a stranger's file": foreign,
-    "a promise to publish": lambda place, path: (path.write_text(f"{place.home}\n", encoding="utf-8"), None)[1],
-}
 
 PLANTS = st.lists(
     st.tuples(st.integers(1, 40), st.integers(0, 13), st.sampled_from(sorted(KINDS))), min_size=1, max_size=6
@@ -109,15 +32,6 @@ PLANTS = st.lists(
 """At which operation, under which name, what."""
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@contextmanager
-def somewhere() -> Iterator[Place]:
-    root = Path(tempfile.mkdtemp())
-    try:
-        yield Place(root)
-    finally:
-        shutil.rmtree(root)
 
 
 class Meddled(Disk):
@@ -224,24 +138,6 @@ def test_a_feeder_touches_nothing_outside(plants: list[tuple[int, int, str]]) ->
         patch.setattr("engine.drive.feeding.Disk", lambda: Meddled(place, soon))
         with suppress(Refused):  # where it can not say that all is fed
             feed(str(place.root), map(str, paths), done=True)
-        place.judge()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_watchdog_touches_nothing_outside(kind: str) -> None:
-    """It looks at the queues and settles what dead drivers hold, with anything under any name."""
-    with somewhere() as place:
-        held = Meddled(place, [(0, which, kind) for which in range(0, 14, 2)])
-        held.meddle()
-        (place.src / names.working_lock(NUMBER)).touch(0o600)
-        place.plant(place.src / names.working("z", NUMBER), kind)
-        place.plant(place.dst / names.writing_lock(NUMBER), kind)
-        place.plant(place.src / names.publishing("z", NUMBER), kind)
-        place.plant(place.src / names.working_lock("8"), kind)
-        pipeline = Pipeline(str(place.root), [Stage("a")])
-        pipeline.kill(timeout=0.0)
-        pipeline.show()
-        QueueSight(str(place.src)).look()
         place.judge()
 
 
