@@ -56,11 +56,13 @@ def carry_out(asked: Asked) -> int:
 
         return compare_kept(asked.options)
 
+    from engine.drive.collector import collecting
     from engine.errors import Refused
     from engine.settings import Wrong
 
     try:
-        return start(asked)
+        with collecting():
+            return start(asked)
     except Wrong as wrong:
         for problem in wrong.problems:
             tell(str(problem))

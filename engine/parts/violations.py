@@ -52,7 +52,8 @@ class Violations:
 
     def count(self, peer: bytes) -> int:
         """All violations by one peer that are still on record."""
-        return sum(incident.times for incident in self._by_peer.get(peer, {}).values())
+        known = self._by_peer.get(peer)
+        return 0 if known is None else sum(incident.times for incident in known.values())
 
     def of(self, peer: bytes) -> tuple[Incident, ...]:
         """The newest incident of each reason by one peer, newest last."""
