@@ -2,7 +2,9 @@
 
 The rules of this file:
 
-- A document is processed on the driver's main thread, one at a time, so that a signal can end it (``Cancelled``).
+- A document is processed on the driver's main thread, one at a time, so that a signal can end it (``cancel``). While a
+  command is being started that is only noted: between its start and the moment in which we know its pid an exception
+  would leave it running.
 - A failure is a value. If the disk is in trouble at that moment (no space, no permission, the folder gone) it is
   ``blocked``, for it says nothing about the document.
 - An input is a regular file, and no link, when work on it begins and when it ends; of an output what stood under its
@@ -54,7 +56,21 @@ _FUNCTION = re.compile(r"([A-Za-z_][\w.]*|[^:]*/[^:/]+\.py):[A-Za-z_][\w.]*\Z")
 
 
 class Cancelled(BaseException):
-    """Raised by a signal handler while a document is processed: end it now."""
+    """Raised in a signal handler while a document is processed: end it now."""
+
+
+class _Starting:
+    """Whether a command is being started, and whether it is to end as soon as it has been."""
+
+    going = False
+    cancelled = False
+
+
+def cancel() -> None:
+    """End the document that is processed now; for a signal handler on the main thread."""
+    if not _Starting.going:
+        raise Cancelled
+    _Starting.cancelled = True
 
 
 class Failed(Exception):
@@ -290,7 +306,25 @@ def _command(template: str, locks: tuple[int, ...]) -> Work:
 
 
 def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
-    child = subprocess.Popen(
+    _Starting.cancelled, _Starting.going = False, True
+    try:
+        child = _start(words, output, locks)
+    except BaseException:
+        _Starting.going = False
+        raise
+    try:
+        _Starting.going = False
+        if _Starting.cancelled:
+            raise Cancelled
+        return child.wait()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+
+
+def _start(words: list[str], output: int, locks: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=output,
@@ -300,12 +334,6 @@ def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
         process_group=0,
         preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
-    try:
-        return child.wait()
-    except BaseException:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        raise
 
 
 _PR_SET_PDEATHSIG = 1

@@ -129,7 +129,7 @@ class _Runner:
         self._orders += 1
         if self._processing and self._told + self._orders > 1:
             self._processing = False
-            raise documents.Cancelled
+            documents.cancel()
 
     def run(self) -> int:
         """From the first event to the exit status."""

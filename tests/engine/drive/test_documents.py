@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import signal
 import stat
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import psutil
 import pytest
 
+from engine.drive import documents
 from engine.drive.documents import Cancelled, parse_work, process
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
@@ -137,10 +142,7 @@ def test_a_lost_folder_blocks(task: Process) -> None:
 
 
 def test_a_signal_ends_a_command_and_its_children(task: Process) -> None:
-    def cancel(number: int, frame: object) -> None:
-        raise Cancelled
-
-    former = signal.signal(signal.SIGALRM, cancel)
+    former = signal.signal(signal.SIGALRM, lambda number, frame: documents.cancel())
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
         work = parse_work("sh -c 'echo $$ > \"$2\"; sleep 60; true' sh {input} {output}")
@@ -151,6 +153,60 @@ def test_a_signal_ends_a_command_and_its_children(task: Process) -> None:
     pid = int(Path(task.output).read_text(encoding="utf-8") or 0)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_signal_at_any_moment_of_a_commands_start_leaves_no_child(task: Process) -> None:
+    """At each step of the function that starts it and waits for it, also between its start and the knowledge of it."""
+    work = parse_work("sh -c 'sleep 60; true' sh {input} {output}")
+    former = signal.signal(signal.SIGALRM, lambda number, frame: documents.cancel())
+    before, steps, told, waited = set(psutil.Process().children(recursive=True)), 0, False, False
+
+    def tell() -> None:
+        nonlocal told
+        if not told:
+            told = True
+            signal.raise_signal(signal.SIGALRM)
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal steps, waited
+        if frame.f_code.co_name == "wait":
+            waited = waited or not told
+            tell()
+        if frame.f_code.co_name != "_run" or frame.f_code.co_filename != documents.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            steps += 1
+            if steps == at:
+                tell()
+        return trace
+
+    try:
+        for at in itertools.count(1):
+            steps, told = 0, False
+            sys.settrace(trace)
+            try:
+                outcome = process(work, task)
+            finally:
+                sys.settrace(None)
+            assert outcome == Processed("cancelled")
+            assert set(psutil.Process().children(recursive=True)) <= before, at
+            if waited:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    assert at > 20, "it went through all of its start"
+
+
+def test_a_command_that_can_not_be_started_leaves_the_next_one_to_be_cancelled(task: Process, tmp_path: Path) -> None:
+    """A note that it is to end is for that command alone."""
+    command = tmp_path / "command"
+    command.write_text("#!/nobody/has/this\n", encoding="utf-8")
+    command.chmod(0o755)
+    work = parse_work(f"{command} {{input}} {{output}}")
+    assert process(work, task).outcome == "failed"
+    with pytest.raises(Cancelled):
+        documents.cancel()
 
 
 # ---- others write here too ----------------------------------------------------------------------------------------
