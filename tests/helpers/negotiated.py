@@ -38,7 +38,7 @@ from engine.sim.world import World
 HERE = SYSTEM.endpoint
 FRONTEND = "tcp://127.0.0.1:6817"
 FALLBACK = "tcp://127.0.0.1:6727"
-HIDDEN = {"time", "echo", "config_hash", "message", "heartbeat_interval", "identity"}
+HIDDEN = {"time", "echo", "config_hash", "message", "heartbeat_interval", "identity", "check"}
 
 
 class Plain:

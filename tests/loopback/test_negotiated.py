@@ -139,3 +139,17 @@ def test_a_primary_that_is_killed_under_load_loses_nothing(pair: Pair) -> None:
         lab.run(BulkSpec("ping", 100, timeout=WAIT))
         assert lab.wait_run(WAIT)
         assert lab.report()["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("attempt", range(2))
+def test_three_of_four_workers_are_killed_and_each_task_is_answered(
+    tmp_path: Path, endpoint: str, attempt: int
+) -> None:
+    """13.27: ``bulkping 10`` lost one task in each of ten tries."""
+    with Processes(tmp_path) as processes:
+        processes.start("broker", "--system", "negotiated", "--bind", endpoint).ready()
+        at = ("--system", "negotiated", "--connect", endpoint)
+        processes.start("worker", *at).ready()
+        processes.start("worker", *at, "--count", "3").ready().kill()
+        run = processes.run("bulkping", "10", *at)
+        assert run.ended() == 0, run.out + run.err

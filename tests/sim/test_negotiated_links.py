@@ -151,3 +151,22 @@ def test_f8_two_live_clients_of_one_name_both_end_their_runs(seed: int) -> None:
     it.run_for(1.0)
     assert it.run_until(lambda it: all(it.pictures[name].run.state == "ended" for name in specs), 90.0)
     assert [it.pictures[name].run.passed for name in specs] == [True, True]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_three_of_four_workers_are_killed_and_no_task_is_given_up(seed: int) -> None:
+    """O25. In each of ten tries one of ten tasks was undeliverable: the dead workers had spent its three attempts."""
+    it = World(seed)
+    it.add("broker", SYSTEM.broker(OPTIONS, (HERE,)))
+    for nonce, name in enumerate(WORKERS, 1):
+        it.add(name, worker(nonce, 10))
+        it.run_for(0.1)
+    it.add("c1", SYSTEM.client(OPTIONS, HERE, 9))
+    it.run(2.0)
+    for name in WORKERS[1:]:
+        it.crash(name)
+    it.run_for(0.3)
+    it.order("c1", BulkSpec("ping", 10))
+    it.run_for(0.1)
+    check_ends(it, 10)
+    assert [row.key for row in it.pictures["broker"].workers] == [b"worker-1"]

@@ -18,7 +18,7 @@ from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.promises import times
 from engine.protocols.negotiated.rogue import GARBAGE, OVERCREDIT
-from engine.protocols.negotiated.service import FRONTEND
+from engine.protocols.negotiated.tasks import FRONTEND
 from engine.protocols.negotiated.worker import Worker
 from engine.system import System
 

@@ -41,7 +41,8 @@ from engine.protocols.negotiated import names, picture
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
-from engine.protocols.negotiated.service import FRONTEND, Service
+from engine.protocols.negotiated.service import Service
+from engine.protocols.negotiated.tasks import FRONTEND
 
 MAX_WAITING = 1024  # peers that are kept waiting
 MAX_BROKEN = 100_000  # peers whose connections ended and that were not heard of since
@@ -110,7 +111,7 @@ class Broker:
                 self.pair.start(now, now + service.wall_offset)
             case Paused(seconds):
                 out.append(Note("warn", f"the broker was paused for {seconds:.0f} s"))
-                service.grace(seconds)
+                service.grace(seconds, now)
                 if self.pair is not None:
                     self.pair.standby.pause(now)
         if service.wake_at() <= now:

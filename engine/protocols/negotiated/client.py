@@ -40,6 +40,9 @@ ID_BYTES = 8
 FAILED = {names.TOO_MANY: "refused", names.REFUSED: "withdrawn"}
 """Code → how a task that ends with it has failed; every other one: undeliverable."""
 
+UNOFFERED = "not offered"
+"""How a task has failed where the broker names its service: nobody offers that."""
+
 
 class Client:
     """``endpoint``: the broker's frontend; ``identity``: our routing id as text; the others as in ``Link``."""
@@ -167,7 +170,7 @@ class Client:
         if command == names.WORKREPLY:
             self._replied(header[names.IDENTIFIER], body, now)
         elif command == names.DISCONNECTERROR and names.IDENTIFIER in header:
-            self._failed(header[names.IDENTIFIER], header["code"], now)
+            self._failed(header, out, now)
         else:
             out += self.link.received(message, now)
 
@@ -182,9 +185,10 @@ class Client:
         elif run.replied(task, now, len(body)) and task in self._sent:
             self._legs.note(identifier, self._sent.pop(task), now)
 
-    def _failed(self, identifier: bytes, code: int, now: float) -> None:
-        run, task = self.run, int.from_bytes(identifier, "little") - self._base
+    def _failed(self, header: wire.Header, out: list[Command], now: float) -> None:
+        run, task = self.run, int.from_bytes(header[names.IDENTIFIER], "little") - self._base
+        kind = UNOFFERED if "service" in header else FAILED.get(header["code"], "undeliverable")
         if run is None:
             self._late += 1
-        else:
-            run.failed(task, FAILED.get(code, "undeliverable"), now)
+        elif run.failed(task, kind, now) and kind == UNOFFERED and run.ledger.failed[kind] == 1:
+            out.append(Note("bad", f"the broker says {header['code']}: {header['message']}"))

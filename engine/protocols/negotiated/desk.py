@@ -15,12 +15,12 @@ from collections import Counter, deque
 from collections.abc import Collection
 from typing import Any
 
+from engine.core import NEVER
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.limits import MAX_HELD
-from engine.parts.ready import Ready
-from engine.parts.suspects import Suspects
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.owners import Owners, share
+from engine.protocols.negotiated.queue import Queue
 
 Op = list[Any]
 """One change, as it is noted: a letter and its plain arguments (``engine.protocols.negotiated.replica``)."""
@@ -28,26 +28,6 @@ Op = list[Any]
 MAX_QUEUES = 1024  # services that workers offer at one broker
 MAX_ASKED = 1024  # services that nobody offers, but that clients ask for
 NAMED = 1024  # clients in one change
-
-
-class Queue:
-    """One service: who is ready for it, what waits for a worker, and how many tasks workers hold.
-
-    ``offered``: by how many workers. ``tasks``: those of the service, wherever they are.
-    """
-
-    __slots__ = ("backlog", "held", "offered", "ready", "suspects", "tasks")
-
-    def __init__(self) -> None:
-        self.ready: Ready[bytes] = Ready()
-        self.backlog: deque[Task] = deque()  # never given
-        self.suspects: Suspects[bytes] = Suspects()
-        self.held = self.offered = self.tasks = 0
-
-    @property
-    def queued(self) -> int:
-        """How many tasks wait."""
-        return len(self.backlog) + len(self.suspects.waiting)
 
 
 class Desk:
@@ -62,6 +42,7 @@ class Desk:
         self.in_flight = InFlight()
         self.queued = 0
         self.suspected: set[str] = set()  # services that may have suspects
+        self.unoffered: dict[str, float] = {}  # services that have tasks and that nobody offers, and since when
         self.filled = 0  # how often a worker was given its last slot's task
         self.freed = 0  # how often one that was full, and is to go on, let go of one
         self._walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
@@ -69,7 +50,7 @@ class Desk:
 
     # ---- workers ------------------------------------------------------------------------------------------------
 
-    def join(self, key: bytes, services: tuple[str, ...], slots: int) -> Member:
+    def join(self, key: bytes, services: tuple[str, ...], slots: int, now: float) -> Member:
         """A worker that is new, or that offers something else from now on; what it holds it keeps."""
         member = self.members.get(key)
         fresh = member is None
@@ -83,13 +64,14 @@ class Desk:
         member.away, member.row = False, None
         for name in services:
             self._service(name).offered += 1
-        self._offer_no_more(before)
+            self.unoffered.pop(name, None)
+        self._offer_no_more(before, now)
         self._queue(member)
         if self.log is not None:
             self.log.append(["j", key, list(services), slots])
         return member
 
-    def leave(self, key: bytes) -> list[Task]:
+    def leave(self, key: bytes, now: float) -> list[Task]:
         """A worker is gone. What it held, in no place now: each is for ``requeue`` or ``end``."""
         member = self.members.pop(key)
         self._set_aside(member)
@@ -98,7 +80,7 @@ class Desk:
         tasks = self.in_flight.take_all(key)
         for task in tasks:
             self.queues[task.kind].held -= 1
-        self._offer_no_more(member.services)
+        self._offer_no_more(member.services, now)
         return tasks
 
     def drain(self, key: bytes) -> None:
@@ -152,9 +134,12 @@ class Desk:
             queue = self.queues[name] = Queue()
         return queue
 
-    def _offer_no_more(self, services: Collection[str]) -> None:
+    def _offer_no_more(self, services: Collection[str], now: float) -> None:
         for name in services:
-            self.queues[name].offered -= 1
+            queue = self.queues[name]
+            queue.offered -= 1
+            if not queue.offered:
+                self.unoffered[name] = now
             self._tidy(name)
 
     def _tidy(self, name: str) -> None:
@@ -162,10 +147,14 @@ class Desk:
         if not queue.tasks and not queue.offered:
             del self.queues[name]
             self.suspected.discard(name)
+            self.unoffered.pop(name, None)
 
     def accept(self, task: Task) -> None:
         """A task whose key and service are known to be fine: at the end of its backlog. ``message`` is its body."""
-        self._service(task.kind).tasks += 1
+        queue = self._service(task.kind)
+        queue.tasks += 1
+        if not queue.offered:
+            self.unoffered.setdefault(task.kind, task.accepted)
         self.tasks[task.key] = task
         self.owners.add(task)
         self.size += len(task.message[0])
@@ -243,6 +232,12 @@ class Desk:
         self._queue(member)
         return task
 
+    def undelivered(self, task: Task) -> None:
+        """A task that is in no place was not delivered when it was given last."""
+        task.attempt -= 1
+        if self.log is not None:
+            self.log.append(["u", *task.key])
+
     def requeue(self, task: Task) -> None:
         """A task that is in no place: first of those that wait like it."""
         task.worker = b""
@@ -295,6 +290,23 @@ class Desk:
             clients = list(dict.fromkeys(task.key[0] for task in gone))
             log += [["w", clients[start : start + NAMED]] for start in range(0, len(clients), NAMED)]
         return gone
+
+    def give_up(self, service: str, before: float) -> list[Task]:
+        """End what waits for a service that nobody offers, since that time or longer."""
+        gone = self.queues[service].pop_old(before) if self.unoffered[service] <= before else []
+        self.queued -= len(gone)
+        for task in gone:
+            self.owners.given(task)
+            self.end(task)
+        return gone
+
+    def in_vain(self) -> float:
+        """Since when a task waits for a service that nobody offers, of them all the longest; NEVER for none."""
+        return min((max(since, self.queues[name].oldest) for name, since in self.unoffered.items()), default=NEVER)
+
+    def wait_anew(self, now: float) -> None:
+        """Nobody could come so far."""
+        self.unoffered = dict.fromkeys(self.unoffered, now)
 
     # ---- the pair -----------------------------------------------------------------------------------------------
 
@@ -364,6 +376,7 @@ class Desk:
         for name, queue in self.queues.items():
             assert (queue.tasks, queue.offered) == (kinds[name], offers[name])
             assert queue.tasks or queue.offered, f"{name} is asked for and offered by nobody"
+            assert (name in self.unoffered) == (not queue.offered), f"nobody knows that nobody offers {name}"
         assert all(task.worker in self.members for task in self.in_flight.all())
 
     def check_suspects(self) -> None:

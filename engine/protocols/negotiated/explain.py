@@ -32,7 +32,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, standby
 from engine.protocols.negotiated.broker import Broker
 from engine.protocols.negotiated.pair import PEER, ROLES
-from engine.protocols.negotiated.service import FRONTEND
+from engine.protocols.negotiated.tasks import FRONTEND, UNOFFERED
 
 _RULES: dict[bytes, str] = {
     names.CHECKCONFIG: "004 CHECKCONFIG: a peer validates its configuration first",
@@ -325,6 +325,7 @@ RULES = {
     "routing id too long": "ours: code 400, malformed",
     "header is no map": "ours: code 400, malformed",
     "body too large": "ours: code 400, malformed",
+    "check does not agree": "ours: a sealed message in which a bit is wrong",
     "no ": "ours: code 400, malformed",
     "bad ": "ours: code 400, malformed",
     "unknown command": "ours: code 501, unknown command",
@@ -336,6 +337,7 @@ COUNTED = {
     "negotiations forced": _FORCE,
     "repeated requests": "004 WORKREQUEST: an identifier is accepted once",
     "denied": "ours: code 429, too many",
+    UNOFFERED: "ours: code 503, nobody offers the service",
     "told of our own clock": "004 PING: time way off; it is the broker's",
 }
 

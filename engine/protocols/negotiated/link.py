@@ -332,17 +332,17 @@ class Link:
                 header: wire.Header = {"config_type": self.options.config_type}
                 if self.config is not None:
                     header["config_version"] = self.config.version
-                return Send(wire.build(names.CHECKCONFIG, header))
+                return Send(wire.seal(names.CHECKCONFIG, header))
             case "asking":
                 header = {"identity": self._identity, "services": []}
                 if self._ready is not None:
                     header["services"] = self._ready()["services"]
-                return Send(wire.build(names.NEEDBROKER, header))
+                return Send(wire.seal(names.NEEDBROKER, header))
             case _:
                 assert self.state == "joining" and self._ready is not None, f"nothing to say while {self.state}"
                 times = {"heartbeat_interval": self.options.heartbeat, "time": now + self.wall_offset}
                 header = {**self._ready(), **times, "config_version": self.config.version if self.config else 0}
-                return Send(wire.build(names.READY, header))
+                return Send(wire.seal(names.READY, header))
 
     def _ping(self, now: float) -> Send:
         self._next = min(now + self.interval, self.heard + self.options.silence * self.interval)

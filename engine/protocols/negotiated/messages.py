@@ -1,6 +1,7 @@
 """``[command, header, body]``: how messages are read and made.
 
 - A reader is total: any frames give a message or a reason, in our own fixed words.
+- A header may be sealed: ``check`` is a checksum of everything else, and what does not agree with it is none of ours.
 - A header is one map, msgpack or (on input) JSON. What is read of it is checked for its exact type and its bounds and
   comes out normalised; keys that nobody knows are ignored. A seed's misspelt key counts where the right one is absent.
 - A routing id has at most 255 bytes, as ZeroMQ's own sockets can set; a raw peer may claim a longer one.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from binascii import hexlify, unhexlify
+from binascii import crc32, hexlify, unhexlify
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -70,6 +71,8 @@ def parse(frames: Frames, start: int, known: Mapping[bytes, Fields]) -> Message 
     raw = decode_header(frames[start + 1])
     if raw is None:
         return "header is no map"
+    if names.CHECK in raw and not _agrees(command, dict(raw), body):
+        return "check does not agree"
     header: Header = {}
     for key, needed, check in fields:
         value = raw.get(key)
@@ -89,6 +92,22 @@ def parse(frames: Frames, start: int, known: Mapping[bytes, Fields]) -> Message 
 def build(command: bytes, header: Header, body: bytes = b"") -> Frames:
     """The frames of a message; on a ROUTER the routing id is still to be put before them."""
     return [command, msgpack.packb(header), body]
+
+
+def seal(command: bytes, header: Header, body: bytes = b"") -> Frames:
+    """The same, with a checksum by which the other end finds a wrong bit in any part of it."""
+    return build(command, {**header, names.CHECK: _checksum(command, header, body)}, body)
+
+
+def _checksum(command: bytes, header: Header, body: bytes) -> int:
+    return crc32(body, crc32(msgpack.packb(header), crc32(command)))
+
+
+def _agrees(command: bytes, raw: Header, body: bytes) -> bool:
+    try:
+        return bool(raw.pop(names.CHECK) == _checksum(command, raw, body))
+    except (TypeError, ValueError, OverflowError):  # JSON holds numbers that msgpack does not
+        return False
 
 
 def decode_header(frame: bytes) -> Header | None:
@@ -208,6 +227,11 @@ def counter(value: Any) -> int | None:
     return value if type(value) is int and -1 <= value < 2**63 else None
 
 
+def checksum(value: Any) -> int | None:
+    """What seals a message."""
+    return value if type(value) is int else None
+
+
 def standby_state(value: Any) -> str | None:
     """What a broker of a pair says that it is."""
     return value if value in ("primary", "backup", "active", "passive") and type(value) is str else None
@@ -228,6 +252,7 @@ FROM_WORKERS: dict[bytes, Fields] = {
         ("config_version", True, version),
         ("slots", False, slots),
         ("holding", False, identifiers),
+        (names.CHECK, False, checksum),
     ),
     names.PING: (*_PING, ("holding", False, identifiers)),
     names.WORKREPLY: ((names.IDENTIFIER, True, identifier),),
@@ -252,6 +277,7 @@ FROM_BROKER: dict[bytes, Fields] = {
         ("message", True, text),
         ("endpoint", False, endpoint),
         (names.IDENTIFIER, False, client_identifier),
+        ("service", False, service),
     ),
 }
 

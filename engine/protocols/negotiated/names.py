@@ -36,3 +36,6 @@ MISSPELT = {"config_version": "configversion", "work_request_identifier": "work_
 """A key's right spelling → the seed's other one."""
 
 IDENTIFIER = "work_request_identifier"
+
+CHECK = "check"
+"""Of a sealed message: a checksum of the rest of it. Ours, as BROKERSTATE is."""

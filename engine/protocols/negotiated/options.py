@@ -27,6 +27,9 @@ class Options:
     doubt: Seconds = 10.0
     """Seconds that a task may be with a worker before that has to say, in a new negotiation, whether it holds it."""
 
+    patience: Annotated[int, Range(1, 100_000)] = 4
+    """Intervals that a request waits for a service that nobody offers; then its client is told 503."""
+
     max_deliveries: Annotated[int, Range(1, 1000)] = 3
     """How often a task is handed to a worker at most; then its client is told 503."""
 

@@ -116,7 +116,7 @@ class Pair:
                 "echo": self.standby.peer_sequence,
                 "replica": self._sent if self.standby.active else self.followed,
             }
-            out.append(self._send(wire.build(names.BROKERSTATE, header)))
+            out.append(self._send(wire.seal(names.BROKERSTATE, header)))
         if not self.standby.active:
             desk.log = None
         elif self._whole:
@@ -143,7 +143,7 @@ class Pair:
         out = []
         for body in bodies:
             self._sent += 1
-            out.append(self._send(wire.build(names.REPLICA, {"sequence": self._sent}, body)))
+            out.append(self._send(wire.seal(names.REPLICA, {"sequence": self._sent}, body)))
         return out
 
     def _send(self, frames: Frames) -> Send:

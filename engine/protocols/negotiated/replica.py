@@ -29,7 +29,8 @@ _SHAPES: dict[str, tuple[type, ...]] = {
     "l": (bytes,),  # worker
     "a": (bytes, bytes, str, bytes, int),  # client, id, service, body, deliveries so far
     "g": (bytes, bytes, bytes),  # client, id, worker
-    "r": (bytes, bytes),  # client, id
+    "u": (bytes, bytes),  # client, id
+    "r": (bytes, bytes),
     "e": (bytes, bytes),
     "o": (str, bytes),  # service, worker
     "w": (list,),  # clients whose waiting tasks are over
@@ -94,9 +95,9 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
                 or slots < desk.in_flight.held(key)
             ):
                 return False
-            desk.join(key, services, slots)
+            desk.join(key, services, slots, now)
         case ["l", key] if key in desk.members:
-            for task in reversed(desk.leave(key)):
+            for task in reversed(desk.leave(key, now)):
                 desk.requeue(task)
         case ["a", client, task_id, service, body, attempt]:
             fits = (client, task_id) not in desk.tasks and wire.service(service) is not None and attempt >= 0
@@ -113,6 +114,11 @@ def follow(desk: Desk, op: Op, now: float) -> bool:
                 return False
             desk.pull(found)
             desk.hand(found, key, now)
+        case ["u", client, task_id] if (client, task_id) in desk.tasks:
+            task = desk.tasks[client, task_id]
+            desk.pull(task)
+            task.attempt = max(0, task.attempt - 1)
+            desk.requeue(task)
         case ["r" | "e" as letter, client, task_id] if (client, task_id) in desk.tasks:
             task = desk.tasks[client, task_id]
             desk.pull(task)

@@ -1,4 +1,4 @@
-"""What each message means at a broker that serves. ``desk`` keeps workers and tasks, ``voice`` says the rest.
+"""What each message means at a broker that serves. ``tasks`` has the tasks, ``voice`` says the rest.
 
 The rules of this file:
 
@@ -6,56 +6,44 @@ The rules of this file:
   Whoever is not known and speaks is told FORCENEGOTIATE, and begins at CHECKCONFIG.
 - A READY says what the worker holds. What else was given to it goes back to the queue, so a worker that lost its
   memory, or was on its way to another broker, keeps nothing waiting. A READY without services is a goodbye.
-- A task is accepted once by (client, its id). A repetition of one that is still here is counted and ignored.
-- What a client asked for is withdrawn with it: when it is silent, is put out, or an operator says so. What a worker
-  has of it is done all the same; its reply is sent, and counted as ``unsent`` where the client can not be reached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from engine.core import MAIN, NEVER, Frames, Note, Send
 from engine.parts.inflight import Task, TaskKey
-from engine.parts.ledger import Ledger
-from engine.parts.legs import BrokerLegs, sampled
+from engine.parts.legs import sampled
 from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.desk import MAX_QUEUES, Desk, Queue
+from engine.protocols.negotiated.desk import MAX_QUEUES
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.options import Options
-from engine.protocols.negotiated.voice import Voice
-
-FRONTEND = "frontend"
-"""The clients' socket; the workers' is MAIN."""
+from engine.protocols.negotiated.tasks import FRONTEND, Tasks
 
 MAX_CLIENTS = 100_000
 COMPARED = 2  # heartbeats after which a worker's PING must name what it was given
 
 
-class Service(Voice):
+class Service(Tasks):
     """``here``: where our own peers connect; the others as in ``Voice``."""
 
     def __init__(self, options: Options, config: Config, here: Address, wall_offset: float) -> None:
         super().__init__(options, config, wall_offset)
         self.here = here
-        self.desk = Desk()
-        self.ledger = Ledger()
-        self.legs = BrokerLegs()
         self.expiry = options.silence * options.heartbeat
         self.workers = Liveness(self.expiry)
-        self.clients = Liveness(self.expiry)
         self._joined = 0
         self._unheard: set[bytes] = set()  # clients that are known from the other broker only
-        self._doubt_at = NEVER  # when tasks are looked through for old ones
 
     def wake_at(self) -> float:
-        """When somebody may have been silent, or with a task, for too long."""
-        return min(self.workers.wake_at(), self.clients.wake_at(), self._doubt_at)
+        """When somebody may have been silent, or with a task, for too long, or a request may have waited in vain."""
+        return min(self.workers.wake_at(), self.clients.wake_at(), self._doubt_at, self._vain_at)
 
     # ---- workers ------------------------------------------------------------------------------------------------
 
@@ -100,14 +88,15 @@ class Service(Voice):
         lost = self._lost(peer, header.get("holding", ()), since)
         usual = "READY that holds nothing" if lost else "READY"
         self.desk.walk(member, usual if offered else "READY without services")
-        again = self._take_back(peer, lost)
+        again = self._take_back(peer, lost, now)
         if offered or self.desk.in_flight.held(peer):
             self._join(peer, offered, header, now)
         elif member is not None:
             self.out.append(Note("info", f"{member.name} left", peer))
             self._forget(member, now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
-        self.tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
+        tell = self.tell_sealed if names.CHECK in header else self.tell
+        tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
         self._pump_all((*again, *offered), now)
 
     def _pinged(self, member: Member, header: wire.Header, now: float) -> None:
@@ -116,26 +105,27 @@ class Service(Voice):
         self.desk.walk(member, "PING that does not hold a task" if lost else "PING")
         self.pong(MAIN, member.key, header, now)
         if lost:
-            self._pump_all(self._take_back(member.key, lost), now)
+            self._pump_all(self._take_back(member.key, lost, now), now)
 
     def _lost(self, peer: bytes, holding: Collection[bytes], before: float) -> list[Task]:
         """What a worker was given before that time and does not hold."""
         old = takewhile(lambda task: task.given < before, self.desk.in_flight.of(peer))
         return [task for task in old if wire.task_identifier(task.key) not in holding]
 
-    def _take_back(self, peer: bytes, lost: list[Task]) -> set[str]:
+    def _take_back(self, peer: bytes, lost: list[Task], now: float) -> set[str]:
         """They wait again; the services that have something to hand out now."""
         freed = self.desk.freed
         for task in lost:
             self.desk.take(peer, task.key)
         self.desk.freed = freed  # not by a reply
-        return self._put_back(lost)
+        return self._put_back(lost, now)
 
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> None:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
         before = self.desk.members.get(peer)
         fresh = before is None or before.away
-        member = self.desk.join(peer, offered, slots)
+        member = self.desk.join(peer, offered, slots, now)
+        self.watch(now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         member.extra = self.options.silence * (interval - self.options.heartbeat)
         member.version, member.skew = header["config_version"], header["time"] - now - self.wall_offset
@@ -189,89 +179,20 @@ class Service(Voice):
             self.negotiate(FRONTEND, peer)
         elif command == names.WORKREQUEST:
             self.clients.heard(peer, now)
-            self._request((peer, header[names.IDENTIFIER]), header["service"], body, now)
+            self.request((peer, header[names.IDENTIFIER]), header["service"], body, now)
         elif self._clock(FRONTEND, peer, None, header["time"], now):
             self.clients.heard(peer, now)
             self.pong(FRONTEND, peer, header, now)
 
-    def _request(self, key: TaskKey, service: str, body: bytes, now: float) -> None:
-        if key in self.desk.tasks:
-            self.count("repeated requests")
-            return
-        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog)
-        if excess:
-            self.count("denied")
-            self._fail(key, names.TOO_MANY, excess)
-            return
-        self.desk.accept(Task(key, service, [body], now))
-        self.ledger.sent += 1
-        self._pump(self.desk.queues[service], now)
+    # ---- life and death -------------------------------------------------------------------------------------------
 
-    def withdraw(self, client: bytes, now: float) -> None:
-        """An operator ends what waits of a client."""
-        gone = self._withdraw([client], now)
-        if not gone:
-            self.out.append(Note("warn", "no request of this client waits", client))
-            return
-        for task in gone:
-            self._fail(task.key, names.REFUSED, "an operator withdrew this request")
-        self.out.append(Note("info", f"{len(gone)} requests that waited are withdrawn", client))
-
-    def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
-        """What waits of these clients is over."""
-        gone = self.desk.withdraw(clients)
-        if gone:
-            self.ledger.fail("withdrawn", len(gone))
-            self._pump_all(list(self.desk.queues), now)  # whoever was kept for a suspect is free
-        return gone
-
-    def _fail(self, key: TaskKey, code: int, message: str) -> None:
-        self.tell(FRONTEND, key[0], names.DISCONNECTERROR, {"code": code, "message": message, names.IDENTIFIER: key[1]})
-
-    # ---- tasks --------------------------------------------------------------------------------------------------
-
-    def _pump_all(self, services: Collection[str], now: float) -> None:
-        for task in self.desk.give_suspects(services, now) if self.desk.suspected else ():
-            self._give(task, now)
-        for name in services:
-            queue = self.desk.queues.get(name)
-            if queue is not None and queue.backlog:
-                self._pump(queue, now)
-
-    def _pump(self, queue: Queue, now: float) -> None:
-        while (task := self.desk.give(queue, now)) is not None:
-            self._give(task, now)
-
-    def _give(self, task: Task, now: float) -> None:
-        if self._doubt_at == NEVER:
-            self._doubt_at = now + self.options.doubt / 2
-        time, version, identifier = now + self.wall_offset, self.config.version, wire.task_identifier(task.key)
-        header = {"time": time, "config_version": version, names.IDENTIFIER: identifier, "service": task.kind}
-        self.out.append(Send([task.worker, *wire.build(names.WORKREQUEST, header, task.message[0])]))
-
-    def _put_back(self, tasks: list[Task]) -> set[str]:
-        """Tasks that are in no place: they wait again, unless they were delivered too often.
-
-        Returns the services that have something to hand out now.
-        """
-        for task in reversed(tasks):
-            if task.key[0] not in self.clients:
-                self.desk.end(task)
-                self.ledger.fail("withdrawn")
-                continue
-            if task.attempt < self.options.max_deliveries:
-                self.count("redelivered")
-                self.desk.requeue(task)
-                continue
-            self.desk.end(task)
-            self.ledger.fail("undeliverable")
-            self._fail(task.key, names.NO_BROKER, f"given to {task.attempt} workers, answered by none")
-        return {task.kind for task in tasks}
-
-    def _forget(self, member: Member, now: float) -> None:
-        """A worker is a worker no longer; what it held goes back."""
+    def _forget(self, member: Member, now: float, unsent: TaskKey | None = None) -> None:
+        """A worker is a worker no longer; what it held goes back. ``unsent``: from this task on it was given none."""
         self.workers.forget(member.key)
-        self._pump_all(self._put_back(self.desk.leave(member.key)), now)
+        tasks = self.desk.leave(member.key, now)
+        for task in dropwhile(lambda task: task.key != unsent, tasks):
+            self.desk.undelivered(task)
+        self._pump_all(self._put_back(tasks, now), now)
 
     def _dismiss(self, member: Member, event: str, now: float) -> None:
         if not self.desk.in_flight.held(member.key):
@@ -279,8 +200,6 @@ class Service(Voice):
                 self.desk.walk(member, event)
             self.disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker")
             self._forget(member, now)
-
-    # ---- life and death -----------------------------------------------------------------------------------------
 
     def expire(self, now: float) -> None:
         """Whoever was silent for too long is gone; whoever has a task for too long is asked whether it holds it."""
@@ -300,6 +219,8 @@ class Service(Voice):
             if gone:
                 words = f"{len(gone)} requests that waited are withdrawn, for their clients are silent"
                 self.out.append(Note("warn", words, gone[0].key[0]))
+        if now >= self._vain_at:
+            self._give_up(now)
 
     def _doubt(self, now: float) -> None:
         """A request or its reply may have been lost on the way; the worker's next READY tells."""
@@ -312,12 +233,18 @@ class Service(Voice):
                 self.negotiate(MAIN, member.key)
 
     def unsent(self, frames: Frames, socket: str, now: float) -> None:
-        """A message that did not go. A worker that can not be given a task is gone."""
+        """A message that did not go. A worker that can not be given a task is gone, and was not given it."""
         self.count("unsent")
         member = self.desk.members.get(frames[0]) if socket == MAIN else None
-        if member is not None and not member.away and frames[1] == names.WORKREQUEST:
+        if member is None or member.away:
+            return
+        message = wire.parse(frames, 1, wire.TO_WORKERS)
+        if isinstance(message, str) or message[0] != names.WORKREQUEST:
+            return
+        key = wire.task_key(message[1][names.IDENTIFIER])
+        if any(task.key == key for task in self.desk.in_flight.of(member.key)):
             self.out.append(Note("bad", f"{member.name} can not be reached: its tasks go back", member.key))
-            self._forget(member, now)
+            self._forget(member, now, key)
 
     def drain(self, key: bytes, now: float) -> None:
         """An operator wants a worker to leave when what it holds is done."""
@@ -329,8 +256,9 @@ class Service(Voice):
         self.desk.drain(key)
         self._dismiss(member, "", now)
 
-    def grace(self, seconds: float) -> None:
-        """Silence of so many seconds was our own."""
+    def grace(self, seconds: float, now: float) -> None:
+        """Silence of so many seconds was our own, and nobody could come meanwhile."""
+        self.desk.wait_anew(now)
         self.workers.grace(seconds)
         self.clients.grace(seconds)
         for member in self.desk.members.values():
@@ -351,6 +279,8 @@ class Service(Voice):
             self._unheard.add(client)
         if self.desk.in_flight.count:
             self._doubt_at = now + self.options.doubt / 2
+        self.desk.wait_anew(now)
+        self.watch(now)
 
     def retire(self, elsewhere: Address | None) -> None:
         """This broker serves no longer; its peers are told where the other one is, if it is known to serve."""
@@ -364,7 +294,7 @@ class Service(Voice):
         self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.desk.tasks)
         self.workers, self.clients = Liveness(self.expiry), Liveness(self.expiry)
         self._unheard.clear()
-        self._doubt_at = NEVER
+        self._doubt_at = self._vain_at = NEVER
 
     def check(self, serving: bool) -> None:
         """Desk, books and liveness agree."""
@@ -379,6 +309,7 @@ class Service(Voice):
             assert all(owner in self.clients for owner, his in self.desk.owners.items() if his.waiting), "nobody's task"
             assert all(client in self.clients for client in self._unheard)
             self.desk.check_suspects()
+            assert self._vain_at < NEVER or self.desk.in_vain() == NEVER, "a request waits in vain for ever"
 
     # ---- clocks -------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,10 @@ class Voice:
         fields = {"code": names.MOVED, "message": "the other broker serves", "endpoint": endpoint}
         self.tell(socket, peer, names.DISCONNECTERROR, fields)
 
+    def tell_sealed(self, socket: str, peer: bytes, command: bytes, header: wire.Header) -> None:
+        """The same to a peer that seals its own messages."""
+        self.out.append(Send([peer, *wire.seal(command, header)], socket))
+
     def tell(self, socket: str, peer: bytes, command: bytes, header: wire.Header, body: bytes = b"") -> None:
         """Send one message to a peer."""
         self.out.append(Send([peer, *wire.build(command, header, body)], socket))

@@ -156,7 +156,7 @@ def test_a_takeover_keeps_the_wait_queue_and_waits_for_its_workers() -> None:
 @pytest.mark.parametrize("back", [True, False])
 def test_after_a_takeover_each_request_has_its_owner_again_or_is_withdrawn(back: bool) -> None:
     """The copy agrees on owners; a client has twice the usual silence to find the fallback, and negotiates there."""
-    stage = Stage(fallback=FALLBACK)
+    stage = Stage(fallback=FALLBACK, patience=100)
     for name in ("primary", "fallback", "q1", "f1"):
         stage.do(f"start {name}")
     stage.do("wait 1")

@@ -154,3 +154,16 @@ def test_random_frames_change_nothing_and_are_counted(said: list[list[bytes]]) -
         assert it.do(Received([frames])) == []
     assert it.core.violations.total == len(bad) and it.core.link.linked
     assert it.core.snapshot(it.now).run.ledger.in_flight == 2
+
+
+def test_a_request_for_what_nobody_offers_has_a_kind_of_its_own_and_is_said_once() -> None:
+    """O23. The broker names the service."""
+    it = linked()
+    it.ordered(BulkSpec("ping", 2))
+    it.notes.clear()
+    for task in (0, 1):
+        header = {"code": 503, "message": "nobody offers ping", names.IDENTIFIER: ident(task), "service": "ping"}
+        assert it.told(names.DISCONNECTERROR, header) == []
+    view = it.core.snapshot(it.now)
+    assert view.linked and view.run.ledger.failed == (("not offered", 2),)
+    assert it.notes == [("bad", "the broker says 503: nobody offers ping")]

@@ -8,7 +8,7 @@ def desk(**workers: tuple[str, int]) -> Desk:
     """Workers by name: services separated by spaces, slots."""
     made = Desk()
     for name, (services, slots) in workers.items():
-        made.join(name.encode(), tuple(services.split()), slots)
+        made.join(name.encode(), tuple(services.split()), slots, 0.0)
     return made
 
 
@@ -59,7 +59,7 @@ def test_requeued_first_in_line() -> None:
     it = desk(a=("x", 1), b=("x", 1))
     accept(it, "x", b"1", b"2")
     give(it, "x")
-    for task in it.leave(b"a"):
+    for task in it.leave(b"a", 2.0):
         it.requeue(task)
     it.check()
     queue = it.queues["x"]
@@ -79,7 +79,7 @@ def test_joining_again_keeps_what_is_held_and_changes_the_rest() -> None:
     it = desk(a=("x y", 2))
     accept(it, "x", b"1")
     give(it, "x")
-    it.join(b"a", ("z",), 3)
+    it.join(b"a", ("z",), 3, 0.0)
     it.check()
     assert (order(it, "x"), "y" in it.queues, order(it, "z")) == ([], False, [b"a"])
     assert it.members[b"a"].free == 2 and it.in_flight.held(b"a") == 1
@@ -98,7 +98,7 @@ def test_a_drained_or_parked_worker_gets_nothing_and_gives_back() -> None:
     it.park()
     it.check()
     assert order(it, "x") == [] and it.members[b"a"].free == 2
-    it.join(b"b", ("x",), 2)
+    it.join(b"b", ("x",), 2, 0.0)
     assert order(it, "x") == [b"b"]
 
 
@@ -107,11 +107,11 @@ def test_a_queue_is_there_while_its_service_is_offered_or_asked_for() -> None:
     accept(it, "z", b"1")
     accept(it, "x", b"2")
     assert set(it.queues) == {"x", "y", "z"} and it.offered() == 2
-    it.join(b"a", ("y",), 1)
+    it.join(b"a", ("y",), 1, 0.0)
     it.check()
     assert set(it.queues) == {"x", "y", "z"} and it.offered() == 1, "a task for x waits"
-    it.leave(b"b")
-    it.leave(b"a")
+    it.leave(b"b", 2.0)
+    it.leave(b"a", 2.0)
     it.check()
     assert set(it.queues) == {"x", "z"} and it.offered() == 0
     it.withdraw([b"c"])
@@ -123,7 +123,7 @@ def test_the_queue_of_what_a_leaving_worker_held_stays_until_that_is_over() -> N
     it = desk(a=("x", 1))
     accept(it, "x", b"1")
     give(it, "x")
-    (task,) = it.leave(b"a")
+    (task,) = it.leave(b"a", 2.0)
     assert "x" in it.queues
     it.end(task)
     it.check()
@@ -137,7 +137,7 @@ def test_what_waits_of_a_client_is_withdrawn_and_nothing_else() -> None:
     it.accept(other)
     give(it, "x")
     give(it, "x")
-    for task in it.leave(b"a"):
+    for task in it.leave(b"a", 2.0):
         it.requeue(task)
     assert [task.key[1] for task in it.withdraw([b"c"])] == [b"1", b"3"]
     it.check()
@@ -153,9 +153,9 @@ def test_changes_are_noted_while_somebody_asks() -> None:
     assert it.take(b"a", task.key) is task
     it.requeue(task)
     give(it, "x")
-    (again,) = it.leave(b"a")
+    (again,) = it.leave(b"a", 2.0)
     it.end(again)
-    it.join(b"b", ("x",), 4)
+    it.join(b"b", ("x",), 4, 0.0)
     accept(it, "x", b"2")
     it.withdraw([b"c"])
     assert it.log == [

@@ -238,3 +238,40 @@ def test_a_routing_id_is_bounded(size: int, refused: bool) -> None:
     frames = [b"x" * size, *wire.build(names.FORCENEGOTIATE, {})]
     found = wire.parse(frames, 1, wire.FROM_BROKER)
     assert (found == "routing id too long") is refused
+
+
+# ---- sealed messages ------------------------------------------------------------------------------------------------
+
+SEALED: dict[bytes, tuple[dict[str, Any], bytes]] = {
+    names.READY: (
+        {"services": ["ping", "data"], "slots": 3, "holding": [b"\x01"], "heartbeat_interval": 2.0, "time": 9.5}
+        | {"config_version": 1},
+        b"",
+    ),
+    names.CHECKCONFIG: ({"config_type": "json"}, b""),
+    names.REPLICA: ({"sequence": 9}, b"body"),
+}
+
+
+@pytest.mark.parametrize("command", SEALED)
+def test_of_a_sealed_message_no_bit_can_be_wrong_and_change_what_it_says(command: bytes) -> None:
+    """O24. A key that is not read any more is the worst that can happen."""
+    header, body = SEALED[command]
+    known = {**wire.FROM_WORKERS, **wire.BETWEEN_BROKERS}
+    frames = wire.seal(command, header, body)
+    right = wire.parse(frames, 0, known)
+    assert not isinstance(right, str) and right[2] == body
+    for place, frame in enumerate(frames):
+        for bit in range(8 * len(frame)):
+            wrong = bytearray(frame)
+            wrong[bit // 8] ^= 1 << bit % 8
+            said = wire.parse([*frames[:place], bytes(wrong), *frames[place + 1 :]], 0, known)
+            if not isinstance(said, str):
+                assert said[0] == command and said[2] == body
+                assert {**said[1], names.CHECK: 0} == {**right[1], names.CHECK: 0}
+
+
+@pytest.mark.parametrize("check", ["1", "null", '"x"', "1e400", "[]"])
+def test_a_check_that_is_none_does_not_agree(check: str) -> None:
+    frames = [names.CHECKCONFIG, f'{{"config_type": "json", "big": {10**30}, "check": {check}}}'.encode()]
+    assert wire.parse(frames, 0, wire.FROM_WORKERS) == "check does not agree"

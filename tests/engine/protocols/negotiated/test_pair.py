@@ -61,7 +61,7 @@ def joined() -> tuple[End, End]:
 
 
 def work(desk: Desk, task_id: bytes) -> None:
-    desk.join(b"w", ("x",), 5)
+    desk.join(b"w", ("x",), 5, 0.0)
     desk.accept(Task((b"c", task_id), "x", [b""], 0.0))
     desk.give(desk.queues["x"], 0.0)
 

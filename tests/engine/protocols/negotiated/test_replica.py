@@ -20,7 +20,7 @@ SERVICES = ("x", "y", "z")
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(
-        st.sampled_from(("join", "leave", "accept", "give", "reply", "back", "withdraw")),
+        st.sampled_from(("join", "leave", "unreachable", "accept", "give", "reply", "back", "withdraw", "give up")),
         st.integers(0, 5),
         st.integers(0, 5),
     )
@@ -50,10 +50,17 @@ def step(desk: Desk, act: str, a: int, b: int, serial: int) -> None:
     member = desk.members.get(key)
     match act:
         case "join":
-            desk.join(key, SERVICES[: 1 + b % 3], max(1 + b, desk.in_flight.held(key)))
+            desk.join(key, SERVICES[: 1 + b % 3], max(1 + b, desk.in_flight.held(key)), 0.0)
         case "leave" if member is not None:
-            for task in reversed(desk.leave(key)):
+            for task in reversed(desk.leave(key, 2.0)):
                 desk.requeue(task) if task.attempt < 3 else desk.end(task)
+        case "unreachable" if member is not None:
+            for task in reversed(desk.leave(key, 2.0)):
+                desk.undelivered(task)
+                desk.requeue(task)
+        case "give up":
+            for name in list(desk.unoffered):
+                desk.give_up(name, 9.0)
         case "accept":
             desk.accept(Task((b"c%d" % b, b"%d" % serial), SERVICES[a % 3], [b"body" * b], 0.0))
         case "give" if SERVICES[a % 3] in desk.queues:
@@ -164,8 +171,8 @@ def test_what_are_no_changes_is_none(body: bytes) -> None:
 )
 def test_a_change_that_does_not_fit_is_not_made(op: Op) -> None:
     desk = Desk()
-    desk.join(b"a", ("x",), 2)
-    desk.join(b"b", ("x",), 1)
+    desk.join(b"a", ("x",), 2, 0.0)
+    desk.join(b"b", ("x",), 1, 0.0)
     desk.members[b"b"].draining = True
     desk.drain(b"b")
     for i in (b"1", b"2", b"3"):

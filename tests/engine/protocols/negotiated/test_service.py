@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.core import NEVER, Drain, Paused, Received, Unsent, Withdraw
+from engine.core import NEVER, Drain, Paused, Unsent
 from engine.parts import limits
-from engine.protocols.negotiated import SYSTEM, Options, names, owners
+from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import desk as desk_module
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import service as module
-from engine.protocols.negotiated.desk import MAX_ASKED
 from tests.helpers.negotiated import HERE, One
 
 GIVEN = "{} WORKREQUEST config_version=1 work_request_identifier=63.{} service=ping"
@@ -113,7 +112,9 @@ def test_a_worker_that_can_not_be_reached_is_gone() -> None:
     it.ask(b"1")
     it.now = 101.0
     it.ready("b")
-    frames = [b"a", *wire.build(names.WORKREQUEST, {})]
+    header = {"time": it.now, "config_version": 1, "service": "ping"}
+    header[names.IDENTIFIER] = wire.task_identifier((b"c", b"1"))
+    frames = [b"a", *wire.build(names.WORKREQUEST, header)]
     assert it.do(Unsent(frames, "unreachable")) == [given("b", b"1")]
     assert states(it) == {"b": "busy"}
     assert it.do(Unsent([b"a", *wire.build(names.PONG, {})], "unreachable")) == []
@@ -306,125 +307,3 @@ def test_a_routing_id_that_is_too_long_is_refused_at_its_first_message(socket: s
     assert all(len(incident.peer) == 255 for incident in it.core.snapshot(it.now).incidents)
     assert it.notes == [("bad", "violation: 400 routing id too long")]
     assert it.ready("x" * 255) == ["x" * 255 + " READYOK"]
-
-
-# ---- owners ---------------------------------------------------------------------------------------------------------
-
-
-def asks(it: One, peer: str, n: int, service: str = "ping", first: int = 0) -> list[str]:
-    """The codes that so many requests of a client are told."""
-    told = [line for i in range(first, first + n) for line in it.ask(b"%d" % i, service, peer)]
-    return [line.split("code=")[1].split()[0] for line in told if "DISCONNECTERROR" in line]
-
-
-def test_services_that_a_client_makes_up_keep_no_worker_out() -> None:
-    """1,024 made-up services left no room for a worker's own."""
-    it = busy()
-    for i in range(2000):
-        it.ask(b"%d" % i, f"made-up-{i}")
-    assert books(it)[4] == owners.SERVICES and counters(it)["denied"] == 2000 - owners.SERVICES
-    assert it.ready("w", "ping") == ["w READYOK"]
-    assert it.ask(b"x", peer="c") == ["frontend c DISCONNECTERROR code=429 work_request_identifier=x"]
-    it.client("d")
-    assert it.ask(b"1", peer="d") == [given("w", b"1").replace("=63.", "=64.")]
-
-
-def test_services_that_many_clients_make_up_keep_no_worker_out() -> None:
-    it = busy()
-    for i in range(40):
-        it.client(f"c{i}")
-        asks(it, f"c{i}", 64, f"service-{i}")
-        for j in range(64):
-            it.ask(b"more-%d" % j, f"of-{i}-{j}", f"c{i}")
-    assert len(it.core.service.desk.queues) == MAX_ASKED
-    services = " ".join(f"own-{i}" for i in range(32))
-    assert it.ready("w", services) == ["w READYOK"]
-    asked = it.ask(b"1", "own-7")
-    assert asked == [given("w", b"1").replace("=ping", "=own-7")]
-
-
-def test_a_client_that_floods_one_service_leaves_room_for_honest_ones() -> None:
-    """O18. 100,000 requests for a service that nobody offers: 159 of 200 honest ones were refused."""
-    it = busy()
-    it.client("flood")
-    it.core.handle(Received([request("flood", b"%d" % i, "nobody") for i in range(100_000)], "frontend"), it.now)
-    share = owners.share(100_000)
-    assert books(it) == (share, 0, {}, 0, share) and counters(it)["denied"] == 100_000 - share
-    assert asks(it, "c", 200) == []
-    assert it.ready("w", slots=200) and books(it)[3] == 200
-
-
-def request(peer: str, task_id: bytes, service: str) -> list[bytes]:
-    return [peer.encode(), *wire.build(names.WORKREQUEST, {names.IDENTIFIER: task_id, "service": service})]
-
-
-def test_what_a_client_asked_for_is_withdrawn_when_it_is_silent() -> None:
-    """O17. What a worker has of it is done all the same."""
-    it = busy("w")
-    it.ask(b"1")
-    it.ask(b"2")
-    it.ask(b"3", "nobody")
-    it.client("d")
-    for at in (101.0, 102.0):
-        it.now = at
-        it.told(names.PING, {"time": at, "config_version": 1}, peer="w")
-        it.client("d")
-    it.ask(b"4", peer="d")
-    assert it.at(103.0) == []
-    assert it.notes == [("warn", "2 requests that waited are withdrawn, for their clients are silent")]
-    assert books(it) == (4, 0, {"withdrawn": 2}, 1, 1) and set(it.core.service.desk.queues) == {"ping", "data"} - {
-        "data"
-    }
-    answer, next_one = it.reply("w", b"1")
-    assert answer == "frontend c WORKREPLY work_request_identifier=1" and next_one.startswith("w WORKREQUEST")
-    assert books(it) == (4, 1, {"withdrawn": 2}, 1, 0)
-
-
-def test_what_comes_back_from_a_worker_has_no_owner_any_more() -> None:
-    it = busy("w")
-    it.ask(b"1")
-    for at in (101.0, 102.0, 103.0):
-        it.now = at
-        it.told(names.PING, {"time": at, "config_version": 1}, peer="w")
-    assert counters(it)["clients expired"] == 1 and books(it) == (1, 0, {}, 1, 0)
-    assert it.ready("w") == ["w READYOK"]
-    assert books(it) == (1, 0, {"withdrawn": 1}, 0, 0) and it.core.service.desk.owners.queued(b"c") == 0
-
-
-def test_a_client_that_is_back_asks_again_and_is_answered_once() -> None:
-    it = busy("w")
-    it.ask(b"1")
-    it.ask(b"2")
-    for at in (101.0, 102.0, 103.0):
-        it.now = at
-        it.told(names.PING, {"time": at, "config_version": 1}, peer="w")
-    it.client()
-    assert it.ask(b"1") == [] and it.ask(b"2") == [], "one is with the worker, one waits again"
-    assert it.reply("w", b"1")[0] == "frontend c WORKREPLY work_request_identifier=1"
-    assert it.reply("w", b"2") == ["frontend c WORKREPLY work_request_identifier=2"]
-    assert books(it) == (3, 2, {"withdrawn": 1}, 0, 0)
-
-
-def test_an_operator_sees_and_withdraws_what_waits_of_a_client() -> None:
-    it = busy()
-    it.ask(b"1", "nobody")
-    it.ask(b"2", "nobody")
-    assert dict(it.core.snapshot(it.now).terms)["client c"] == "2 wait, of 2 for 1 services, 0 bytes"
-    assert it.ordered(Withdraw(b"c")) == [
-        f"frontend c DISCONNECTERROR code=403 work_request_identifier={i}" for i in (1, 2)
-    ]
-    assert it.notes == [("info", "2 requests that waited are withdrawn")]
-    assert books(it) == (2, 0, {"withdrawn": 2}, 0, 0) and not it.core.service.desk.queues
-    it.ordered(Withdraw(b"c"))
-    assert it.notes[-1] == ("warn", "no request of this client waits")
-
-
-def test_a_worker_kept_for_a_suspect_that_is_withdrawn_goes_on() -> None:
-    it = busy("v")
-    it.client("d")
-    it.ask(b"1", peer="d")
-    it.ready("w", slots=2)
-    assert it.ask(b"2") == [given("w", b"2")]
-    assert it.ready("v", "") == ["v READYOK"] and it.ask(b"3") == [], "w is kept for the suspect"
-    next_one, told = it.ordered(Withdraw(b"d"))
-    assert told.startswith("frontend d DISCONNECTERROR code=403") and next_one == given("w", b"3")

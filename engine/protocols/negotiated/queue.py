@@ -1,0 +1,40 @@
+"""One service at a broker of seed 004: who is ready for it, and what waits for a worker."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from engine.core import NEVER
+from engine.parts.inflight import Task
+from engine.parts.ready import Ready
+from engine.parts.suspects import Suspects
+
+
+class Queue:
+    """``offered``: by how many workers. ``tasks``: those of the service, wherever they are; workers hold ``held``."""
+
+    __slots__ = ("backlog", "held", "offered", "ready", "suspects", "tasks")
+
+    def __init__(self) -> None:
+        self.ready: Ready[bytes] = Ready()
+        self.backlog: deque[Task] = deque()  # never given
+        self.suspects: Suspects[bytes] = Suspects()
+        self.held = self.offered = self.tasks = 0
+
+    @property
+    def queued(self) -> int:
+        """How many tasks wait."""
+        return len(self.backlog) + len(self.suspects.waiting)
+
+    @property
+    def oldest(self) -> float:
+        """When the first task of those that wait was accepted, NEVER where none waits."""
+        return min((line[0].accepted for line in (self.suspects.waiting, self.backlog) if line), default=NEVER)
+
+    def pop_old(self, before: float) -> list[Task]:
+        """Take out what waits since that time or longer; each task stands behind older ones."""
+        gone = []
+        for line in (self.suspects.waiting, self.backlog):
+            while line and line[0].accepted <= before:
+                gone.append(line.popleft())
+        return gone

@@ -1,0 +1,160 @@
+"""The tasks of a broker that serves: accepted, given, put back, and each of them ended once, in the books.
+
+The rules of this file:
+
+- A task is accepted once by (client, its id). A repetition of one that is still here is counted and ignored.
+- What a client asked for is withdrawn with it: when it is silent, is put out, or an operator says so. What a worker
+  has of it is done all the same; its reply is sent, and counted as ``unsent`` where the client can not be reached.
+- A request waits for a worker that is busy for as long as it takes. Where nobody offers its service it waits for
+  ``patience`` intervals, in which a worker that is about to come has come; then its client is told 503.
+- A delivery that the socket handed back is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from engine.core import NEVER, Note, Send
+from engine.parts.inflight import Task, TaskKey
+from engine.parts.ledger import Ledger
+from engine.parts.legs import BrokerLegs
+from engine.parts.liveness import Liveness
+from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
+from engine.protocols.negotiated.config import Config
+from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.queue import Queue
+from engine.protocols.negotiated.voice import Voice
+
+FRONTEND = "frontend"
+"""The clients' socket; the workers' is MAIN."""
+
+UNOFFERED = "not offered"
+"""How a task has failed that waited for a service that nobody offers."""
+
+
+LOOKS = 8  # in an interval at most
+
+
+class Tasks(Voice):
+    """The arguments are those of ``Voice``. ``clients``: who is there; nothing waits of anybody else."""
+
+    def __init__(self, options: Options, config: Config, wall_offset: float) -> None:
+        super().__init__(options, config, wall_offset)
+        self.desk = Desk()
+        self.ledger = Ledger()
+        self.legs = BrokerLegs()
+        self.clients = Liveness(options.silence * options.heartbeat)
+        self._patience = options.patience * options.heartbeat
+        self._doubt_at = NEVER  # when tasks are looked through for old ones
+        self._vain_at = NEVER  # when requests that nobody may ever take are looked through
+
+    # ---- requests -------------------------------------------------------------------------------------------------
+
+    def request(self, key: TaskKey, service: str, body: bytes, now: float) -> None:
+        """A client that is known asks for something."""
+        if key in self.desk.tasks:
+            self.count("repeated requests")
+            return
+        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog)
+        if excess:
+            self.count("denied")
+            self._fail(key, names.TOO_MANY, excess)
+            return
+        self.desk.accept(Task(key, service, [body], now))
+        self.ledger.sent += 1
+        queue = self.desk.queues[service]
+        if queue.offered:
+            self._pump(queue, now)
+        else:
+            self.watch(now)
+
+    def withdraw(self, client: bytes, now: float) -> None:
+        """An operator ends what waits of a client."""
+        gone = self._withdraw([client], now)
+        if not gone:
+            self.out.append(Note("warn", "no request of this client waits", client))
+            return
+        for task in gone:
+            self._fail(task.key, names.REFUSED, "an operator withdrew this request")
+        self.out.append(Note("info", f"{len(gone)} requests that waited are withdrawn", client))
+
+    def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
+        """What waits of these clients is over."""
+        gone = self.desk.withdraw(clients)
+        if gone:
+            self.ledger.fail("withdrawn", len(gone))
+            self._pump_all(list(self.desk.queues), now)  # whoever was kept for a suspect is free
+        return gone
+
+    def _fail(self, key: TaskKey, code: int, message: str, **more: str) -> None:
+        header = {"code": code, "message": message, names.IDENTIFIER: key[1], **more}
+        self.tell(FRONTEND, key[0], names.DISCONNECTERROR, header)
+
+    # ---- services that nobody offers --------------------------------------------------------------------------------
+
+    def watch(self, now: float) -> None:
+        """Look after ``patience`` intervals whether requests still wait for services that nobody offers."""
+        if self._vain_at == NEVER and self.desk.unoffered:
+            self._vain_at = now + self._patience
+
+    def _give_up(self, now: float) -> None:
+        """End the requests that have waited long enough for somebody to offer their service."""
+        self._vain_at = NEVER
+        for name in list(self.desk.unoffered):
+            gone = self.desk.give_up(name, now - self._patience)
+            for task in gone:
+                self._fail(task.key, names.NO_BROKER, f"nobody offers {name}", service=name)
+            if gone:
+                self.ledger.fail(UNOFFERED, len(gone))
+                self.counters[UNOFFERED] = self.counters.get(UNOFFERED, 0) + len(gone)
+                self.out.append(Note("warn", f"nobody offers {name}: {_requests(gone)}", gone[0].key[0]))
+        self._vain_at = max(self.desk.in_vain() + self._patience, now + self.options.heartbeat / LOOKS)
+
+    # ---- to workers -------------------------------------------------------------------------------------------------
+
+    def _pump_all(self, services: Collection[str], now: float) -> None:
+        for task in self.desk.give_suspects(services, now) if self.desk.suspected else ():
+            self._give(task, now)
+        for name in services:
+            queue = self.desk.queues.get(name)
+            if queue is not None and queue.backlog:
+                self._pump(queue, now)
+
+    def _pump(self, queue: Queue, now: float) -> None:
+        while (task := self.desk.give(queue, now)) is not None:
+            self._give(task, now)
+
+    def _give(self, task: Task, now: float) -> None:
+        if self._doubt_at == NEVER:
+            self._doubt_at = now + self.options.doubt / 2
+        time, version, identifier = now + self.wall_offset, self.config.version, wire.task_identifier(task.key)
+        header = {"time": time, "config_version": version, names.IDENTIFIER: identifier, "service": task.kind}
+        self.out.append(Send([task.worker, *wire.build(names.WORKREQUEST, header, task.message[0])]))
+
+    def _put_back(self, tasks: list[Task], now: float) -> set[str]:
+        """Tasks that are in no place: they wait again, unless they were delivered too often.
+
+        Returns the services that have something to hand out now.
+        """
+        for task in reversed(tasks):
+            if task.key[0] not in self.clients:
+                self.desk.end(task)
+                self.ledger.fail("withdrawn")
+                continue
+            if task.attempt < self.options.max_deliveries:
+                if task.attempt:
+                    self.count("redelivered")
+                self.desk.requeue(task)
+                continue
+            self.desk.end(task)
+            self.ledger.fail("undeliverable")
+            self._fail(task.key, names.NO_BROKER, f"given to {task.attempt} workers, answered by none")
+        self.watch(now)
+        return {task.kind for task in tasks}
+
+
+def _requests(tasks: Collection[Task]) -> str:
+    clients = len({task.key[0] for task in tasks})
+    return f"{len(tasks)} requests of {clients} clients are told {names.NO_BROKER}"
