@@ -35,6 +35,7 @@ class Place:
         os.mkfifo(self.home / "fifo")  # to open it without O_NONBLOCK would take for ever
         self.before = self.seen()
         self.count = 0
+        self.planted: set[Path] = set()
 
     def seen(self) -> dict[str, tuple[Any, ...]]:
         """All that can be told of the operator's files."""
@@ -48,6 +49,7 @@ class Place:
     def plant(self, path: Path, kind: str) -> None:
         """Put something there; what was there is moved aside."""
         self.count += 1
+        self.planted.add(path)
         if os.path.lexists(path):
             path.rename(self.aside / str(self.count))
         KINDS[kind](self, path)
@@ -55,7 +57,7 @@ class Place:
     def judge(self) -> None:
         """Nothing outside the queues is other than it was, and nothing of it is in them."""
         assert self.seen() == self.before
-        assert {path.name for path in self.root.iterdir()} <= {
+        assert {path.name for path in {*self.root.iterdir()} - self.planted} <= {
             *("home", "aside", self.src.name, self.dst.name, "in", ".watchers", "pipeline.json"),
             *(".watchdog.lock", "quit", "kill", *(f"worker-{number}" for number in range(20))),
         }
