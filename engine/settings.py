@@ -5,6 +5,7 @@ The rules of this file:
 - A setting is taken from the flags, else from the environment, else from the one TOML file, else it has its default.
 - A variable is ``ROUNDHOUSE_`` + table + ``_`` + key, in capitals: ``ROUNDHOUSE_POOL_WORKERS``. A key that stands in no
   table has just its own name: ``ROUNDHOUSE_THEME``. Lists are written with commas. ``[keymap]`` is the file's alone.
+  ``ROUNDHOUSE_PUMP`` is none of these: the engine reads it itself.
 - The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options;
   ``bind`` in it is where a broker of that system listens, if it has one.
 - Whatever is wrong is named with file and line (or variable, or flag), what was expected and the nearest right word.
@@ -24,6 +25,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import platformdirs
 
+from engine.drive.pump import SWITCH
 from engine.files import personal
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.parts.plain import clean
@@ -252,7 +254,7 @@ class _Reading:
 
     def _environ(self, environ: Mapping[str, str]) -> None:
         places = {PREFIX + "_".join(place).upper(): place for place in self.types}
-        for name in sorted(name for name in environ if name.startswith(PREFIX)):
+        for name in sorted(name for name in environ if name.startswith(PREFIX) and name != SWITCH):
             if name in places:
                 self._take(places[name], parse(environ[name], self.types[places[name]]), name)
             else:

@@ -1,4 +1,6 @@
-"""``python -m tests.bench [--quick] [SECTION …]``: how fast, next to what. Ratios count, other figures are the day's.
+"""``python -m tests.bench [--quick] [SECTION … | --against COMMIT]``: how fast, next to what.
+
+Ratios count, other figures are the day's.
 
 Status 0 where everything ran, 1 where a task was lost, came twice or a child failed. No figure ever decides that.
 """
@@ -9,13 +11,16 @@ import argparse
 import os
 import platform
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 import zmq
 
-from tests.bench import brokers, dispatch, packed, processes, screen
+from engine.drive.pump.chosen import words
+from tests.bench import against, brokers, dispatch, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
@@ -33,15 +38,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Benchmarks: medians and ratios.")
     parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
     parser.add_argument("--quick", action="store_true", help="under a minute: fewer cells, shorter runs")
+    parser.add_argument("--against", metavar="COMMIT", help="only this checkout beside another commit, in turns")
     options = parser.parse_args()
+    if options.against is not None and options.sections:
+        parser.error("--against has a table of its own, and no sections")
     unknown = [name for name in options.sections if name not in SECTIONS]
     if unknown:
         parser.error(f"no such section: {', '.join(unknown)}")
     began = time.monotonic()
     print(heading())
-    for name in options.sections or SECTIONS:
+    sections = {name: SECTIONS[name] for name in options.sections or SECTIONS}
+    if options.against is not None:
+        sections = {"against": partial(against.section, options.against)}
+    for name, section in sections.items():
         try:
-            SECTIONS[name](options.quick)
+            section(options.quick)
         except Foul as foul:
             sys.stdout.flush()
             print(f"\n{name} failed: {foul}", file=sys.stderr)
@@ -52,10 +63,13 @@ def main() -> int:
 
 def heading() -> str:
     """What the figures depend on."""
-    versions = f"Python {platform.python_version()}, pyzmq {zmq.__version__}, libzmq {zmq.zmq_version()}"
+    guided = "with" if "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "") else "without"
+    python = f"Python {platform.python_version()} {guided} profile-guided optimisation"
+    versions = f"{python}, pyzmq {zmq.__version__}, libzmq {zmq.zmq_version()}"
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
     when = f"{datetime.now():%Y-%m-%d %H:%M}"
-    return f"{when}  {versions}\n{machine}\nmedians of {RUNS} interleaved runs; ÷ is the median ratio within a round"
+    how = f"medians of {RUNS} interleaved runs; ÷ is the median ratio within a round"
+    return f"{when}  {versions}\n{machine}\npump: {words()}\n{how}"
 
 
 if __name__ == "__main__":

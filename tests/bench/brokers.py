@@ -117,7 +117,7 @@ def nats(stage: Stage, c: bool) -> Contender | str:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.05)
-    program = stage.c_peers("ndrive", "-lc") if c else (PYTHON, "-m", "tests.bench.queuegroup")
+    program = stage.c_peers("ndrive") if c else (PYTHON, "-m", "tests.bench.queuegroup")
     if program is None:
         return "ndrive.c can not be built"
     crew = stage.start(*program, "workers", str(port), str(WORKERS))
@@ -158,7 +158,7 @@ def measure(title: str, contenders: dict[str, Contender], quick: bool) -> None:
     with counted(contenders) as contend:
         for window, payload in QUICK if quick else CELLS:
             first = 100 if payload > 4096 or window == 1 else 1000
-            found = rounds(contend(window, payload), 0.05 if quick else 0.15, first, RUNS)
+            found = rounds(contend(window, payload), 0.05 if quick else 1.0, first, RUNS)
             rows += ranking(found, REFERENCES, (str(window), size_of(payload)))
     table(title, ranking_head(REFERENCES, lead), rows)
 
@@ -185,7 +185,7 @@ def section(quick: bool) -> None:
     with Stage() as stage:
         c = stage.c_peers()
     if c is None:
-        print("\n  no C compiler, or none that finds libzmq's headers: Python peers only")
+        print("\n  no C compiler, or pyzmq does not show its libzmq: Python peers only")
     for transport in (("tcp",) if quick else ("tcp", "ipc")) if c else ():
         with Stage() as stage:
             zdrive = stage.c_peers()

@@ -19,7 +19,7 @@ from engine.drive.collector import collecting
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
-from tests.bench.figures import Run, ratio, rounds, table
+from tests.bench.figures import Run, digits, ratio, rounds, spread, table
 from tests.bench.peers import Foul
 from tests.bench.stage import PYTHON, Stage
 
@@ -122,10 +122,10 @@ def growth(title: str, what: str, make: Callable[[int], Step], sizes: tuple[int,
     found = rounds({f"{size:,}": timed(make(size)) for size in sizes}, seconds, 200)
     least = next(iter(found.values()))
     rows = [
-        [name, f"{1e9 / median(run.rate for run in runs):,.0f}", f"{ratio(least, runs):.2f}"]
+        [name, digits(1e9 / median(run.rate for run in runs)), f"{spread(runs):.0%}", digits(ratio(least, runs))]
         for name, runs in found.items()
     ]
-    table(title, [what, "ns a task", f"cost ÷ {next(iter(found))}"], rows)
+    table(title, [what, "ns a task", "spread", f"cost ÷ {next(iter(found))}"], rows)
 
 
 # ---- a million ------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _parts(desk: Desk, batches: Iterator[list[Frames]], stalls: list[float]) -> 
 def section(quick: bool) -> None:
     """Both tables, and the million."""
     crews, backlogs = (CREWS[:2], BACKLOGS[:2]) if quick else (CREWS, BACKLOGS)
-    seconds = 0.05 if quick else 0.3
+    seconds = 0.05 if quick else 1.0
     growth(f"Pure core: workers, all but {FREE} of them saturated", "workers", with_crew, crews, seconds)
     growth("Pure core: tasks in the backlog", "queued", with_backlog, backlogs, seconds)
     if quick:
@@ -187,7 +187,7 @@ def section(quick: bool) -> None:
     rows = []
     for name in ("enqueue", "drain"):
         rates = found[name]
-        rows.append([name, f"{median(rates):,.0f}", f"{rates[-1] / rates[0]:.2f}"])
+        rows.append([name, digits(median(rates)), digits(rates[-1] / rates[0])])
     table("Pure core: 10⁶ tasks queued, then worked off; in fifths", ["", "tasks/s", "last ÷ first"], rows)
     print(
         f"  memory {found['bytes']:.0f} B a task; longest stall of one event with {BATCH} tasks {found['stall']:.1f} ms"

@@ -6,12 +6,15 @@ alike. A ratio is the median of the ratios of runs of the same round, never a qu
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 RUNS = 5
+TRIES = 2
+MOST = 1_000_000  # tasks of one run
 
 
 class Run(NamedTuple):
@@ -27,9 +30,13 @@ Contend = Callable[[int], Run]
 
 
 def rounds(contenders: Mapping[str, Contend], seconds: float, first: int, runs: int = RUNS) -> dict[str, list[Run]]:
-    """``runs`` runs of every contender, of about ``seconds`` each; a run of ``first`` tasks tells how many that is."""
+    """``runs`` runs of every contender, of about ``seconds`` each.
+
+    How many tasks that is, the better of ``TRIES`` runs of ``first`` tasks tells: one alone may have met a busy moment.
+    """
     names = list(contenders)
-    size = {name: max(50, min(100_000, int(contenders[name](first).rate * seconds))) for name in names}
+    rates = {name: max(contend(first).rate for _ in range(TRIES)) for name, contend in contenders.items()}
+    size = {name: max(50, min(MOST, int(rate * seconds))) for name, rate in rates.items()}
     found: dict[str, list[Run]] = {name: [] for name in names}
     for turn in range(runs):
         cut = turn % len(names)
@@ -43,6 +50,12 @@ def ratio(of: Sequence[Run], to: Sequence[Run]) -> float:
     return median(a.rate / b.rate for a, b in zip(of, to, strict=True))
 
 
+def range_of(of: Sequence[Run], to: Sequence[Run]) -> str:
+    """The least and the greatest of the rounds' ratios."""
+    ratios = [a.rate / b.rate for a, b in zip(of, to, strict=True)]
+    return f"{digits(min(ratios))}–{digits(max(ratios))}"
+
+
 def spread(runs: Sequence[Run]) -> float:
     """How far the runs of one contender lie apart: (fastest - slowest) / median."""
     rates = [run.rate for run in runs]
@@ -53,10 +66,10 @@ def ranking(found: Mapping[str, Sequence[Run]], references: Sequence[str], lead:
     """A row for each contender: ``lead``, name, medians, spread, and the ratio to each reference (``–``: not there)."""
     rows = []
     for name, runs in found.items():
-        ratios = [f"{ratio(runs, found[of]):.2f}" if of in found else "–" for of in references]
+        ratios = [digits(ratio(runs, found[of])) if of in found else "–" for of in references]
         p50, p99 = (median(run[place] for run in runs) for place in (1, 2))
-        times = [f"{p50 / 1000:.2f}", f"{p99 / 1000:.2f}"] if p99 else ["–", "–"]
-        rate = f"{median(run.rate for run in runs):,.0f}"
+        times = [digits(p50 / 1000), digits(p99 / 1000)] if p99 else ["–", "–"]
+        rate = digits(median(run.rate for run in runs))
         rows.append([*lead, name, rate, f"{spread(runs) * 100:.0f} %", *times, *ratios])
     return rows
 
@@ -79,6 +92,14 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
         )
         print("  " + line.rstrip())
     sys.stdout.flush()
+
+
+def digits(value: float) -> str:
+    """Three significant digits, which is more than any figure here is good for."""
+    if value <= 0:
+        return "0"
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
 
 
 def size_of(amount: int) -> str:

@@ -7,7 +7,7 @@ proxy's are the plain loops of ``peers.py``.
 from __future__ import annotations
 
 from tests.bench import brokers
-from tests.bench.brokers import Contender
+from tests.bench.brokers import Contender, Peers
 from tests.bench.figures import ranking, ranking_head, rounds, table
 from tests.bench.processes import apart, lane_of, pinger
 from tests.bench.stage import CONSOLE, PEERS, Stage
@@ -17,7 +17,7 @@ WINDOWS = (10, 100, 1000)
 QUICK = (100,)
 
 
-def ours(stage: Stage, peers: tuple[str, ...], workers: int, slots: int) -> Contender:
+def ours(stage: Stage, peers: Peers, workers: int, slots: int) -> Contender:
     """Our broker with C peers on the packed lane; every worker is a connection of its own."""
     endpoint = stage.endpoint("tcp")
     stage.start(*CONSOLE, "broker", "--bind", endpoint)
@@ -34,7 +34,7 @@ def with_c_peers(quick: bool) -> None:
     with Stage() as stage:
         zdrive = stage.c_peers()
         if zdrive is None:
-            print("\n  the packed lane with C peers is skipped: no C compiler, or none that finds libzmq's headers")
+            print("\n  the packed lane with C peers is skipped: no C compiler, or pyzmq does not show its libzmq")
             return
         contenders = {
             "packed, 10 × 10 slots": ours(stage, zdrive, brokers.WORKERS, 10),
@@ -45,7 +45,7 @@ def with_c_peers(quick: bool) -> None:
         rows = []
         with brokers.counted(contenders) as contend:
             for window in QUICK if quick else WINDOWS:
-                found = rounds(contend(window, brokers.PING), 0.05 if quick else 0.15, 1000)
+                found = rounds(contend(window, brokers.PING), 0.05 if quick else 1.0, 1000)
                 rows += ranking(found, (PROXY,), (str(window),))
     table("Packed lane, own processes, tcp, C peers (zdrive), 16 B", ranking_head((PROXY,), ("window",)), rows)
 
@@ -61,7 +61,7 @@ def with_python_peers(quick: bool) -> None:
                 packed = pinger(stage, window, ("--connect", endpoint), lane_of("true"))
                 found = rounds(
                     {"packed": packed, **contend(window, brokers.PING)},
-                    0.1 if quick else 0.2,
+                    0.1 if quick else 1.0,
                     100 if window == 1 else 1000,
                 )
                 rows += ranking(found, (PROXY,), (str(window),))

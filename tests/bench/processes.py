@@ -44,7 +44,7 @@ def section(quick: bool) -> None:
                     "one process": pinger(stage, window, (), CREW | lane_of(packed)),
                     REFERENCE: pinger(stage, window, ("--connect", endpoint), lane_of(packed)),
                 }
-                found = rounds(contenders, 0.2 if quick else 0.5, 1000)
+                found = rounds(contenders, 0.2 if quick else 1.0, 1000)
                 rows += ranking(found, (REFERENCE,), (lane, str(window)))
     table(
         "One process and several, our own peers; tcp between processes, inproc inside one",

@@ -34,16 +34,17 @@ NONE: Settings = {}
 
 
 class Stage:
-    """Use it as a context manager."""
+    """Use it as a context manager. ``root``: of the checkout whose program and Python peers are started."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
         self.folder = Path(tempfile.mkdtemp(prefix="roundhouse-bench-"))
         self._children: list[Child] = []
         self._sockets = 0
         self.environ = {name: value for name, value in os.environ.items() if not name.startswith("ROUNDHOUSE_")}
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.environ[name] = str(self.folder)
-        self.environ["PYTHONPATH"] = str(ROOT)
+        self.environ["PYTHONPATH"] = str(root)
 
     def __enter__(self) -> Stage:
         return self
@@ -75,7 +76,7 @@ class Stage:
         """Start a child and wait for nothing."""
         environ = self.environ | {f"ROUNDHOUSE_{name.upper()}": value for name, value in settings.items()}
         child = subprocess.Popen(
-            command, cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+            command, cwd=self.root, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
         )
         self._children.append(child)
         return child
@@ -101,17 +102,26 @@ class Stage:
         command = (*CONSOLE, "bulkping", str(n), "--in-flight", str(window), "--json", "-", *more)
         return run_of(self.ask(*command, settings=settings))
 
-    def c_peers(self, name: str = "zdrive", library: str = "-lzmq") -> tuple[str, ...] | None:
-        """Load peers in C, built here; None without a C compiler or libzmq's headers."""
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
+    def c_peers(self, name: str = "zdrive") -> tuple[str, ...] | None:
+        """Load peers in C, built here and linked to the libzmq of pyzmq; None where that can not be."""
+        compiler, library = shutil.which("cc") or shutil.which("gcc"), libzmq()
+        if compiler is None or library is None:
             return None
         program = str(self.folder / name)
         source = str(Path(__file__).with_name(f"{name}.c"))
+        link = [str(library), f"-Wl,-rpath,{library.parent}"]
         built = subprocess.run(
-            [compiler, "-O2", "-o", program, source, library], capture_output=True, text=True, check=False
+            [compiler, "-O2", "-o", program, source, *link], capture_output=True, text=True, check=False
         )
         return (program,) if built.returncode == 0 else None
+
+
+def libzmq() -> Path | None:
+    """The file of the libzmq that pyzmq has loaded; None where the system does not tell."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text(encoding="utf-8").splitlines() if maps.exists() else []
+    found = {Path(line.split(maxsplit=5)[-1]) for line in lines if "/libzmq" in line}
+    return min(found, default=None)
 
 
 def run_of(record: dict[str, Any]) -> Run:

@@ -1,7 +1,7 @@
 /* zdrive: C load peers for brokers that speak the round-robin wire, so that the broker under test is the bottleneck
  * and not the load.
  *
- *   cc -O2 -o zdrive zdrive.c -lzmq                  (Debian: libzmq3-dev)
+ *   cc -O2 -o zdrive zdrive.c PATH/OF/libzmq.so           (stage.py takes the one that pyzmq brings)
  *   zdrive workers ENDPOINT K SLOTS                  K workers in one thread: link, REGISTER, answer, INCREMENT
  *   zdrive client  ENDPOINT N WINDOW SIZE            N TRACKEXEC PINGs, WINDOW in flight
  *   zdrive packers ENDPOINT K SLOTS                  K workers on the packed lane of roundrobin/packed.py
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <zmq.h>
+#include "libzmq.h"
 
 static void *ctx;
 static volatile sig_atomic_t halted;

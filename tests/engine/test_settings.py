@@ -127,6 +127,10 @@ def test_environment_over_file_and_flags_over_both(paths: Paths) -> None:
     assert settings.bind == ("tcp://127.0.0.1:1", "ipc:///x")
 
 
+def test_the_variable_that_chooses_the_pump_is_no_setting(paths: Paths) -> None:
+    assert read(paths, "", {"ROUNDHOUSE_PUMP": "0"}) == read(paths, "", {})
+
+
 def test_everything_wrong_is_named_at_once(paths: Paths) -> None:
     text = """\
 thme = "paper"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from engine.drive.pump import SWITCH
 from engine.drive.pump.native import Unusable, load
 from engine.drive.pump.pure import Pump, Pure
-
-SWITCH = "ROUNDHOUSE_PUMP"
 
 
 def choose(environ: Mapping[str, str], load: Callable[[], Pump] = load) -> tuple[Pump, str]:
