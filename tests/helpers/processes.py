@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -18,10 +19,13 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 
 ROOT = Path(__file__).parents[2]
-WAIT = 30.0  # seconds at most for what takes one; no test passes by waiting
+WAIT = 60.0  # seconds at most for what takes one; the one limit of all tests, and no test passes by waiting
 KEPT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 FOLDERS = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"}
 SIDES = (0, 1, 100, 200)  # ports beside a broker's that one system or another binds as well
+PORTS, LANES, LANE = 10_000, 10, 2_000  # the first port, and so many for each of so many processes that run tests
+_random = random.SystemRandom()  # whatever a test has seeded
+_given: deque[set[int]] = deque(maxlen=50)
 
 
 def until(condition: Callable[[], object], what: str = "what must come") -> None:
@@ -33,12 +37,21 @@ def until(condition: Callable[[], object], what: str = "what must come") -> None
 
 
 def free_endpoint() -> str:
-    """A tcp endpoint that is free with its neighbours, below the ports that the system gives to others."""
+    """A tcp endpoint that is free with its neighbours, below the ports that the system gives to others.
+
+    No other process of this test run is given one of them, nor is this one again while the last ones may be in use: it
+    is free until somebody binds it.
+    """
+    lane = int("".join(filter(str.isdigit, os.environ.get("PYTEST_XDIST_WORKER", ""))) or 0) % LANES
     while True:
-        port = random.randrange(10_000, 30_000)
+        port = PORTS + lane * LANE + _random.randrange(LANE - SIDES[-1])
+        ports = {port + side for side in SIDES}
+        if not all(map(ports.isdisjoint, _given)):
+            continue
         with ExitStack() as stack, suppress(OSError):
-            for side in SIDES:
-                stack.enter_context(socket.socket()).bind(("127.0.0.1", port + side))
+            for side in ports:
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", side))
+            _given.append(ports)
             return f"tcp://127.0.0.1:{port}"
 
 

@@ -21,9 +21,9 @@ from engine.labs.live import Lab
 from engine.runs.history import History
 from engine.runs.load import RunRecord, from_json
 from engine.settings import Paths
+from tests.helpers.processes import WAIT
 
 ROOT = Path(__file__).parents[2]
-WAIT = 20.0  # seconds at most for what takes less than one; no test passes by waiting
 Capture = pytest.CaptureFixture[str]
 Start = Callable[..., "subprocess.Popen[str]"]
 

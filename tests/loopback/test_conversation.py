@@ -15,8 +15,7 @@ from engine.protocols.conversation import SYSTEM, frontend
 from engine.protocols.conversation.header import Decoder
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import answer_in_words, array, message, words
-
-WAIT = 10.0  # seconds after which a test fails instead of hanging
+from tests.helpers.processes import WAIT
 
 
 class Plain:
@@ -69,7 +68,7 @@ class Bench:
 
     def close(self) -> None:
         self.client.close(0)
-        assert self.node.stop() and self.node.dead is None
+        assert self.node.stop(WAIT) and self.node.dead is None
         self.context.term()
 
 

@@ -194,7 +194,7 @@ def test_another_user_who_writes_in_a_queue_gets_a_document_published_and_nothin
         for queue in (place.src, place.dst):
             queue.chmod(0o777)
         planter = as_stranger(PLANTER, str(place.src), str(place.dst), str(place.home))
-        planter.communicate(timeout=30)
+        planter.communicate(timeout=60)
         assert planter.returncode == 0
         with Meddled(place, []) as held:
             drive(place, held, "fail marked")
@@ -221,7 +221,7 @@ def test_another_user_gets_into_no_queue_that_was_made_without_a_mode() -> None:
     with open_folder() as root:
         (root / "x").write_text("text", encoding="utf-8")
         feed(str(root), [str(root / "x")])
-        out, _ = as_stranger(INTRUDER, str(root / "queue-start")).communicate(timeout=30)
+        out, _ = as_stranger(INTRUDER, str(root / "queue-start")).communicate(timeout=60)
         assert out == "refused\n" * 3
 
 
@@ -245,7 +245,7 @@ def test_another_users_promise_deletes_no_document() -> None:
         place = Place(root)
         place.src.chmod(0o777)
         (place.src / "x.7.working").write_text("text", encoding="utf-8")
-        as_stranger(RECOVERED, str(place.src), str(place.dst)).communicate(timeout=30)
+        as_stranger(RECOVERED, str(place.src), str(place.dst)).communicate(timeout=60)
         assert (place.src / ".x.7.publishing").exists()
         disk.run(recover(str(place.src), str(place.dst), NUMBER, True, 0.0))
         assert (place.src / "x.failed").read_text(encoding="utf-8") == "text"
@@ -261,7 +261,7 @@ def test_another_users_file_under_the_former_name_of_an_output_is_not_published(
         (place.src / "x.7.working").write_text("text", encoding="utf-8")
         (place.src / ".x.7.publishing").write_text(f"{place.dst}\n", encoding="utf-8")
         (place.dst / "x.ready").write_text("published", encoding="utf-8")
-        as_stranger(OUTPUT, str(place.dst)).communicate(timeout=30)
+        as_stranger(OUTPUT, str(place.dst)).communicate(timeout=60)
         assert (place.dst / "x.7.writing.xml").lstat().st_uid == STRANGER
         settled = disk.run(recover(str(place.src), str(place.dst), NUMBER, True, 0.0))
         assert settled == [("x", "published")]
@@ -282,7 +282,7 @@ def test_another_users_record_has_no_document_given_up() -> None:
         place = Place(root)
         place.src.chmod(0o777)
         (place.src / "x.7.working").write_text("text", encoding="utf-8")
-        as_stranger(RECORD, str(place.src)).communicate(timeout=30)
+        as_stranger(RECORD, str(place.src)).communicate(timeout=60)
         assert (place.src / ".x.attempts").lstat().st_uid == STRANGER
         settled = disk.run(recover(str(place.src), str(place.dst), NUMBER, False, 0.0))
         assert settled == [("x", "failed")]

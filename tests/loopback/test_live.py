@@ -23,8 +23,8 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
 from engine.runs.history import History
+from tests.helpers.processes import WAIT
 
-WAIT = 10.0  # seconds at most for what takes milliseconds
 V = b"LMQv100"
 
 

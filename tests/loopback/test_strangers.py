@@ -99,7 +99,7 @@ def test_a_strangers_worker_is_cut_off_by_the_broker(processes: Processes, side:
     endpoint = free_endpoint()
     broker = processes.start("broker", "--system", "conversation", "--bind", endpoint).ready()
     stranger = as_stranger(code, port_of(beside(endpoint, side)), "worker-1")
-    out, _ = stranger.communicate(timeout=30)
+    out, _ = stranger.communicate(timeout=60)
     assert out == "cut off\n"
     until(lambda: f"a peer of {name_of(STRANGER)} was refused" in broker.err)
     assert f"--trust {STRANGER} admits it" in broker.err
@@ -110,7 +110,7 @@ def test_one_whom_the_operator_trusts_is_served(processes: Processes) -> None:
     trusted = ("--trust", str(STRANGER))
     broker = processes.start("broker", "--system", "conversation", "--bind", endpoint, *trusted).ready()
     stranger = as_stranger(ZMTP + WORKER, port_of(endpoint), "worker-1")
-    out, _ = stranger.communicate(timeout=30)
+    out, _ = stranger.communicate(timeout=60)
     assert out == "heard 47c001000000000000000000\n" and broker.err == ""
 
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from engine.drive.driverprocess import RECORD, disowned, driver_process, own_folder, send, write_down
+from tests.helpers.processes import until
 from tests.helpers.strangers import STRANGER, needs_stranger, open_folder, stranger
 
 WORDS = [sys.executable, "-c", "import time; time.sleep(600)", "worker.par"]
@@ -22,6 +23,7 @@ WORDS = [sys.executable, "-c", "import time; time.sleep(600)", "worker.par"]
 @pytest.fixture
 def living() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(WORDS) as process:
+        until(psutil.Process(process.pid).cmdline, "the command line, which a process that only begins has not yet")
         yield process
         process.kill()
 

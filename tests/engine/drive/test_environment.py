@@ -88,7 +88,7 @@ def test_a_body_of_a_conversation(tmp_path: Path) -> None:
         script.write_text("#!/bin/sh\nenv\n", encoding="utf-8")
         script.chmod(0o700)
         jobs.start(1, Body(str(script), "1", str(tmp_path), str(tmp_path), "job_1"))
-        assert ended.get(timeout=30)
+        assert ended.get(timeout=60)
     finally:
         jobs.close()
     assert variables((tmp_path / "job_1.log").read_text(encoding="utf-8")).keys() == {"KEPT", "PATH"}

@@ -203,7 +203,7 @@ def test_a_body_has_all_processors_though_its_node_keeps_to_one(tmp_path: Path) 
     thread.start()
     thread.join()
     try:
-        assert ended.get(timeout=10)
+        assert ended.get(timeout=60)
     finally:
         jobs.close()
     assert (tmp_path / "cpus_1.log").read_text() == f"{sorted(ALL)}\n"

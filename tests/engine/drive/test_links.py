@@ -16,7 +16,7 @@ from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
 from tests.chaos.proxy import Proxy
-from tests.helpers.processes import free_endpoint, until
+from tests.helpers.processes import WAIT, free_endpoint, until
 from tests.helpers.toys import Probe, dealer, router
 
 A = b"A"
@@ -28,7 +28,7 @@ def node() -> Iterator[Node]:
     one = Node("node", context, Feed())
     one.start()
     yield one
-    assert one.stop() and one.dead is None
+    assert one.stop(WAIT) and one.dead is None
     context.term()
 
 
@@ -239,10 +239,10 @@ def test_a_thousand_connections_while_nobody_reads_do_not_stop_a_node(node: Node
 
     def block() -> None:
         held.set()
-        go.wait(20)
+        go.wait(WAIT)
 
     node._inbox.post(block)
-    assert held.wait(5)
+    assert held.wait(WAIT)
     context = zmq.Context()
     try:
         for number in range(1_000):

@@ -31,9 +31,7 @@ from engine.drive.hosted import Port
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Feed
-from tests.helpers.processes import free_endpoint
-
-WAIT = 30.0  # seconds at most for something that takes milliseconds; no test passes by waiting
+from tests.helpers.processes import WAIT, free_endpoint
 
 
 class Scripted:
@@ -78,7 +76,7 @@ def nodes() -> Any:
     make.expected = []  # type: ignore[attr-defined]
     make.feed = feed  # type: ignore[attr-defined]
     yield make
-    assert all(node.stop() for node in made)
+    assert all(node.stop(WAIT) for node in made)
     assert [node.dead for node in made if node.dead] == make.expected  # type: ignore[attr-defined]
     context.term()
 

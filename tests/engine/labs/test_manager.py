@@ -10,8 +10,7 @@ import pytest
 from engine.errors import Refused
 from engine.labs import manager as module
 from engine.labs.manager import LabManager
-
-WAIT = 10.0  # seconds at most for what takes microseconds
+from tests.helpers.processes import WAIT
 
 
 class Lab:

@@ -21,7 +21,7 @@ from engine.protocols.conversation.frontend import Submit
 from tests.helpers.conversation import array
 from tests.helpers.processes import free_endpoint, until
 
-WAIT = 10_000  # ms
+WAIT = 60_000  # ms
 
 
 class Peer:

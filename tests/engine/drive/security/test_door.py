@@ -19,9 +19,7 @@ from engine.drive.security.descriptors import Descriptors
 from engine.drive.security.door import ENDPOINT, Door
 from engine.drive.sockets import Context, make_context, open_socket, receive
 from engine.labs.live import Lab
-from tests.helpers.processes import free_endpoint, until
-
-WAIT = 10.0  # seconds at most for what takes milliseconds
+from tests.helpers.processes import WAIT, free_endpoint, until
 
 V1 = b"\x01\x00" + b"\x06\x00hello" * 3  # ZMTP 1.0: a nameless peer, and three messages
 POST = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n".ljust(81, b"x") + b"\x06\x00hello" * 3

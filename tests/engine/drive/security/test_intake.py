@@ -72,7 +72,7 @@ def house(monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     monkeypatch.setattr(intake, "MAX_MESSAGE", BOUND)
     made = House()
     yield made
-    assert made.node.stop() and made.node.dead is None and made.context.door.dead is None
+    assert made.node.stop(60) and made.node.dead is None and made.context.door.dead is None
     made.context.term()
 
 
@@ -165,7 +165,7 @@ def test_nobody_is_cut_off_for_much_that_a_busy_broker_has_not_read_yet(house: H
     one = b"\x02" + (100 * KIB).to_bytes(8, "big") + bytes(100 * KIB)
     with house.peer() as peer, house.peer() as other:
         house.node._inbox.post(hold)
-        assert held.wait(10)
+        assert held.wait(60)
         sender = threading.Thread(target=peer.sendall, args=(one * 200,))
         sender.start()
         until(lambda: any(size > 2 * BOUND for size in grown(house)), "the bytes")

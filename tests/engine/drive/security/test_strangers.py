@@ -18,11 +18,10 @@ from engine.drive.security.strangers import AGAIN, BROKER, PEER, Strangers
 from engine.drive.security.users import Trust, name_of
 from engine.drive.sockets import make_context, open_socket
 from tests.engine.drive.security.test_door import READY, V3, Told, closed, connected, heard, hears, joined
-from tests.helpers.processes import free_endpoint, until
+from tests.helpers.processes import WAIT, free_endpoint, until
 
 OWN = os.geteuid()
 ELSE = Trust(OWN + 1)  # of somebody else
-WAIT = 10.0
 
 
 def test_a_stranger_is_counted_and_named_with_the_way_to_admit_it() -> None:
