@@ -204,7 +204,7 @@ def test_a_read_only_lab_looks_at_what_another_watchdog_runs(tmp_path: Path) -> 
         with pytest.raises(Refused, match="readonly is set"):
             looks.kill_driver(number)
         looks.close()
-        assert [driver.number for driver in runs.view().drivers] == [number]
+        until(lambda: [driver.number for driver in runs.view().drivers] == [number], "the view of who runs it")
 
 
 def test_a_root_that_others_can_write_is_refused_but_can_be_looked_at(tmp_path: Path) -> None:
