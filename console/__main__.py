@@ -94,6 +94,10 @@ def start(asked: Asked) -> int:
             from console.cli.drill import drill
 
             return drill(asked.options)
+        case "explore":
+            from console.cli import explore
+
+            return explore.run(asked.options, asked.flags)
         case "replay":
             from console.cli.replay import replay
 

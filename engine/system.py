@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from engine.core import Frames, Seat
 from engine.parts.explain import Explain
+from engine.parts.explored import UNEXPLORED, Explored
 from engine.parts.fault import Fault
 from engine.parts.promise import Times
 
@@ -57,6 +58,7 @@ class System:
     ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
     ``orders``: those that clients have for its broker; None where they have none.
+    ``explored``: what the model checker has to know of it.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -82,6 +84,7 @@ class System:
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
     orders: Orders | None = None
+    explored: Explored = UNEXPLORED
 
 
 @dataclass(frozen=True, slots=True)

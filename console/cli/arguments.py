@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from console.cli import queuearguments
+from console.cli import explorearguments, queuearguments
 from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
 from engine import __version__
 from engine.catalogue import QUEUES, SYSTEMS
@@ -151,6 +151,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _runs(command, keep, (system, journal))
     _jobs(command, connect)
     queuearguments.add_commands(command, _json("the report"), journal)
+    explorearguments.add_command(command, _json("the report"), system)
     _kept(command)
     return parser, commands.choices
 

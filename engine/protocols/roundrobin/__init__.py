@@ -8,6 +8,7 @@ from engine.core import Seat, Socket
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.explain import EXPLAIN
+from engine.protocols.roundrobin.explored import EXPLORED
 from engine.protocols.roundrobin.link import another
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.promises import times
@@ -51,4 +52,5 @@ SYSTEM = System(
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
     owners=True,
+    explored=EXPLORED,
 )

@@ -1,0 +1,36 @@
+"""What a system says of itself to the model checker (``engine.sim.explore``). All of it may be left out.
+
+The rules of this file:
+
+- A field may be ignored only if nothing that the core does ever depends on it: what is only shown or counted. Two
+  states that differ in ignored fields alone are walked as one.
+- A property looks at pictures or at one step of a broker, and says in words what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+
+def _heartbeat(options: Any) -> float:
+    """Seconds of one heartbeat round, by the usual name of the setting."""
+    return float(getattr(options, "heartbeat", 1.0))
+
+
+class Explored(NamedTuple):
+    """``heartbeat(options)``: seconds of a heartbeat round, in which a scene's virtual time is bounded.
+
+    ``ignored``: ``file.Class`` → its fields that can change nothing. ``options``: settings of the usual scene that
+    are not the program's own. ``wrong(core)``: asked of every new state of a broker core; what is wrong with it in
+    words, empty for nothing.
+    """
+
+    heartbeat: Callable[[Any], float] = _heartbeat
+    ignored: Mapping[str, frozenset[str]] = {}
+    options: Mapping[str, Any] = {}
+    wrong: Callable[[Any], str] = lambda core: ""
+
+
+UNEXPLORED = Explored()
+"""Of a system that says nothing."""

@@ -1,0 +1,1 @@
+"""A model checker on the cores that really run: every order of events of a small scene, within bounds."""

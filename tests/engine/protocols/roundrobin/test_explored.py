@@ -1,0 +1,20 @@
+"""What is ignored is there, and is of the kind that changes nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from engine.protocols.roundrobin import SYSTEM
+from engine.sim.explore.fingerprint import IGNORED
+
+
+def test_each_field_that_is_ignored_is_one() -> None:
+    for name, ignored in {**IGNORED, **SYSTEM.explored.ignored}.items():
+        file, _, made = name.partition(".")
+        place = "parts" if file in ("liveness", "bulk", "inflight") else "protocols.roundrobin"
+        module = import_module(f"engine.{place}.{file}")
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        assert hasattr(module, made)
+        for field in ignored:
+            assert f"self.{field}" in source, (name, field)

@@ -1,0 +1,34 @@
+"""Rows that were walked, and rows that never were."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.catalogue import SYSTEMS
+from engine.sim.explore.coverage import Coverage
+from engine.sim.explore.model import Model
+from engine.sim.explore.walk import Walk
+from tests.engine.sim.explore.scenes import scene
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_each_row_is_walked_or_never(name: str) -> None:
+    model = Model(scene(name))
+    coverage = Coverage(model)
+    Walk(model).run()
+    maps = [one for one in SYSTEMS[name].explain.state_maps() if one.walked is not None]
+    assert [rows.title for rows in coverage.rows()] == [one.title for one in maps]
+    for one, rows in zip(maps, coverage.rows(), strict=True):
+        edges = {(edge.state, edge.event) for edge in one.edges} - one.uncounted
+        assert set(rows.walked) | set(rows.never) == edges and not set(rows.walked) & set(rows.never)
+    assert sum(len(rows.walked) for rows in coverage.rows()) >= 3
+
+
+def test_what_goes_wrong_walks_more_rows() -> None:
+    def walked(*faults: str) -> int:
+        model = Model(scene(faults=faults))
+        coverage = Coverage(model)
+        Walk(model).run()
+        return sum(len(rows.walked) for rows in coverage.rows())
+
+    assert walked("leave") > walked()

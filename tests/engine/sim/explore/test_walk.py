@@ -1,0 +1,55 @@
+"""The walk finds everything, and says where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.catalogue import SYSTEMS
+from engine.sim.explore import walk as walks
+from engine.sim.explore.model import Model
+from engine.sim.explore.scene import Bounds
+from engine.sim.explore.walk import Progress, Walk
+from tests.engine.sim.explore.scenes import scene
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_small_scene_of_each_system_is_complete_and_holds(name: str) -> None:
+    found = Walk(Model(scene(name))).run()
+    assert found.complete and found.violation is None and found.progress.frontier == 0
+    assert found.progress.transitions > found.progress.states > 300
+    assert Walk(Model(scene(name))).run() == found  # and the next time it is the same
+
+
+def test_bounds_end_it_and_are_said() -> None:
+    usual = scene()
+    for bounds, why in ((Bounds(depth=3), "a depth of 3 moves"), (Bounds(states=50), "50 states")):
+        found = Walk(Model(replace(usual, bounds=bounds))).run()
+        assert (found.bound, found.complete) == (why, False)
+    told: list[Progress] = []
+
+    def enough(progress: Progress) -> str:
+        told.append(progress)
+        return "enough"
+
+    found = Walk(Model(scene("roundrobin")), enough).run()
+    assert found.bound == "enough" and len(told) == 1 and told[0].states >= walks.TOLD
+
+
+def test_what_is_let_go_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = scene(workers=1, faults=("lose",))
+    usual = Walk(Model(small)).run()
+    monkeypatch.setattr(walks, "KEPT", 5)
+    assert Walk(Model(small)).run() == usual
+
+
+def test_the_way_to_a_state_leads_there() -> None:
+    walk = Walk(model := Model(scene()))
+    walk.run()
+    number, end = walk.ends[-1]
+    state = model.begin()
+    for move in walk.way(number):
+        state, wrong = model.apply(state, move)
+        assert not wrong
+    assert state == end
