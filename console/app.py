@@ -11,6 +11,7 @@ from textual.app import SystemCommand
 from textual.screen import Screen
 
 from console import keys
+from console.commands import Word
 from console.history import History
 from console.host import Host
 from console.kinds import kind_of
@@ -43,6 +44,11 @@ class Console(Host):
     def ink_of(self, session: Session) -> str:
         """The colour of a session's state."""
         return kind_of(session.lab.system).ink(session)
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The commands that can be typed."""
+        return kind_of(self.lab.system).words
 
     def ends_with(self, session: Session) -> list[str]:
         """What ends with the console, one line each; [] if quitting costs nothing."""
@@ -77,9 +83,7 @@ class Console(Host):
         session, before = self.session, self.screen
         screen: Messages | Lines
         if what in ("trace", "ladder"):
-            screen = (TraceScreen if what == "trace" else LadderScreen)(session, self.history, session.trace)
-            if isinstance(before, Messages):
-                screen.inherit(before)
+            screen = (TraceScreen if what == "trace" else LadderScreen)(session, self.history)
         else:
             lines = kind_of(session.lab.system).explained(session, what)
             title = "state maps" if what == "maps" else "conformance"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from console.text import clean
+
+Names = Callable[[str], Sequence[str]]
+"""What an argument may be, by the word of the usage that stands for it: ``WORKER`` → w1, w2, …"""
 
 MOST = 100_000_000  # tasks in one run
 
@@ -32,27 +35,37 @@ WORDS = (
     Word("endbulk", "", "stop the workers of bulk: they finish their tasks and leave"),
     Word("deregister", "", "remove a worker; it leaves the broker"),
     Word("quit", "", "quit the console"),
-    Word("system", "NAME", "go to another system; it is opened if it does not run yet", seed=False),
+    Word("system", "SYSTEM", "go to another system; it is opened if it does not run yet", seed=False),
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
-    Word("fault", "NAME …", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
+    Word("fault", "FAULT [TARGET] …", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
+    Word("kill", "WORKER", "stop a worker, after a question; in a sandbox it dies without a word", seed=False),
     Word("stop", "", "stop the current run", seed=False),
-    Word("theme", "[NAME]", "change the colour theme", seed=False),
+    Word("trace", "on|off", "begin to trace messages, or end it; a trace goes on in the background", seed=False),
+    Word("theme", "[THEME]", "change the colour theme", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),
     Word("filter", "[RE]", "show only workers that match; !RE: that do not match", seed=False),
     Word("runs", "", "list the kept runs", seed=False),
     Word(
-        "compare", "A B [%]", "compare two kept runs by their ids; B worse by more than % is a regression", seed=False
+        "compare",
+        "RUN RUN [%]",
+        "compare two kept runs by their ids; the second worse by more than % is a regression",
+        seed=False,
     ),
     Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
 
 _OF_QUEUES = {
-    "system": "", "theme": "", "help": "", "quit": "",
+    "system": "", "theme": "", "help": "", "quit": "", "trace": "",
+    "kill": "kill a driver, after a question; another one takes its place",
     "fault": "inject a fault in the sandbox: kill 3, full 5, crash parse.3, … ; f lists all",
 }  # fmt: skip
-QUEUE_WORDS = tuple(word._replace(help=_OF_QUEUES[word.name] or word.help) for word in WORDS if word.name in _OF_QUEUES)
+QUEUE_WORDS = tuple(
+    word._replace(help=_OF_QUEUES[word.name] or word.help, usage="DRIVER" if word.name == "kill" else word.usage)
+    for word in WORDS
+    if word.name in _OF_QUEUES
+)
 """The commands that disk queues have."""
 
 
@@ -85,12 +98,27 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
     return Command(word.name, rest)
 
 
-def complete(line: str, words: Sequence[Word] = WORDS) -> str | None:
-    """The first command that begins with this text, or None."""
-    fits = [word for word in words if line and word.name.startswith(line.lower())]
-    if not fits:
-        return None
-    return fits[0].name + (" " if fits[0].usage else "")
+def _nothing(what: str) -> Sequence[str]:
+    return ()
+
+
+def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothing) -> list[str]:
+    """All whole lines that this one may become by completing its last word, in the order of the words or names."""
+    head, blank, last = line.rpartition(" ")
+    if not blank:
+        fits = [word for word in words if line and word.name.startswith(line.lower())]
+        return [word.name + (" " if word.usage else "") for word in fits if word.name != line or word.usage]
+    first, *before = head.split() or [""]
+    word = next((word for word in words if word.name == first.lower()), None)
+    usage = word.usage.split() if word is not None else []
+    what = usage[len(before)] if len(before) < len(usage) else ""
+    choices = what.split("|") if "|" in what else names(what) if what else ()
+    return [f"{head} {name}" for name in choices if name.lower().startswith(last.lower()) and name != last]
+
+
+def complete(line: str, words: Sequence[Word] = WORDS, names: Names = _nothing) -> str | None:
+    """The first of them, or None."""
+    return next(iter(completions(line, words, names)), None)
 
 
 def _number(word: Word, text: str) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 from contextlib import suppress
 from pathlib import Path
 
-from engine.files import personal
+from engine.files import personal, safely
 
 LINES = 500
 MAX_FILE = 1024 * 1024  # bytes that are read
@@ -22,16 +23,27 @@ class History:
 
     def load(self) -> None:
         """Read the file, if there is one. Raises OSError."""
+        self._read()
+        self.rewind()
+
+    def _read(self) -> None:
         with suppress(FileNotFoundError):
             text = personal.read(self.file, MAX_FILE)[:MAX_FILE].decode("utf-8", errors="replace")
             self.lines = [line for line in text.splitlines() if line.isprintable() and line][-LINES:]
-        self.rewind()
 
     def add(self, line: str) -> None:
-        """Append a line, not twice in a row, and write the file. Raises OSError."""
-        if line and self.lines[-1:] != [line]:
-            self.lines = [*self.lines, line][-LINES:]
-            personal.keep(self.file, "".join(f"{old}\n" for old in self.lines).encode())
+        """Append a line, not twice in a row, to what the file holds by now: other consoles write to it too.
+
+        Raises OSError.
+        """
+        if line:
+            personal.folder(self.file.parent)
+            with safely.folder(str(self.file.parent)) as folder:
+                fcntl.flock(folder, fcntl.LOCK_EX)  # until the folder is closed
+                self._read()
+                if self.lines[-1:] != [line]:
+                    self.lines = [*self.lines, line][-LINES:]
+                    personal.keep(self.file, "".join(f"{old}\n" for old in self.lines).encode())
         self.rewind()
 
     def rewind(self) -> None:

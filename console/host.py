@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys
-from console.commands import Command
+from console.commands import Command, CommandError, parse
 from console.history import History
 from console.pictures.bridge import Labs, Settings
 from console.screens.confirm import Confirm
@@ -203,7 +203,42 @@ class Host(Shell):
 
         self.push_screen(question, answered)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of the main screen are offered on others only if it has them."""
+        if action == "on_main":
+            return hasattr(self.main, f"action_{parameters[0]}")
+        return super().check_action(action, parameters)
+
+    def action_on_main(self, action: str) -> None:
+        """Do on the main screen what one of its keys does there."""
+        getattr(self.main, f"action_{action}")()
+
     # ---- what is typed ----------------------------------------------------------------------------------------------
+
+    def names_of(self, what: str) -> Sequence[str]:
+        """What an argument of a command may be, by the word of its usage: ``WORKER`` → w1, w2, …"""
+        match what:
+            case "SYSTEM":
+                return self.labs.names if self.labs is not None else ()
+            case "[THEME]":
+                return self._themes
+            case "FAULT" | "[TARGET]" if self.session.mode == "sandbox":
+                faults = self.session.faults()
+                if what == "FAULT":
+                    return [fault.name for fault in faults]
+                return list(dict.fromkeys(name for fault in faults for name in self.session.targets(fault)))
+        names: Sequence[str] = self.main.names_of(what) if hasattr(self.main, "names_of") else ()
+        return names
+
+    def entered(self, line: str) -> None:
+        """Do what was typed."""
+        self.remember(line)
+        try:
+            command = parse(line, self.words)
+        except CommandError as error:
+            self.say(str(error), "bad")
+        else:
+            self.main.perform(command)
 
     def perform(self, command: Command) -> None:
         """Perform a ``:`` command that is the same on every screen."""
@@ -214,12 +249,31 @@ class Host(Shell):
                 self.choose_theme(name)
             case Command("fault", str(line)):
                 self.fault(line)
+            case Command("trace", str(word)):
+                self._trace(word)
             case Command("help", _):
                 self.action_help()
             case Command("quit", _):
                 self.action_ask_to_quit()
             case _:
                 raise AssertionError(f"a word without a meaning: {command}")
+
+    def _trace(self, word: str) -> None:
+        """``on``: open the trace. ``off``: end one that goes on in the background."""
+        session = self.session
+        if word == "on":
+            self.action_see("trace")
+        elif word != "off":
+            self.say("trace takes on or off", "bad")
+        elif session.mode != "live" or session.trace is None:
+            self.say("nothing is traced in the background", "warn")
+        else:
+            trace, session.trace = session.trace, None
+            self.order(lambda lab: lab.detach(trace), "tracing has ended; T begins it again")
+
+    @abstractmethod
+    def action_see(self, what: str) -> None:
+        """Open trace, ladder, maps or conformance; replaces one of them that is open."""
 
     @abstractmethod
     def fault(self, line: str) -> None:

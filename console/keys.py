@@ -58,7 +58,7 @@ MAIN = (
         "filter",
         "show only workers that match a regular expression; !RE: that do not match",
     ),
-    Key("command", "colon", "command", "command", "type a command, one of the seed's or of the console's"),
+    Key("command", "colon", "app.command", "command", "type a command on any screen; tab completes it"),
     Key("sort", "s", "sort", "sort", "sort by the next column"),
     Key("sort.reverse", "S", "sort_reverse", "", "reverse the sort order"),
     Key("pause", "space", "pause", "pause", "freeze the screen; the system keeps running"),
@@ -67,6 +67,12 @@ MAIN = (
     Key("back", "escape", "back", "", "clear the filter, then the selection"),
     Key("focus.next", "tab", "app.focus_next", "", "go to the next panel"),
 )
+RUNS = tuple(
+    key._replace(action=f"app.on_main('{key.action}')")
+    for key in MAIN
+    if key.id in ("run.ping", "run.data", "run.stop")
+)
+"""Keys of runs on the other screens of a system with a broker."""
 TABLE = (
     Key("table.up", "up", "cursor(-1)", "", "up one row"),
     Key("table.down", "down,j", "cursor(1)", "", "down one row"),

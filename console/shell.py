@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -16,13 +16,16 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Input
 
 from console import keys, themes
+from console.commands import Word
 from console.history import History
 from console.pictures.bridge import Settings
 from console.pictures.governor import RefreshGovernor
 from console.pictures.samples import HERTZ
+from console.screens.commandline import CommandLine
 from console.screens.layer import Palette
 from console.screens.page import Page
 from console.screens.themes import Themes
@@ -52,7 +55,7 @@ class Shell(App[None]):
 
     TITLE = "roundhouse"
     CSS_PATH = Path(__file__).with_name("console.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM, *keys.COMMAND))]
 
     def __init__(
         self, settings: Settings, history: History, main: Screen[Any], clock: Callable[[], float] = time.monotonic
@@ -169,6 +172,29 @@ class Shell(App[None]):
             act()
         else:
             future.add_done_callback(lambda _: self.call_later(act))
+
+    # ---- what is typed ----------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[Word, ...]:
+        """The commands that can be typed."""
+
+    @abstractmethod
+    def names_of(self, what: str) -> Sequence[str]:
+        """What an argument of a command may be, by the word of its usage: ``WORKER`` → w1, w2, …"""
+
+    @abstractmethod
+    def entered(self, line: str) -> None:
+        """Do what was typed."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a line is typed or a question is asked, a colon is text."""
+        return action != "command" or not (isinstance(self.screen, ModalScreen) or isinstance(self.focused, Input))
+
+    def action_command(self) -> None:
+        """Type a command."""
+        self.push_screen(CommandLine(self.history, self.words, self.names_of, self.entered))
 
     # ---- what was typed ---------------------------------------------------------------------------------------------
 

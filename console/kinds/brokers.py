@@ -8,6 +8,7 @@ from typing import Any
 from textual.screen import Screen
 
 from console import keys, units
+from console.commands import WORDS
 from console.history import History
 from console.kinds.kind import Kind
 from console.pictures.bridge import Picture, badge
@@ -92,4 +93,5 @@ KIND = Kind(
     explained=_explained,
     summary=_summary,
     ends=_ends,
+    words=WORDS,
 )

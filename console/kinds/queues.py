@@ -8,6 +8,7 @@ from typing import Any
 from textual.screen import Screen
 
 from console import keys, units
+from console.commands import QUEUE_WORDS
 from console.history import History
 from console.kinds.kind import Kind
 from console.pictures.queuebridge import QueuePicture, badge
@@ -31,7 +32,7 @@ MAINS = {"live": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPip
 
 def _main(session: Any, history: History) -> Screen[Any]:
     made: Callable[..., Screen[Any]] = MAINS[session.mode]
-    return made(session, history)
+    return made(session)
 
 
 def _offered(session: Session) -> Iterable[keys.Key]:
@@ -85,4 +86,5 @@ KIND = Kind(
     explained=_explained,
     summary=_summary,
     ends=_ends,
+    words=QUEUE_WORDS,
 )

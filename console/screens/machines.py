@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from console import units
+from textual.binding import BindingType
+
+from console import keys, units
 from console.pictures.bridge import Picture
 from console.screens.page import Page
 from console.text import clean, fit
@@ -18,6 +20,8 @@ FRAME = 4  # cells beside the lines of a page
 
 class Lines(Page):
     """Lines about the protocol, updated with each picture."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.RUNS))]
 
 
 def map_lines(explain: Explain, picture: Picture, width: int) -> list[Parts]:

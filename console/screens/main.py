@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -11,16 +12,16 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console import keys
-from console.commands import Command, CommandError, parse
+from console.commands import Command
 from console.history import History
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import RowFilter
-from console.screens.compared import compare_typed
+from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
-from console.screens.orders import ask_to_stop, ask_to_withdraw
+from console.screens.orders import ask_to_stop, ask_to_withdraw, waiting_clients
 from console.screens.page import Page
 from console.screens.terms import View
 from console.sessions.brokers import BrokerSession
@@ -105,6 +106,7 @@ class Main(Screen[None]):
 
     def show(self, picture: Picture) -> None:
         """Show a picture; while paused only the identity bar, which says so."""
+        self._identity.traced = self.session.mode == "live" and self.session.trace is not None
         if self.paused and self._picture is not None:
             self._identity.show(self._picture, True, self.session.lab.endpoints, self.app.others)
             return
@@ -117,7 +119,7 @@ class Main(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text and no orders."""
-        return not (action in ("command", "filter") and self.prompt.display)
+        return not (action == "filter" and self.prompt.display)
 
     def on_key(self, event: events.Key) -> None:
         """Hide the notice: whoever presses a key has read it."""
@@ -203,29 +205,21 @@ class Main(Screen[None]):
 
     # ---- what is typed ----------------------------------------------------------------------------------------------
 
-    def action_command(self) -> None:
-        """Type a command."""
-        self._open(":")
-
     def action_filter(self) -> None:
         """Type a filter, beginning with the one that is set."""
         wanted = self.table.filter
-        self._open("/", wanted.text if wanted else "")
-
-    def _open(self, sign: str, text: str = "") -> None:
         self.keybar.display = False
-        self.prompt.open(sign, text)
+        self.prompt.open("/", wanted.text if wanted else "")
 
     def _close(self) -> None:
         self.prompt.close()
         self.keybar.display = True
         self.set_focus(self.table)
 
-    def on_prompt_left(self, event: Prompt.Left) -> None:
+    def on_prompt_left(self) -> None:
         """Escape on the filter line also clears the filter."""
         self._close()
-        if event.sign == "/":
-            self.table.set_filter(None)
+        self.table.set_filter(None)
 
     def on_prompt_edited(self, event: Prompt.Edited) -> None:
         """Filter while typing. An incomplete expression keeps the last valid one."""
@@ -235,18 +229,9 @@ class Main(Screen[None]):
             return
 
     def on_prompt_entered(self, event: Prompt.Entered) -> None:
-        """Do what was typed."""
+        """Set the filter that was typed."""
         self._close()
-        if event.sign == "/":
-            self.perform_filter(event.line)
-        elif event.line:
-            self.app.remember(event.line)
-            try:
-                command = parse(event.line)
-            except CommandError as error:
-                self.app.say(str(error), "bad")
-            else:
-                self.perform(command)
+        self.perform_filter(event.line)
 
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""
@@ -254,6 +239,16 @@ class Main(Screen[None]):
             self.table.set_filter(RowFilter.parse(text))
         except ValueError as error:
             self.app.say(str(error), "bad")
+
+    def kill(self, name: str) -> None:
+        """Ask, then stop the worker of this name."""
+        rows = self._picture.rows if self._picture is not None else ()
+        row = next((row for row in rows if row.label == name), None)
+        if row is None:
+            known = ", ".join(row.label for row in rows[:6]) or "none"
+            self.app.say(f"no worker {clean(name)!r} · there are {known}{', …' if len(rows) > 6 else ''}", "bad")
+        else:
+            ask_to_stop(self.app, row)
 
     def _sort(self, name: str) -> None:
         table = self.table
@@ -263,6 +258,21 @@ class Main(Screen[None]):
         else:
             names = ", ".join(column.id for column in table.columns)
             self.app.say(f"no column {clean(name)!r} · there are {names}", "bad")
+
+    def names_of(self, what: str) -> Sequence[str]:
+        """What an argument of a command may be."""
+        match what:
+            case "WORKER" | "[TARGET]":
+                return [row.label for row in self._picture.rows] if self._picture is not None else []
+            case "COLUMN":
+                return [column.id for column in self.table.columns]
+            case "CLIENT":
+                return waiting_clients(self._picture)
+            case "RUN":
+                return (
+                    list(filter(None, map(name_of, reversed(self._picture.runs)))) if self._picture is not None else []
+                )
+        return []
 
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
@@ -288,6 +298,8 @@ class Main(Screen[None]):
                 order(lambda lab: lab.run(BulkSpec("data", n, run.bytes, run.in_flight, None, run.timeout)))
             case Command("stop", _):
                 self.action_stop_run()
+            case Command("kill", str(name)):
+                self.kill(name)
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
             case Command("workers", _):
@@ -302,6 +314,6 @@ class Main(Screen[None]):
             case Command("sort", str(name)):
                 self._sort(name)
             case Command("filter", str(text)):
-                self.perform_filter(text)
+                getattr(self.app.screen, "perform_filter", self.perform_filter)(text)
             case _:
                 self.app.perform(command)

@@ -1,6 +1,7 @@
 """The trace and the ladder: every message of the system on the screen, in words or as arrows.
 
-A trace is attached to the lab only while such a screen is open. Its cost is shown in the frame.
+A trace is attached to the lab when such a screen is first opened, and goes on in the background when it is closed:
+what is done on other screens is seen later. Its cost is shown in the frame; ``:trace off`` ends it.
 """
 
 from __future__ import annotations
@@ -65,22 +66,18 @@ def fitting(limit: int, took: float, most: float) -> int:
 
 
 class Messages(Layer):
-    """A table of messages over the one that is chosen. ``trace``: one that is attached already, by somebody else."""
+    """A table of messages over the one that is chosen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES, *keys.RUNS))]
     TITLE_WORD: ClassVar[str] = ""
     app: Host
 
-    def __init__(
-        self, session: Session, history: History, table: TraceTable | LadderTable, trace: Traced | None = None
-    ) -> None:
+    def __init__(self, session: Session, history: History, table: TraceTable | LadderTable) -> None:
         super().__init__()
         self.listened, self.table = session, table
-        self.trace: Traced = trace or session.listen()
+        self.trace: Traced = session.trace or session.listen()
         self.paused = False
         self.sieve: Filter | None = None
-        self._own = trace is None  # so it is to be detached in the end
-        self._inherited = False
         self._arrows: list[Arrow] = []
         self._limit = LEAST  # messages that the next look takes in
         self._looked_at = 0  # messages that the last one did
@@ -104,13 +101,13 @@ class Messages(Layer):
         self.pane.border_title = Content("message")
         self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)}")
         self.table.focus()
-        if self._own and not self._inherited:
-            self._order(lambda lab: lab.attach(self.trace))
+        self._begin()
 
-    def on_unmount(self) -> None:
-        """Stop listening."""
-        if self._own:
-            self._order(lambda lab: lab.detach(self.trace))
+    def _begin(self) -> None:
+        """Attach the trace, unless the session has one already."""
+        if self.listened.trace is None:
+            self.listened.trace = self.trace
+            self._order(lambda lab: lab.attach(self.trace))
 
     def _order(self, give: Callable[[Any], None]) -> None:
         self.app.order(give, session=self.listened)
@@ -149,11 +146,6 @@ class Messages(Layer):
         told = self.table.current()
         lines = message_lines(told.arrow, started) if told is not None else []
         self.pane.set_lines(lines)
-
-    def inherit(self, other: Messages) -> None:
-        """Take over the trace of a screen that is about to close."""
-        self.trace, self._own, other._own = other.trace, other._own, False
-        self._inherited = True
 
     def redraw(self) -> None:
         """Look again, also while the list is held."""
@@ -250,10 +242,14 @@ class Messages(Layer):
         self.redraw()
 
     def on_prompt_entered(self, event: Prompt.Entered) -> None:
-        """Set the filter, or none."""
+        """Set the filter that was typed."""
         self._close()
+        self.perform_filter(event.line)
+
+    def perform_filter(self, text: str) -> None:
+        """Set a filter, or none."""
         try:
-            self.sieve = parse(event.line) if event.line else None
+            self.sieve = parse(text) if text else None
         except BadFilter as bad:
             self.app.say(str(bad), "bad")
         self.redraw()
@@ -264,9 +260,9 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, session: Session, history: History, trace: Traced | None = None) -> None:
+    def __init__(self, session: Session, history: History) -> None:
         columns = TRACE if session.lab.system.kind == System.kind else OF_QUEUES
-        super().__init__(session, history, TraceTable(columns, id="table"), trace)
+        super().__init__(session, history, TraceTable(columns, id="table"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a ladder is exported."""
@@ -278,10 +274,10 @@ class LadderScreen(Messages):
 
     TITLE_WORD = "ladder"
 
-    def __init__(self, session: Session, history: History, trace: Traced | None = None) -> None:
+    def __init__(self, session: Session, history: History) -> None:
         table = LadderTable(id="table")
         table.first = ("client", "broker")
-        super().__init__(session, history, table, trace)
+        super().__init__(session, history, table)
 
     def action_export(self) -> None:
         """What fits the filter, the newest of it, as text and SVG."""

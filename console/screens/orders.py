@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from console.host import Host
+from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, stop_question
 from console.text import clean
@@ -29,9 +30,7 @@ def ask_to_stop(app: Host, row: Shown) -> None:
 
 def ask_to_withdraw(app: Host, name: str) -> None:
     """Ask, then drop what waits of the client of this name, as the protocol's own screen shows it."""
-    picture = app.session.picture
-    broker = picture.broker if picture is not None else None
-    shown = [row.removeprefix(CLIENT) for row, _ in (broker.terms if broker else ()) if row.startswith(CLIENT)]
+    shown = waiting_clients(app.session.picture)
     if name not in shown:
         known = ", ".join(shown[:6]) or "none"
         app.say(f"no client {clean(name)!r} of which something waits; there are {clean(known)}", "bad")
@@ -40,6 +39,12 @@ def ask_to_withdraw(app: Host, name: str) -> None:
     fate = ["Tasks that workers hold go on."]
     question = Confirm(f"Withdraw what waits of client {clean(name, 40)}?", fate, "Withdraw")
     app.ask_first(question, lambda lab: lab.withdraw(client), f"what waits of {clean(name)} is withdrawn")
+
+
+def waiting_clients(picture: Picture | None) -> list[str]:
+    """The clients of which something waits, by the names that the protocol's own screen shows."""
+    broker = picture.broker if picture is not None else None
+    return [row.removeprefix(CLIENT) for row, _ in (broker.terms if broker else ()) if row.startswith(CLIENT)]
 
 
 def routing_id(name: str) -> bytes:

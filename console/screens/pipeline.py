@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual import events
@@ -14,7 +15,7 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console import keys
-from console.history import History
+from console.commands import Command
 from console.host import Host
 from console.pictures.queuebridge import Document, QueuePicture
 from console.screens.confirm import Confirm
@@ -22,7 +23,6 @@ from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
 from console.screens.main import LAYOUTS, layout_for
 from console.screens.orders import ask_to_kill, retry
-from console.screens.typed import Typed
 from console.sessions.queues import QueueSession
 from console.text import clean
 from console.widgets.banner import Banner
@@ -37,17 +37,16 @@ from console.widgets.table import Table
 from engine.protocols.diskqueue.pipeline import DriverRow, StageRow
 
 
-class Pipelines(Typed, Screen[None]):
+class Pipelines(Screen[None]):
     """The main screen of a pipeline."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.QUEUES)]
     app: Host
 
-    def __init__(self, session: QueueSession, history: History) -> None:
+    def __init__(self, session: QueueSession) -> None:
         super().__init__()
         self.session = session
         lab = session.lab
-        self.make_prompt(history)
         self.paused = False
         self.chosen = 0  # the stage's place
         self.keybar = KeyBar(id="keys")
@@ -75,7 +74,6 @@ class Pipelines(Typed, Screen[None]):
         yield self._newest
         yield self._ledger
         yield self.keybar
-        yield self.prompt
 
     def on_mount(self) -> None:
         """Focus the documents."""
@@ -213,6 +211,31 @@ class Pipelines(Typed, Screen[None]):
         driver: DriverRow | None = self.drivers.chosen()
         if driver is None:
             self.app.say(f"no driver of {clean(self.stage.name)} runs" if self._picture else "no driver runs", "warn")
+        else:
+            ask_to_kill(self.app, driver)
+
+    def perform(self, command: Command) -> None:
+        """One command of the ``:`` line."""
+        match command:
+            case Command("kill", str(number)):
+                self.kill(number)
+            case _:
+                self.app.perform(command)
+
+    def names_of(self, what: str) -> Sequence[str]:
+        """What an argument of a command may be."""
+        return [driver.number for driver in self._crew] if what in ("DRIVER", "[TARGET]") else []
+
+    @property
+    def _crew(self) -> Sequence[DriverRow]:
+        return self._picture.view.drivers if self._picture is not None else ()
+
+    def kill(self, number: str) -> None:
+        """Ask, then kill the driver of this number."""
+        driver = next((driver for driver in self._crew if driver.number == number), None)
+        if driver is None:
+            known = ", ".join(driver.number for driver in self._crew) or "none"
+            self.app.say(f"no driver {clean(number)!r} · there are {known}", "bad")
         else:
             ask_to_kill(self.app, driver)
 

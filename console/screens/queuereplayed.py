@@ -9,7 +9,6 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from console import keys
-from console.history import History
 from console.pictures.queuebridge import QueuePicture
 from console.screens.messages import taken_page
 from console.screens.pipeline import Pipelines
@@ -41,8 +40,8 @@ class ReplayedPipelines(Moves, Pipelines, inherit_bindings=False):
 
     session: QueueReplay
 
-    def __init__(self, session: QueueReplay, history: History) -> None:
-        super().__init__(session, history)
+    def __init__(self, session: QueueReplay) -> None:
+        super().__init__(session)
         self.playing = session.transport
         self._transport = Transport(session.transport, id="transport")
 

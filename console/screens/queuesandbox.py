@@ -12,11 +12,10 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from console import keys
-from console.history import History
+from console.commands import Command
 from console.host import Host
 from console.pictures.queuebridge import QueuePicture
 from console.screens.main import LAYOUTS, layout_for
-from console.screens.typed import Typed
 from console.screens.virtualtime import VirtualTime
 from console.sessions.sandbox import QueueSandboxSession
 from console.text import clean
@@ -37,7 +36,7 @@ LOOKS = frozenset({"LIST", "THROTTLE"})
 OWN = (*keys.STEP_QUEUES, *keys.STAGES, *keys.COMMAND, *keys.BACK)
 
 
-class QueueSandboxScreen(Typed, VirtualTime, Screen[None]):
+class QueueSandboxScreen(VirtualTime, Screen[None]):
     """Pipeline, ladder, last step and promises."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
@@ -45,9 +44,8 @@ class QueueSandboxScreen(Typed, VirtualTime, Screen[None]):
     app: Host
     session: QueueSandboxSession
 
-    def __init__(self, session: QueueSandboxSession, history: History) -> None:
+    def __init__(self, session: QueueSandboxSession) -> None:
         super().__init__()
-        self.make_prompt(history)
         self.make_panels(session, follow=True)  # a document moves at the end of it
         self.ladder.least, self.ladder.most = LANE, LANES
         self.chosen = 1  # the stage's place; in the middle, where most can be seen
@@ -68,7 +66,6 @@ class QueueSandboxScreen(Typed, VirtualTime, Screen[None]):
             yield self.ladder
         yield self._ledger
         yield self.keybar
-        yield self.prompt
 
     def on_mount(self) -> None:
         """Set the titles; focus the ladder."""
@@ -129,6 +126,14 @@ class QueueSandboxScreen(Typed, VirtualTime, Screen[None]):
         if self._picture is not None:
             self.chosen = min(max(0, self.chosen + step), len(self._picture.view.stages) - 1)
             self.show(self._picture)
+
+    def perform(self, command: Command) -> None:
+        """One command of the ``:`` line."""
+        match command:
+            case Command("kill", str(number)):
+                self.kill(number)
+            case _:
+                self.app.perform(command)
 
     def action_details(self) -> None:
         """Open the selected operation."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from textual.strip import Strip
+from textual.widgets import Input
 
 from console import units
 from console.sessions.replay import SPEEDS, Playing
@@ -60,11 +61,10 @@ class Moves:
 
     app: Any
     playing: Playing
-    prompt: Any
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text. A recording takes no orders."""
-        if action in OWN and self.prompt.display:
+        if action in OWN and isinstance(self.app.focused, Input):
             return False
         allowed: bool | None = super().check_action(action, parameters)  # type: ignore[misc]
         return allowed

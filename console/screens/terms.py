@@ -25,7 +25,7 @@ from console.widgets.workers import COLUMNS
 class Terms(Layer):
     """Lines that are made anew from each picture; systems with more to show derive from it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.BACK)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.RUNS))]
     app: Host
 
     def __init__(self) -> None:

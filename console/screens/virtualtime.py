@@ -171,6 +171,10 @@ class VirtualTime:
             self.app.say(f"{clean(fault.does)}", "warn")
         self.app.tick()
 
+    def kill(self, name: str) -> None:
+        """The fault of this name."""
+        self.propose(f"kill {name}")
+
     def likeliest(self, fault: Fault) -> str:
         """The target to suggest, "" for none."""
         return ""

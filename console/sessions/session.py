@@ -20,7 +20,7 @@ class Orders(Protocol):
 
 
 class Session(ABC):
-    """``name``: as it is shown. ``picture``: what was seen last. ``trace``: one that is always attached, or None."""
+    """``name``: as it is shown. ``picture``: what was seen last. ``trace``: the one that is attached, or None."""
 
     mode: ClassVar[Mode] = "live"
     trace: Any = None

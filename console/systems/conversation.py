@@ -107,7 +107,7 @@ class StateMap:
 class Conversation(Terms):
     """The state map above the jobs."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.JOBS))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.JOBS, *keys.RUNS))]
 
     def __init__(self) -> None:
         super().__init__()

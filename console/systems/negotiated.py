@@ -44,7 +44,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
 class Negotiated(Terms):
     """Both brokers side by side above the services and the workers."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.PAIR))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.PAIR, *keys.RUNS))]
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:
         """Brokers, services, workers, terms."""

@@ -41,6 +41,7 @@ class Identity(Inked):
         self._system = clean(system)
         self._endpoints = endpoints
         self._readonly = readonly
+        self.traced = False  # whether every message is noted, which costs throughput
         self._picture: Picture | None = None
         self._paused = False
         self._others: Sequence[Other] = ()
@@ -60,6 +61,8 @@ class Identity(Inked):
         state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
         if self._readonly:
             state.append((" read-only", "warn"))
+        if self.traced:
+            state.append((" traced", "accent"))
         system: Parts = [("  " + self._system, "label")]
         where: Parts = [("  " + " ".join(map(clean, self._endpoints)), "text")]
         right: Parts = [(units.short(picture.rates.sent), "text bold"), (" req/s", "label")]

@@ -15,7 +15,7 @@ from textual.message_pump import MessagePump
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
-from console.commands import WORDS, Word, complete
+from console.commands import WORDS, Names, Word, complete, completions
 from console.history import History
 
 PATIENCE = 5.0  # seconds that a key waits for those before it at most
@@ -30,16 +30,20 @@ async def drained(*pumps: MessagePump) -> None:
                 await asyncio.wait_for(done.wait(), PATIENCE)
 
 
-class Words(Suggester):
-    """Completes the first word of a command."""
+def _nobody(what: str) -> Sequence[str]:
+    return ()
 
-    def __init__(self, words: Sequence[Word]) -> None:
+
+class Words(Suggester):
+    """Completes the word of a command that is being typed."""
+
+    def __init__(self, words: Sequence[Word], names: Names) -> None:
         super().__init__(use_cache=False)
-        self._words = words
+        self._words, self._names = words, names
 
     async def get_suggestion(self, value: str) -> str | None:
         """The word that fits, if it is more than what stands there."""
-        return complete(value, self._words)
+        return complete(value, self._words, self._names)
 
 
 class Prompt(Horizontal):
@@ -78,14 +82,17 @@ class Prompt(Horizontal):
             super().__init__()
             self.sign = sign
 
-    def __init__(self, history: History, words: Sequence[Word] = WORDS, *, id: str | None = None) -> None:
-        """``words``: what can be typed after the ``:``."""
+    def __init__(
+        self, history: History, words: Sequence[Word] = WORDS, names: Names = _nobody, *, id: str | None = None
+    ) -> None:
+        """``words``: what can be typed after the ``:``. ``names``: what their arguments may be."""
         super().__init__(id=id)
         self.history = history
-        self.words = words
+        self.words, self.names = words, names
+        self._offered: list[str] = []  # what tab goes through
         self.sign = ":"
         self._sign = Static(":", id="sign", markup=False)  # both are there before they are shown: keys may be faster
-        self._line = Input(id="line", compact=True, suggester=Words(words), select_on_focus=False)
+        self._line = Input(id="line", compact=True, suggester=Words(words, names), select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """The sign and the line."""
@@ -96,9 +103,10 @@ class Prompt(Horizontal):
         """Begin a line."""
         self.sign = sign
         self.history.rewind()
+        self._offered = []
         self._sign.update(sign)
         line = self._line
-        line.suggester = Words(self.words) if sign == ":" else None
+        line.suggester = Words(self.words, self.names) if sign == ":" else None
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
@@ -128,11 +136,16 @@ class Prompt(Horizontal):
         await drained(self, self.screen)
 
     async def action_complete(self) -> None:
-        """Tab."""
+        """Tab: the first completion; again: the next one."""
         await drained(self._line)
-        word = complete(self._line.value, self.words) if self.sign == ":" else None
-        if word is not None:
-            self._set(word)
+        line, offered = self._line.value, self._offered
+        if self.sign != ":":
+            return
+        if line in offered and len(offered) > 1:
+            self._set(offered[(offered.index(line) + 1) % len(offered)])
+        elif found := completions(line, self.words, self.names):
+            self._offered = found
+            self._set(found[0])
 
     async def action_older(self) -> None:
         """Up."""

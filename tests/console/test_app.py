@@ -8,6 +8,7 @@ import pytest
 from textual import events
 
 from console import keys
+from console.screens.commandline import CommandLine
 from engine.errors import Refused
 from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
 from tests.helpers.fake_queues import FakeQueues
@@ -299,7 +300,7 @@ def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_p
         del labs.refusals["diskqueue"]
         await driver.press("5", "colon")
         assert driver.app.session.name == "diskqueue"
-        assert driver.app.main.prompt.display, "the key behind it went elsewhere"
+        assert isinstance(driver.app.screen, CommandLine), "the key behind it went elsewhere"
         await driver.press("escape", "1")
         assert driver.app.session.name == "roundrobin"
         await driver.press("5")

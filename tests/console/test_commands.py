@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.commands import MOST, QUEUE_WORDS, WORDS, Command, CommandError, complete, parse
+from console.commands import MOST, QUEUE_WORDS, WORDS, Command, CommandError, complete, completions, parse
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,12 @@ def test_completion() -> None:
     assert complete("") is None
     assert complete("zz") is None
     assert complete("bulkping 1") is None
+    names = {"WORKER": ["w1", "w2", "w10"], "[TARGET]": ["w1", "broker"]}
+    found = completions("kill W1", names=lambda what: names.get(what, []))
+    assert found == ["kill w1", "kill w10"]
+    assert completions("fault kill b", names=lambda what: names.get(what, [])) == ["fault kill broker"]
+    assert completions("trace o") == ["trace on", "trace off"] and completions("trace on") == []
+    assert completions("nosuch x") == completions("kill w1 ") == completions(" ") == []
 
 
 def test_words_are_unique_and_explained() -> None:
@@ -69,7 +75,7 @@ def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
 
 
 def test_disk_queues_know_fewer_words() -> None:
-    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "theme", "help"]
+    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "kill", "trace", "theme", "help"]
     assert parse("fault kill 3", QUEUE_WORDS) == Command("fault", "kill 3")
     assert complete("f", QUEUE_WORDS) == "fault " and complete("bulk", QUEUE_WORDS) is None
     with pytest.raises(CommandError, match="unknown command 'bulkping'"):

@@ -18,6 +18,18 @@ def test_what_was_typed_survives_a_restart(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["history"]
 
 
+def test_a_second_console_adds_its_lines_and_overwrites_none(tmp_path: Path) -> None:
+    one, other = History(tmp_path / "history"), History(tmp_path / "history")
+    one.load()
+    other.load()
+    one.add("first")
+    other.add("second")
+    one.add("third")
+    assert one.lines == ["first", "second", "third"]
+    assert (tmp_path / "history").read_text().split() == one.lines
+    assert one.older("") == "third"
+
+
 def test_up_and_down_come_back_to_the_draft(tmp_path: Path) -> None:
     history = History(tmp_path / "history")
     history.add("one")

@@ -48,6 +48,14 @@ class Counting(Shell):
     def look(self) -> int:
         return next(self.count)
 
+    words = ()
+
+    def names_of(self, what: str) -> tuple[str, ...]:
+        return ()
+
+    def entered(self, line: str) -> None:
+        self.say(line)
+
     def action_ask_to_quit(self) -> None:
         self.exit()
 

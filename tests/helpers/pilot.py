@@ -61,7 +61,7 @@ class Driver:
     async def command(self, line: str) -> None:
         """Enter a command."""
         await self.press("colon")
-        self.main.prompt.query_one(Input).value = line
+        self.app.screen.query_one(Input).value = line
         await self.press("enter")
 
     async def tick(self, seconds: float = 0.25) -> None:

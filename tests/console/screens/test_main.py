@@ -124,6 +124,7 @@ def test_the_words_of_the_console(tmp_path: Path) -> None:
         assert driver.notice.startswith("× no theme 'nonsense' · there are contrast")
         assert driver.app.theme == "paper"
         await driver.command("quit")
+        await driver.press("y")
         assert not driver.app.is_running
         assert driver.lab.orders == []
 

@@ -21,7 +21,7 @@ async def said(user: User, tasks: int = 3) -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-def test_every_system_is_traced_while_the_screen_is_open_and_only_then(
+def test_every_system_is_traced_from_the_first_look_on_until_it_is_told_to_end(
     tmp_path: Path, system: str, size: tuple[int, int]
 ) -> None:
     async def scenario(user: User) -> None:
@@ -35,7 +35,19 @@ def test_every_system_is_traced_while_the_screen_is_open_and_only_then(
         assert isinstance(user.app.screen, LadderScreen) and user.shows("▶│")
         assert not any(isinstance(screen, TraceScreen) for screen in user.app.screen_stack)
         await user.press("escape")
-        assert user.at_main and user.lab.taps == ()
+        await user.pass_time(0.25)
+        assert user.at_main and len(user.lab.taps) == 1 and "traced" in user.screen()[0]
+        trace = user.app.session.trace
+        before = trace.total
+        await said(user)
+        await user.press("T")
+        assert user.app.screen.trace is trace and trace.total > before, "it has gone on in the background"
+        await user.command("trace off")
+        await user.press("escape")
+        await user.pass_time(0.25)
+        assert user.lab.taps == () and "traced" not in user.screen()[0]
+        await user.command("trace off")
+        assert user.shows("nothing is traced in the background")
 
     on(running_sandbox(system, tasks=0), scenario, tmp_path, size)
 

@@ -10,7 +10,7 @@ from tests.helpers.pilot import Driver, drive
 
 
 def value(driver: Driver) -> str:
-    return driver.main.query_one("#line", Input).value
+    return driver.app.screen.query_one("#line", Input).value
 
 
 def test_what_is_typed_ahead_goes_into_the_line(tmp_path: Path) -> None:
@@ -49,6 +49,14 @@ def test_history_completion_and_giving_up(tmp_path: Path) -> None:
         await driver.type("endb")
         await driver.press("tab")
         assert value(driver) == "endbulk"
+        await driver.press("escape", "colon")
+        await driver.type("kill t")
+        await driver.press("tab")
+        assert value(driver) == "kill tern-01"
+        await driver.press("escape", "colon")
+        await driver.type("sort ")
+        await driver.press("tab", "tab")
+        assert value(driver) == "sort slots"
         await driver.press("escape")
         assert driver.main.focused is driver.main.table
         assert driver.lab.orders == [("ping", False), ("ping", True)]
