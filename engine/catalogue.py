@@ -1,23 +1,58 @@
-"""The systems by name: the only list of them. The first is the one that opens where none is named."""
+"""The systems by name: the only list of them. The first is the one that opens where none is named.
+
+A system is imported when it is asked for; names alone cost nothing. All five take a tenth of a second, which a command
+that only prints its help or a path need not wait for.
+"""
 
 from __future__ import annotations
 
-from engine.protocols import conversation, diskqueue, negotiated, pingpong, roundrobin
+from collections.abc import Iterable, Iterator, MutableMapping
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
 from engine.system import QueueSystem, System
 
-CATALOGUE: dict[str, System | QueueSystem] = {
-    system.name: system
-    for system in (
-        roundrobin.SYSTEM,
-        conversation.SYSTEM,
-        pingpong.SYSTEM,
-        negotiated.SYSTEM,
-        diskqueue.SYSTEM,
-    )
-}
+S = TypeVar("S", bound=System | QueueSystem)
 
-SYSTEMS: dict[str, System] = {name: system for name, system in CATALOGUE.items() if isinstance(system, System)}
+_BROKERS = ("roundrobin", "conversation", "pingpong", "negotiated")
+_QUEUES = ("diskqueue",)
+
+TAKERS = ("conversation",)
+"""Those that take jobs: with ``orders`` in their ``SYSTEM``."""
+
+
+class Systems(MutableMapping[str, S], Generic[S]):
+    """Systems by name, each ``SYSTEM`` of the folder of that name in ``engine.protocols``."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._systems: dict[str, Any] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> S:
+        system: S | None = self._systems[name]
+        if system is None:
+            system = self._systems[name] = import_module(f"engine.protocols.{name}").SYSTEM
+        return system
+
+    def __setitem__(self, name: str, system: S) -> None:
+        self._systems[name] = system
+
+    def __delitem__(self, name: str) -> None:
+        del self._systems[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._systems
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._systems)
+
+    def __len__(self) -> int:
+        return len(self._systems)
+
+
+CATALOGUE: Systems[System | QueueSystem] = Systems((*_BROKERS, *_QUEUES))
+
+SYSTEMS: Systems[System] = Systems(_BROKERS)
 """Those of them that have a broker."""
 
-QUEUES: dict[str, QueueSystem] = {name: system for name, system in CATALOGUE.items() if isinstance(system, QueueSystem)}
+QUEUES: Systems[QueueSystem] = Systems(_QUEUES)
 """Those of them that have none: documents in folders."""

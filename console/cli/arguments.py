@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 from console.cli import explorearguments, queuearguments
 from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
-from engine import __version__
+from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SYSTEMS
 from engine.parts.limits import MAX_BACKLOG
 from engine.runs.compare import BOUND
@@ -20,7 +20,7 @@ from engine.schema import Range
 from engine.settings import Endpoint, Flag, Pool, Run
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
-TAKERS = " or ".join(name for name, system in SYSTEMS.items() if system.orders is not None)  # of jobs
+TAKERS = " or ".join(catalogue.TAKERS)
 EXAMPLES = (
     "roundhouse",
     f"roundhouse --system {OTHER}",

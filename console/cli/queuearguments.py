@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from console.cli.parsing import Parser, add_env, given, source
-from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.pipeline import Stage, parse_stage
+
+if TYPE_CHECKING:
+    from engine.protocols.diskqueue.pipeline import Stage
 
 COMMANDS = ("pipeline", "drive", "feed")
 ORDERS = ("run", "start", "stop", "kill", "show")
@@ -110,6 +112,8 @@ def mode(text: str) -> int:
 
 def number(text: str) -> str:
     """A driver's number, kept as text because it is part of file names."""
+    from engine.protocols.diskqueue import names
+
     if not names.number(text):
         raise argparse.ArgumentTypeError(f"expected 1 to {names.MAX_NUMBER} digits, got {text!r}")
     return text
@@ -117,6 +121,8 @@ def number(text: str) -> str:
 
 def stage(text: str) -> Stage:
     """``NAME[=WORKERS][:WORK]``."""
+    from engine.protocols.diskqueue.pipeline import parse_stage
+
     name, _, work = text.partition(":")
     try:
         return parse_stage(name, work or "copy")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -146,7 +145,7 @@ def temporary(near: str, *, at: int | None = None, mode: int = 0o600) -> tuple[s
     before, slash, last = near.rpartition("/")
     known = os.fsdecode(os.fsencode(last)[:100])  # a name has at most 255 bytes
     while True:
-        name = f"{before}{slash}.{known}.{secrets.token_hex(8)}.tmp"
+        name = f"{before}{slash}.{known}.{os.urandom(8).hex()}.tmp"
         with suppress(FileExistsError):
             return name, create(name, at=at, mode=mode)
 

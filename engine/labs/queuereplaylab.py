@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import posixpath
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from engine.core import Exit, Note
@@ -66,7 +66,7 @@ class QueueReplayLab:
 
     readonly, demonstration = True, False
 
-    def __init__(self, reading: Reading, systems: dict[str, Any]) -> None:
+    def __init__(self, reading: Reading, systems: Mapping[str, Any]) -> None:
         _check(reading.records)
         records = sorted(reading.records, key=lambda record: float(record[1]))
         self.replay = Replay(reading._replace(records=records), systems)

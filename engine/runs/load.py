@@ -20,10 +20,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Literal, NamedTuple, TypedDict, cast
 
-import zmq
-
 from engine import __version__
-from engine.drive.pump.chosen import PUMP
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
@@ -221,6 +218,10 @@ class RunReport:
 
 def versions() -> dict[str, str]:
     """What a run depended on."""
+    import zmq
+
+    from engine.drive.pump.chosen import PUMP
+
     return {
         "roundhouse": __version__,
         "python": platform.python_version(),

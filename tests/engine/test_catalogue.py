@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
-from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS
 from engine.core import Core, Seat
 from engine.settings import Known, Paths, read_settings
 from engine.system import QueueSystem, System
@@ -39,6 +41,20 @@ def test_the_settings_have_a_table_for_each() -> None:
     known = Known({name: system.options for name, system in CATALOGUE.items()})
     settings = read_settings(Paths(*[Path("nowhere")] * len(fields(Paths))), known, {})
     assert dict(settings.options) == {name: system.options() for name, system in CATALOGUE.items()}
+
+
+def test_those_that_take_jobs_are_named() -> None:
+    assert list(TAKERS) == [name for name, system in SYSTEMS.items() if system.orders is not None]
+
+
+def test_names_alone_import_no_system() -> None:
+    code = (
+        "import sys; from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS, QUEUES;"
+        "assert 'pingpong' in SYSTEMS and 'x' not in SYSTEMS and len(CATALOGUE) == len(SYSTEMS) + len(QUEUES);"
+        "print([name for name in sys.modules if name.startswith('engine.protocols.')], SYSTEMS['pingpong'].name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] pingpong\n"
 
 
 def test_each_has_a_seed_and_a_title_and_either_a_broker_or_queues() -> None:
