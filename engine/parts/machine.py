@@ -99,9 +99,9 @@ class Walk:
         tally.times += 1
         return tally.next
 
-    def tally(self, state: str, event: str) -> Tally:
+    def tally(self, state: str, event: str, guard: str = "") -> Tally:
         """The tally of a row that each task goes through: a core that holds it counts without a look-up."""
-        return self._tallies[state, event, ""]
+        return self._tallies[state, event, guard]
 
     def walked(self) -> Walked:
         """The rows that were gone through, each by its state and event, and how often."""

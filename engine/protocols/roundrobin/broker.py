@@ -34,20 +34,20 @@ from engine.core import (
     Withdraw,
     Woken,
 )
-from engine.parts.inflight import Task, TaskKey
-from engine.parts.legs import BrokerLegs, sampled
+from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed, picture
+from engine.protocols.roundrobin.machine import If, On
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.pool import Pool
+from engine.protocols.roundrobin.packed import AT_BROKER
+from engine.protocols.roundrobin.pool import LATE, Pool
 from engine.protocols.roundrobin.presence import Presence
 from engine.protocols.roundrobin.table import Worker
 
 IN_USE = "id already in use"
-FEWER = "REGISTER of as many slots as are in use"  # no edge of the map: a worker is busy after it
 
 
 class Broker:
@@ -57,7 +57,6 @@ class Broker:
         self.pool = Pool(options)
         self.presence = Presence(self.pool)
         self.violations = Violations()
-        self.legs = BrokerLegs()
         self.late = 0  # messages about tasks or workers that have ended meanwhile
         self.unsent = 0
         self.denied = 0  # PINGs of peers that took themselves for registered
@@ -81,7 +80,7 @@ class Broker:
             case Ordered(Inspect(worker)):
                 self.inspected = worker
             case Ordered(Drain(worker)):
-                self.pool.leave(worker, out)
+                self.pool.leave(worker, On.DRAIN, out)
                 self.pool.table.dismiss(worker)
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
@@ -116,11 +115,14 @@ class Broker:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
+        if len(frames) == AT_BROKER and self.pool.lanes.on:
+            wrong = self._packed(frames, now, out)
+            if wrong is not None:
+                out += self.violations.add(frames[0], wrong, now)
+            return
         what = wire.at_broker(frames)
         if type(what) is str:
-            wrong = self._packed(frames, now, out) if len(frames) == 2 and self.pool.lanes.on else what
-            if wrong is not None:
-                out += self.violations.add(frames[0] if frames else b"", wrong, now)
+            out += self.violations.add(frames[0] if frames else b"", what, now)
             return
         peer = frames[0]
         worker = self.pool.workers.get(peer)
@@ -134,15 +136,16 @@ class Broker:
         elif what is wire.REPLY:
             self._reply(worker, frames, now, out)
         elif what is wire.RETURN:
-            self._increment(worker, peer, now, out)
+            if why := LATE if worker is None else self.pool.increment(worker, now, out):
+                self._not_freed(why, peer, now, out)
         elif what is wire.LINK_PING:
             self._ping(worker, frames, now, out)
         elif what is wire.LINK_PONG:
             self._pong(worker, frames, now, out)
         elif what is wire.JOIN:
-            self._register(worker, frames, now, out)
+            self._register(frames, now, out)
         else:
-            self.pool.leave(peer, out)  # 000 DEREGISTER
+            self.pool.leave(peer, On.DEREGISTER, out)
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""
@@ -155,30 +158,13 @@ class Broker:
         if task.message[0] == wire.EXEC:
             out += self.violations.add(peer, "reply to a task that wants none", now)
             return
-        holder = self._succeed(task, worker, now)
-        if holder is not None:
-            holder.owed += 1
-            holder.owed_at = now
-        else:
+        if not pool.succeed(task, worker, peer, now, owes=True):
             pool.drain(now, out)  # it waited, and may have kept a worker for itself
         if frames[1] in pool.lanes.peers:
             pool.lanes.relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
         else:
             frames.append(frames.pop(0))
             out.append(Send(frames))
-
-    def _succeed(self, task: Task, worker: Worker | None, now: float) -> Worker | None:
-        """The task's first reply: into the books; returns who held it, whose slot stays in use."""
-        pool = self.pool
-        holder = pool.end(task)
-        if worker is not None:
-            worker.done += 1
-            worker.opened = NEVER
-            worker.row = None
-        pool.ledger.succeeded += 1
-        if sampled(task.key[1]):
-            self.legs.note(*task.key, task.accepted, task.given, now)
-        return holder
 
     def _stray(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
         """A reply to no task of this peer: late where it may have had one that ended without it."""
@@ -187,55 +173,23 @@ class Broker:
         else:
             out += self.violations.add(peer, "reply to a task that it does not hold", now)
 
-    def _increment(self, worker: Worker | None, peer: bytes, now: float, out: list[Command]) -> None:
-        """000 INCREMENT, with the bound that the seed lacks: only what was taken can come back."""
-        if worker is None:
-            self.late += 1
-            return
-        worker.opened = NEVER
-        if worker.owed:
-            worker.owed -= 1
-            self.pool.free(worker, now, out)
-        elif worker.quiet:
-            self._end_quietly(worker, next(iter(worker.quiet)))
-            self.pool.free(worker, now, out)
-        elif worker.written_off:
-            worker.written_off -= 1
+    def _not_freed(self, why: str, peer: bytes, now: float, out: list[Command]) -> None:
+        """An INCREMENT that frees no slot: late, or beyond what it holds."""
+        if why == LATE:
             self.late += 1
         else:
-            out += self.violations.add(peer, "INCREMENT beyond what it holds", now)
+            out += self.violations.add(peer, why, now)
 
-    def _end_quietly(self, worker: Worker, task: Task) -> None:
-        """A task that needs no reply is done; one that wanted a reply all the same has failed."""
-        self.pool.end(task)
-        if task.message[0] == wire.EXEC:
-            worker.done += 1
-            self.pool.ledger.succeeded += 1
-        else:
-            worker.failed += 1
-            self.pool.ledger.fail("unanswered")
-
-    def _register(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
-        """000 REGISTER. Right behind a link PING it opens a new link, and what was held over the old one is lost."""
+    def _register(self, frames: Frames, now: float, out: list[Command]) -> None:
+        """000 REGISTER: answered where that is wanted, and what waits is passed on."""
         key, slots = frames[0], wire.slots_of(frames)
-        before = None if worker is None else worker.stands
         if slots is None:
             out += self.violations.add(key, "REGISTER with bad slots", now)
             return
         self.presence.registered(key)
-        if worker is None:
-            worker = self.pool.table.revive(key, "REGISTER", now, out) or self.pool.table.add(key, now, out)
-            if worker is None:
-                out += self.violations.add(key, "too many workers", now)
-                return
-        elif worker.opened != NEVER:
-            self.pool.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
-        if before is None or worker.opened != NEVER:
-            self.pool.settle(worker, now)
-        worker.opened = NEVER
-        self.pool.offer(worker, slots)
-        if before not in (None, worker.stands):
-            self.pool.walked[before, "PING, REGISTER" if worker.stands == "ready" else FEWER] += 1
+        if not self.pool.join(key, slots, now, out):
+            out += self.violations.add(key, "too many workers", now)
+            return
         if frames[3] == wire.TRACKEXEC:
             out.append(Send([key, *wire.registered(frames[4])]))
         self.pool.drain(now, out)
@@ -273,7 +227,7 @@ class Broker:
         worker = pool.workers.get(peer)
         if worker is not None:
             pool.liveness.heard(peer, now)
-            worker.opened = NEVER
+            worker.acts()
         tasks, freed, late = pool.tasks, 0, False
         for client, ident, answer in answers:
             task = tasks.get((client, ident))
@@ -283,15 +237,15 @@ class Broker:
                 continue
             freed += 1
             if answer is None:
-                self._end_quietly(worker, task)
+                pool.end_quietly(worker, task)
             elif task.message[0] == wire.EXEC:
                 out += self.violations.add(peer, "reply to a task that wants none", now)
-                self._end_quietly(worker, task)
+                pool.end_quietly(worker, task)
             else:
-                self._succeed(task, worker, now)
+                pool.succeed(task, worker, peer, now)
                 pool.lanes.relay(client, ident, peer, None if answer is True else answer, out)
         if worker is not None and freed:
-            pool.free(worker, now, out)
+            pool.free(worker, On.INCREMENT, now, out, freed)
         if late:
             pool.drain(now, out)  # what it ended may have waited, and kept a worker for itself
 
@@ -307,17 +261,9 @@ class Broker:
         elif task.message[0] == wire.EXEC:
             out += self.violations.add(peer, "reply to a task that wants none", now)
         else:
-            holder = self._succeed(task, worker, now)
+            self.pool.succeed(task, worker, peer, now, owes=True)
             self.pool.lanes.relay(*key, peer, None if answer is True else answer, out)
-            if holder is not None:
-                holder.owed += 1
-                holder.owed_at = now
-        if worker is not None and worker.owed:
-            worker.owed -= 1
-            return 1
-        if worker is not None and worker.written_off:
-            worker.written_off -= 1
-        return 0
+        return 0 if worker is None else self.pool.redeem(worker)
 
     # ---- heartbeats ----------------------------------------------------------------------------------------------
 
@@ -325,13 +271,17 @@ class Broker:
         peer, ident = frames[0], frames[4]
         if wire.unclaimed(ident):
             self.presence.unclaimed(peer, now, out)
+            worker = self.pool.workers.get(peer)
+        table = self.pool.table
         if worker is not None:
-            worker.opened = now
-        elif self.pool.table.revive(peer, "PING", now, out) is None and peer not in self.pool.table.dismissed:
+            worker.opens(now)
+            table.step(worker, On.PING)
+        elif table.revive(peer, On.PING, now, out) is None and peer not in table.dismissed:
             denial = wire.disowned(ident)
             if denial is not None:
                 self.denied += 1
                 ident = denial
+                table.elsewhere(peer, On.PING, If.CLAIMS)
         ident = self.pool.lanes.pinged(peer, ident, out)
         self.pool.lanes.flush(out)  # a worker that said goodbye takes the PONG for the end of what it was given (R10)
         out.append(Send([peer, *wire.link_pong(ident)]))
@@ -339,9 +289,9 @@ class Broker:
 
     def _pong(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         if worker is not None:
-            if worker.ping_id and frames[4] == worker.ping_id.to_bytes(8, "little"):
-                worker.rtt, worker.ping_id, worker.row = now - worker.ping_at, 0, None
-        elif self.pool.table.revive(frames[0], "PONG", now, out) is not None:
+            worker.ponged(frames[4], now)
+            self.pool.table.step(worker, On.PONG)
+        elif self.pool.table.revive(frames[0], On.PONG, now, out) is not None:
             self.pool.drain(now, out)
         else:
             self.late += 1
@@ -353,18 +303,14 @@ class Broker:
         self.unsent += 1
         replies, given = _refused(frames)
         if replies:  # counted as successes when they were sent
-            self.pool.ledger.succeeded -= replies
-            self.pool.ledger.fail("client gone", replies)
+            self.pool.records.unreachable(replies)
             return
         worker = self.pool.workers.get(frames[0])
         if worker is None:
             return
         if frames[3:4] in ([wire.PING], [wire.PONG]) and now < self._resumed + self.pool.options.heartbeat:
             return  # it took us for gone and linked anew while we did not run: the old link's end is nobody's
-        for key in given:
-            task = self.pool.tasks.get(key)
-            if task is not None and task.worker == worker.key:
-                task.attempt -= 1
+        self.pool.records.undelivered(worker.key, given)
         self.pool.lose(worker, reason, now, out)
         self.presence.seek(now)
         self.pool.drain(now, out)

@@ -13,8 +13,6 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import (
     Command,
     Connected,
@@ -34,11 +32,14 @@ from engine.core import (
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
+from engine.parts.machine import Walk
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link, Name
+from engine.protocols.roundrobin.machine import LINK, On
+from engine.protocols.roundrobin.machine import Link as Standing
 from engine.protocols.roundrobin.options import Options
 
 BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
@@ -57,7 +58,9 @@ class Client:
         self.legs = ClientLegs()
         self.bulk: Bulk | None = None
         self.late = self.unsent = self.again = 0
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; replies of the runs before this one
+        self._state: str = Standing.LINKING
+        self._walk = Walk(LINK)
+        self._answers = {state: self._walk.tally(state, On.RESPONSE) for state in LINK.states}
         self._size = STREAM_BYTES
         self._base = 0  # the id of the run's task 0
         self._noted: dict[bytes, float] = {}  # sampled ids that are out, and when they were sent
@@ -74,10 +77,9 @@ class Client:
             case Woken():
                 if self.bulk is not None:
                     self.bulk.expire(now)
-                was_up = self.link.up
                 commands = self.link.tick(now)
                 if any(type(command) is Reopen for command in commands):
-                    self.walked["linked" if was_up else "linking", "no PONG for expiry"] += 1
+                    self._step(On.NO_PONG)
                 out += commands
             case Started():
                 out += self.link.open(now)
@@ -89,8 +91,7 @@ class Client:
             case Unsent(frames):
                 self._unsent(frames, now)
             case Disconnected():
-                if self.link.up:
-                    self.walked["linked", "the connection ended"] += 1
+                self._step(On.ENDED)
                 out += self.link.ended(now)
             case Paused() | Connected():
                 pass
@@ -105,7 +106,8 @@ class Client:
         return at if self.bulk is None else min(at, self.bulk.wake_at(self.link.up))
 
     def check(self) -> None:
-        """The run's books balance."""
+        """The run's books balance; the state is the link's."""
+        assert self.link.up == (self._state == Standing.LINKED)
         if self.bulk is not None:
             self.bulk.check()
 
@@ -124,7 +126,7 @@ class Client:
                 ("unsent", str(self.unsent)),
                 ("asked again", str(self.again)),
             ),
-            walked=tuple(self.walked.items()),
+            walked=self._walk.walked(),
         )
 
     # ---- runs ----------------------------------------------------------------------------------------------------
@@ -135,7 +137,6 @@ class Client:
             return
         if self.bulk is not None:
             self._base += self.bulk.spec.n
-            self.walked["linked", "RESPONSE"] += self.bulk.ledger.succeeded
         self.bulk = Bulk(spec, now)
         self._size = spec.size or STREAM_BYTES
         self._noted.clear()
@@ -186,7 +187,7 @@ class Client:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
-        if len(frames) == 1 and packed.kind(frames[0]) == packed.RESULTS:
+        if len(frames) == packed.AT_PEER:
             self._results(frames[0], now, out)
             return
         match wire.at_peer(frames):
@@ -195,20 +196,27 @@ class Client:
             case wire.LINK_PING:
                 out.append(Send(wire.link_pong(frames[3])))
             case wire.LINK_PONG:
-                was_up = self.link.up
-                self.link.ponged(frames[3], now)
-                if self.link.up and not was_up:
-                    self.walked["linking", "PONG"] += 1
-                    if self.bulk is not None and (out_still := self.bulk.pending()):
-                        self.again += len(out_still)
-                        self._send(self.bulk, out_still, now, out)
+                if self.link.ponged(frames[3], now):
+                    self._ponged(now, out)
             case wire.TASK | wire.JOINED as odd:
                 out += self.violations.add(BROKER, f"a client got a {odd.value}", now)
             case wrong:
                 out += self.violations.add(BROKER, str(wrong), now)
 
+    def _ponged(self, now: float, out: list[Command]) -> None:
+        """Where the link is new, what is out is asked for again."""
+        before = self._state
+        self._step(On.PONG)
+        if before == Standing.LINKING and self.bulk is not None and (out_still := self.bulk.pending()):
+            self.again += len(out_still)
+            self._send(self.bulk, out_still, now, out)
+
+    def _step(self, event: str) -> None:
+        self._state = self._walk.step(self._state, event)
+
     def _results(self, frame: bytes, now: float, out: list[Command]) -> None:
-        results = packed.read_results(frame)
+        is_ours = packed.kind(frame) == packed.RESULTS
+        results = packed.read_results(frame) if is_ours else "wrong number of frames"
         if isinstance(results, str):
             out += self.violations.add(BROKER, results, now)
             return
@@ -221,6 +229,7 @@ class Client:
         if bulk is None or not bulk.out(task):
             self.late += 1
             return
+        self._answers[self._state].times += 1
         fault, size = None, 0
         if bulk.spec.kind == "data":
             size = self._size

@@ -12,7 +12,9 @@ from engine.parts.liveness import Liveness
 from engine.parts.ready import Ready
 from engine.protocols.roundrobin.backlog import Backlog
 from engine.protocols.roundrobin.lanes import Lanes
+from engine.protocols.roundrobin.machine import Seen
 from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.records import Records
 from engine.protocols.roundrobin.table import LOST_KEPT, Table, Worker, is_empty, is_quiet, size_of
 
 
@@ -26,7 +28,7 @@ class Source(Protocol):
     table: Table
     former: dict[TaskKey, list[bytes]]
     backlog: Backlog
-    size: int
+    records: Records
     ready: Ready[Worker]
     settling: dict[Worker, float]
     liveness: Liveness
@@ -51,9 +53,10 @@ def check(pool: Source) -> None:
     assert all(pool.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
     assert all(task.attempt <= pool.options.max_deliveries for task in pool.tasks.values())
     assert pool.former.keys() <= pool.tasks.keys(), "an ended task is remembered"
-    assert pool.size == sum(size_of(task.message) for task in pool.tasks.values()) <= MAX_HELD
+    assert pool.records.size == sum(size_of(task.message) for task in pool.tasks.values()) <= MAX_HELD
     assert not (pool.backlog.fresh and pool.ready), "a task waits beside a free slot"
     pool.backlog.suspects.check(pool.ready, is_empty)
+    assert all(worker.stands == Seen.LOST for worker in pool.lost.values())
     assert not pool.workers.keys() & pool.lost.keys() and len(pool.lost) <= LOST_KEPT
     assert len(pool.table.dismissed) <= LOST_KEPT
     assert len(pool.liveness) == len(pool.workers), "a worker is not watched, or a stranger is"
@@ -61,6 +64,8 @@ def check(pool: Source) -> None:
     for key, worker in pool.workers.items():
         assert key in pool.liveness and worker.owed >= 0 and worker.written_off >= 0
         assert all(task.worker == key for task in worker.held), "a task names another holder"
+        usable = Seen.READY if worker.used < worker.slots else Seen.BUSY
+        assert worker.stands == (Seen.DRAINING if worker.leaving else usable), "its state is not what it holds"
         kept, tries = worker in pool.backlog.suspects.kept, any(task.attempt > 1 for task in worker.held)
         assert (worker.apart and (kept or worker.used == 1)) or not (worker.apart or kept or tries), "not alone"
         free = worker.used < worker.slots and not (worker.leaving or worker.apart or worker in pool.settling)

@@ -36,6 +36,7 @@ MAX_PACKED = BATCH * (SMALL + 1024)  # bytes of a frame
 MAGIC = b"RHP1"  # the last character is the version
 TASKS, DELIVERIES, ANSWERS, RESULTS = (MAGIC + kind for kind in (b"T", b"D", b"A", b"R"))
 _HEAD = len(TASKS)
+AT_BROKER, AT_PEER = 2, 1  # frames of a message with such a frame, with a routing id in front and without: no other's
 
 Data = bytes | Literal[True] | None
 """Of an answer: DATA, True for a reply without, None where there is no reply, because none is wanted or known."""

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Protocol
 
 from engine.parts.explain import show
-from engine.parts.legs import BrokerLegs
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin.pool import Pool
@@ -24,7 +23,6 @@ class Source(Protocol):
     pool: Pool
     presence: Presence
     violations: Violations
-    legs: BrokerLegs
     late: int
     unsent: int
     denied: int
@@ -44,8 +42,8 @@ def of(broker: Source, now: float) -> BrokerView:
         ledger=broker.pool.ledger.view(in_flight, backlog),
         counters=(
             ("violations", broker.violations.total),
-            ("redelivered", broker.pool.redelivered),
-            ("asked again", broker.pool.again),
+            ("redelivered", broker.pool.records.redelivered),
+            ("asked again", broker.pool.records.again),
             ("takeovers", broker.presence.takeovers),
             ("late", broker.late),
             ("denied", broker.denied),
@@ -55,9 +53,9 @@ def of(broker: Source, now: float) -> BrokerView:
         ),
         incidents=broker.violations.newest(),
         detail=_detail(broker),
-        legs=broker.legs.view(),
+        legs=broker.pool.records.legs.view(),
         terms=_clients(broker),
-        walked=(*broker.pool.walked.items(), (("ready", "task, the last slot"), broker.pool.filled)),
+        walked=broker.pool.table.walk.walked(),
     )
 
 

@@ -18,17 +18,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from engine.core import NEVER, Command, Frames, Note
-from engine.parts.inflight import Task, TaskKey
-from engine.parts.ledger import Ledger
-from engine.parts.limits import MAX_HELD
-from engine.protocols.roundrobin.backlog import FULL, Backlog
+from engine.parts.inflight import Task
+from engine.parts.legs import sampled
 from engine.protocols.roundrobin.invariants import check
 from engine.protocols.roundrobin.lanes import Lanes
+from engine.protocols.roundrobin.machine import If, On
 from engine.protocols.roundrobin.messages import EXEC, KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
-from engine.protocols.roundrobin.table import Table, Worker, is_awaited, is_empty, size_of
+from engine.protocols.roundrobin.records import Records
+from engine.protocols.roundrobin.table import Table, Worker, is_empty
 
-OVERTAKEN = ("backlog", "a late RESPONSE")  # a delivery that was counted as made again, and was not
+LATE = "late"
+SILENT = "silent"
+_LOST_BY = {SILENT: On.SILENT, On.ENDED: On.ENDED}  # why a worker is lost; else its socket says why it refused
+BEYOND = "INCREMENT beyond what it holds"
 
 
 class Pool:
@@ -39,19 +42,14 @@ class Pool:
         self.table = Table(options)
         self.workers, self.lost, self.ready = self.table.workers, self.table.lost, self.table.ready
         self.liveness, self.settling = self.table.liveness, self.table.settling
-        self.tasks: dict[TaskKey, Task] = {}  # every task that is queued or held
-        self.former: dict[TaskKey, list[bytes]] = {}  # of tasks taken back: who had them, and may still answer
-        self.backlog = Backlog(options)
+        self._takes, self._fills = self.table.takes, self.table.fills
+        self._answers, self._frees = self.table.answers, self.table.frees
+        self.records = Records(options)
+        self.tasks, self.former, self.ledger = self.records.tasks, self.records.former, self.records.ledger
+        self.backlog = self.records.backlog
         self._fresh, self._suspects = self.backlog.fresh, self.backlog.suspects
-        self.size = 0  # bytes of all tasks
-        self.ledger = Ledger()
         self.lanes = Lanes(options.packed)
-        self.redelivered = 0
-        self.again = 0  # tasks that were asked for while they were here
         self.unpaid = 0  # INCREMENTs that never came
-        self.walked = self.table.walked
-        self.filled = 0  # how often a worker was given the task of its last slot
-        self._told: set[str] = set()  # why tasks were dropped, as far as that was noted
         self.overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
 
     @property
@@ -76,41 +74,29 @@ class Pool:
         another task; one that is asked for again is only counted.
         """
         tasks, ready = self.tasks, self.ready
-        refused = passed = 0
+        refused = again = 0
         free = True  # somebody may have a slot
         for message in messages:
             key = (client, message[1])
             if key in tasks:
                 if tasks[key].message == message:
-                    self.again += 1
+                    again += 1
                 else:
                     refused += 1
-                passed += 1
                 continue
             worker = ready.first() if free else None
             free = worker is not None
-            if (worker is None or len(message) > PLAIN) and not self._room(worker, message, client, out):
+            if (worker is None or len(message) > PLAIN) and not self.records.room(message, client, not free, out):
                 continue
             task = tasks[key] = Task(key, KINDS.get(message[2], OTHER), message, now)
             if worker is None:
                 self._fresh.append(task)
             else:
                 self._give(task, worker, now, out)
-        self.ledger.sent += len(messages) - passed
+        self.ledger.sent += len(messages) - refused - again
+        if again:
+            self.records.again += again
         return refused
-
-    def _room(self, worker: Worker | None, message: Frames, client: bytes, out: list[Command]) -> bool:
-        """Whether one task more may be held, or wait where nobody can take it: for all clients, and for this one."""
-        size = size_of(message) if len(message) > PLAIN else 0
-        why = FULL if self.size + size > MAX_HELD else "" if worker is not None else self.backlog.admit(client, size)
-        if not why:
-            self.size += size
-            return True
-        self.ledger.dropped += 1
-        if why not in self._told:
-            self._told.add(why)
-            out.append(Note("bad", why, client))
-        return False
 
     def drain(self, now: float, out: list[Command]) -> None:
         """000 Processing Queue: as many as can go, oldest first; suspects before all others."""
@@ -130,17 +116,8 @@ class Pool:
             worker.apart = True
         for worker in self._suspects.spare():
             worker.apart = False
-            self._place(worker)
-
-    def _place(self, worker: Worker) -> None:
-        """It has a free slot: to the bottom of the table, unless it gets nothing yet."""
-        if worker not in self.settling:
-            self.ready.put(worker)
-
-    def settle(self, worker: Worker, now: float) -> None:
-        """An original has opened a link and registers: what comes before it knows its commands is dropped there."""
-        if worker.key not in self.lanes.peers:
-            self.table.settle(worker, now)
+            if worker not in self.settling:
+                self.ready.put(worker)
 
     def settled(self, worker: Worker, now: float, out: list[Command]) -> None:
         """It has said something else, or has had its time."""
@@ -164,25 +141,25 @@ class Pool:
             worker.quiet[task] = None
         worker.row = None
         if len(held) + worker.owed < worker.slots:
+            self._takes.times += 1
             self.ready.put(worker)
         else:
-            self.filled += 1
+            self._fills.times += 1
+            worker.stands = self._fills.next
             self.ready.drop(worker)
         if self.overdue_at == NEVER:
             self.overdue_at = now + self.options.task_deadline
         self.lanes.deliver(worker.key, task.key[0], message, out)
 
     def end(self, task: Task) -> Worker | None:
-        """Take a task out of the books, wherever it is; returns who held it. If nobody did, the caller drains."""
-        del self.tasks[task.key]
-        if len(task.message) > PLAIN:
-            self.size -= size_of(task.message)
-        if self.former:
-            self.former.pop(task.key, None)
+        """Take a task out, wherever it is; returns who held it. If nobody did, the caller drains."""
+        if len(task.message) > PLAIN or self.former:
+            self.records.close(task)
+        else:
+            del self.tasks[task.key]
         if not task.worker:
             self.backlog.remove(task)
             self._keep()
-            self.walked[OVERTAKEN] += 1
             return None
         holder = self.workers[task.worker]
         del holder.held[task]
@@ -191,67 +168,140 @@ class Pool:
         holder.row = None
         return holder
 
-    def free(self, worker: Worker, now: float, out: list[Command]) -> None:
-        """Slots came back: to the bottom of the table and on with the backlog, or away if it drains and has no more."""
+    def free(self, worker: Worker, event: str, now: float, out: list[Command], slots: int = 1) -> None:
+        """So many slots came back: on with the backlog; a worker that is to leave and has no more in use goes."""
         worker.row = None
-        used = worker.used
-        if worker.leaving:
-            if not used:
-                self.walked["draining", "the last INCREMENT"] += 1
+        used = len(worker.held) + worker.owed
+        if slots > 1 or worker.leaving or used >= worker.slots:
+            self.table.freed(worker, event, slots)
+            if worker.leaving and not used:
                 self._remove(worker, out)
-        elif used < worker.slots:
-            if worker.apart:
-                if used:
-                    return
-                self._release(worker)
-            self._place(worker)
-            if self._fresh or self._suspects.waiting:
-                self.drain(now, out)
+            if worker.leaving or used >= worker.slots:
+                return
+        else:
+            frees = self._frees[event][worker.stands]
+            frees.times += 1
+            worker.stands = frees.next
+        if worker.apart:
+            if used:
+                return
+            self._release(worker)
+        if worker not in self.settling:
+            self.ready.put(worker)
+        if self._fresh or self._suspects.waiting:
+            self.drain(now, out)
+
+    # ---- answers -------------------------------------------------------------------------------------------------
+
+    def succeed(self, task: Task, worker: Worker | None, peer: bytes, now: float, owes: bool = False) -> bool:
+        """The task's first reply, by whom it was given to; whoever held it ``owes`` an INCREMENT.
+
+        False where nobody held it: the caller drains.
+        """
+        holder = self.end(task)
+        if worker is not None:
+            worker.done += 1
+            worker.opened = NEVER
+            worker.row = None
+            self._answers[worker.stands].times += 1
+        else:
+            self.table.elsewhere(peer, On.RESPONSE)
+        self.ledger.succeeded += 1
+        if sampled(task.key[1]):
+            self.records.legs.note(*task.key, task.accepted, task.given, now)
+        if owes and holder is not None:
+            holder.owed += 1
+            holder.owed_at = now
+        return holder is not None
+
+    def increment(self, worker: Worker, now: float, out: list[Command]) -> str:
+        """000 INCREMENT, with the bound that the seed lacks: only what was taken can come back. Else LATE or BEYOND."""
+        worker.opened = NEVER
+        if worker.owed:
+            worker.owed -= 1
+        elif worker.quiet:
+            self.end_quietly(worker, next(iter(worker.quiet)))
+        elif worker.written_off:
+            worker.written_off -= 1
+            return LATE
+        else:
+            return BEYOND
+        self.free(worker, On.INCREMENT, now, out)
+        return ""
+
+    def redeem(self, worker: Worker) -> int:
+        """A packed answer to what it does not hold; returns how many slots that gives back. The caller frees them."""
+        if worker.owed:
+            worker.owed -= 1
+            return 1
+        if worker.written_off:
+            worker.written_off -= 1
+        return 0
+
+    def end_quietly(self, worker: Worker, task: Task) -> None:
+        """A task that needs no reply is done; one that wanted a reply has failed. The caller frees its slot."""
+        self.end(task)
+        if task.message[0] == EXEC:
+            worker.done += 1
+            self.ledger.succeeded += 1
+        else:
+            worker.failed += 1
+            self.ledger.fail("unanswered")
+
+    # ---- what does not come back -----------------------------------------------------------------------------------
 
     def take_back(self, worker: Worker, tasks: Iterable[Task]) -> None:
         """Held tasks wait again, or have failed for good. INCREMENTs still owed are void.
 
-        What nobody has tried, for the socket refused it, is no suspect. The caller places the worker and drains.
+        The caller places the worker and drains.
         """
-        again = []
-        for task in tasks:
+        taken = list(tasks)
+        for task in taken:
             del worker.held[task]
             worker.quiet.pop(task, None)
-            worker.written_off += 1
-            worker.failed += 1
-            task.worker = b""
-            spent = task.attempt >= self.options.max_deliveries
-            if spent or (self.backlog.owners.gone(task.key[0]) and is_awaited(task)):
-                self._drop(task, "undeliverable" if spent else "withdrawn")
-            else:
-                again.append(task)
-                self.former.setdefault(task.key, []).append(worker.key)
-        self.backlog.again(again)
-        self.redelivered += len(again)
-        worker.written_off += worker.owed
+        self.records.give_back(worker.key, taken)
+        worker.failed += len(taken)
+        worker.written_off += len(taken) + worker.owed
         worker.owed, worker.row = 0, None
-
-    def _drop(self, task: Task, why: str) -> None:
-        """A task that is in no place any more has failed."""
-        del self.tasks[task.key]
-        self.size -= size_of(task.message)
-        self.former.pop(task.key, None)
-        self.ledger.fail(why)
 
     def withdraw(self, clients: Collection[bytes], now: float, out: list[Command], gone: bool = False) -> int:
         """What waits of these clients has failed; returns how many. ``gone``: what wants no reply is done all the same.
 
         What workers hold of it is theirs to end.
         """
-        found = self.backlog.withdraw(clients, gone)
-        for task in found:
-            self._drop(task, "withdrawn")
+        found = self.records.withdraw(clients, gone)
         if found:
             self._keep()
             self.drain(now, out)
-        return len(found)
+        return found
 
     # ---- workers -------------------------------------------------------------------------------------------------
+
+    def join(self, key: bytes, slots: int, now: float, out: list[Command]) -> bool:
+        """000 REGISTER; False where the table is full. The caller answers and drains.
+
+        Right behind a link PING it opens a new link, and what was held over the old one is lost. (R7)
+        """
+        worker, table = self.workers.get(key), self.table
+        if worker is None:
+            worker = table.revive(key, On.REGISTER, now, out) or table.add(key, now, out)
+            if worker is None:
+                return False
+            worker.opened = NEVER
+            if key not in self.lanes.peers:
+                self.table.settle(worker, now)
+            self.offer(worker, slots)
+            return True
+        anew = worker.opened != NEVER
+        if anew:
+            self.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
+            if key not in self.lanes.peers:
+                self.table.settle(worker, now)
+        worker.opened = NEVER
+        self.offer(worker, slots)
+        full, anew_full = ("", If.ANEW) if worker.used < slots else (If.FULL, If.ANEW_FULL)
+        table.step(worker, On.REGISTER, anew_full if anew else full)
+        return True
 
     def offer(self, worker: Worker, slots: int) -> None:
         """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
@@ -264,15 +314,16 @@ class Pool:
         else:
             self.ready.drop(worker)
 
-    def leave(self, key: bytes, out: list[Command]) -> None:
-        """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Unknown or again: ignored."""
-        if self.lost.pop(key, None) is not None:
-            self.walked["lost", "DEREGISTER"] += 1
+    def leave(self, key: bytes, event: str, out: list[Command]) -> None:
+        """000 DEREGISTER, or told to drain: nothing new for it, and gone when what it holds is done.
+
+        Unknown or again: ignored.
+        """
+        self.table.remove(key, event)
         worker = self.workers.get(key)
         if worker is None or worker.leaving:
             return
-        held = ", tasks held" if worker.used else ", nothing held"
-        self.walked[worker.stands, f"DEREGISTER{'' if worker.stands == 'busy' else held}"] += 1
+        self.table.step(worker, event, "" if worker.used else If.EMPTY)
         worker.leaving, worker.row = True, None
         self.ready.drop(worker)
         if worker in self._suspects.kept:
@@ -290,7 +341,7 @@ class Pool:
 
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
-        self.walked[worker.stands, "silent for expiry" if why == "silent" else why] += 1
+        self.table.step(worker, _LOST_BY.get(why, On.REFUSED))
         held = list(worker.held)
         self.take_back(worker, held)
         self._release(worker)
@@ -302,7 +353,7 @@ class Pool:
     def tick(self, now: float, out: list[Command]) -> None:
         """000 queue_checker, and what the seed leaves to nobody: silence, deadlines, memory."""
         for key in self.liveness.expired(now):
-            self.lose(self.workers[key], "silent", now, out)
+            self.lose(self.workers[key], SILENT, now, out)
         self.table.forget(now)
         if now >= self.overdue_at:
             self._write_off(now, out)
@@ -320,7 +371,7 @@ class Pool:
         """
         allowed, oldest = self.options.task_deadline, now
         for worker in list(self.workers.values()):
-            slots, before = 0, worker.stands
+            slots = 0
             for task in list(worker.held):
                 if task.given + allowed > now:
                     oldest = min(oldest, task.given)
@@ -337,10 +388,8 @@ class Pool:
                 worker.owed = 0
             if slots:
                 worker.written_off += slots
-                if before != worker.stands:
-                    self.walked[before, "task_deadline"] += 1
                 out.append(Note("bad", f"{worker.name} let the deadline of {slots} slots pass", worker.key))
-                self.free(worker, now, out)
+                self.free(worker, On.DEADLINE, now, out)
         self.overdue_at = oldest + allowed
 
     def grace(self, seconds: float) -> None:
@@ -348,6 +397,4 @@ class Pool:
         self.liveness.grace(seconds)
         self.backlog.owners.grace(seconds)
         for worker in self.workers.values():
-            worker.owed_at += seconds
-            for task in worker.held:
-                task.given += seconds
+            worker.grace(seconds)

@@ -16,10 +16,10 @@ from __future__ import annotations
 from engine.core import NEVER, Command, Note, Send
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.lanes import KEPT
+from engine.protocols.roundrobin.machine import On
 from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import EAGER
 
-ENDED = "its connection ended"
 SOON = 0.25  # seconds until a worker is looked for whose connection ended: libzmq makes another in a tenth
 
 
@@ -44,7 +44,7 @@ class Presence:
         for key in pool.liveness.beats(now):
             worker = pool.workers[key]
             out.append(self._ping(key))
-            worker.ping_id, worker.ping_at = self._pings, now
+            worker.asked(self._pings, now)
         if now >= self._seek_at:
             out += map(self._ping, pool.lost)
             self._seek_at = NEVER
@@ -76,10 +76,9 @@ class Presence:
         """A peer of ours says that it is not registered."""
         worker = self._pool.workers.get(peer)
         if worker is not None and peer in self._taken:
-            self._pool.lose(worker, ENDED, now, out)
+            self._pool.lose(worker, On.ENDED, now, out)
             self._pool.drain(now, out)
-        if (lost := self._pool.lost.get(peer)) is not None:
-            lost.stranger = True
+        self._pool.table.estrange(peer)
 
     def registered(self, peer: bytes) -> None:
         """By the connection that it has now."""
@@ -93,6 +92,6 @@ class Presence:
         if worker is None:
             self._pool.backlog.owners.ended(peer, now)
         else:
-            self._pool.lose(worker, ENDED, now, out)
+            self._pool.lose(worker, On.ENDED, now, out)
             self.seek(now, SOON)
             self._pool.drain(now, out)

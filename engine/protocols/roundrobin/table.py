@@ -9,19 +9,20 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
 from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
+from engine.parts.machine import Walk
 from engine.parts.ready import Ready
 from engine.parts.view import State, WorkerRow
+from engine.protocols.roundrobin.machine import SEEN, If, On, Seen
 from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
 
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
+_LIVING = (Seen.READY, Seen.BUSY, Seen.DRAINING)
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 
 
@@ -47,12 +48,14 @@ class Worker:
         "row",
         "rtt",
         "slots",
+        "stands",
         "stranger",
         "written_off",
     )
 
     def __init__(self, key: bytes, name: str, slots: int, now: float) -> None:
         self.key, self.name, self.slots, self.joined = key, name, slots, now
+        self.stands: str = Seen.UNKNOWN  # its state in the machine
         self.held: dict[Task, None] = {}  # in the order in which they were given
         self.owed = 0  # tasks that it answered and whose INCREMENT is still to come
         self.owed_at = 0.0  # its last answer
@@ -74,14 +77,28 @@ class Worker:
         """Slots: one for each task that it holds and for each answer that is still owed an INCREMENT."""
         return len(self.held) + self.owed
 
-    @property
-    def stands(self) -> str:
-        """Its state in the map of ``explain``."""
-        if self.lost_at != NEVER:
-            return "lost"
-        if self.leaving:
-            return "draining"
-        return "ready" if self.used < self.slots else "busy"
+    def opens(self, now: float) -> None:
+        """It sent a link PING."""
+        self.opened = now
+
+    def acts(self) -> None:
+        """It did something else."""
+        self.opened = NEVER
+
+    def asked(self, number: int, now: float) -> None:
+        """We sent it a PING of this number."""
+        self.ping_id, self.ping_at = number, now
+
+    def ponged(self, ident: bytes, now: float) -> None:
+        """It sent a PONG; where that answers our PING, the round trip is known."""
+        if self.ping_id and ident == self.ping_id.to_bytes(8, "little"):
+            self.rtt, self.ping_id, self.row = now - self.ping_at, 0, None
+
+    def grace(self, seconds: float) -> None:
+        """What it holds and what it owes is due so much later."""
+        self.owed_at += seconds
+        for task in self.held:
+            task.given += seconds
 
     def state(self, heard: float, late_after: float, now: float) -> State:
         """In the operator's words; ``late_after``: seconds of silence that make it late."""
@@ -125,7 +142,13 @@ class Table:
         self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
         self.ready: Ready[Worker] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self.walk = Walk(SEEN)
+        self.takes, self.fills = self.walk.tally(Seen.READY, On.TASK), self.walk.tally(Seen.READY, On.TASK, If.LAST)
+        self.answers = {state: self.walk.tally(state, On.RESPONSE) for state in _LIVING}
+        self.frees = {
+            event: {state: self.walk.tally(state, event) for state in (Seen.READY, Seen.BUSY)}
+            for event in (On.INCREMENT, On.DEADLINE)
+        }
         self._lost_shown = options.lost_shown
         self._joined = 0  # workers so far, for names
 
@@ -136,13 +159,36 @@ class Table:
             at = min(at, next(iter(self.lost.values())).lost_at + self._lost_shown)
         return at
 
+    def step(self, worker: Worker, event: str, guard: str = "") -> None:
+        """Something happened to a worker: its next state."""
+        worker.stands = self.walk.step(worker.stands, event, guard)
+
+    def freed(self, worker: Worker, event: str, slots: int) -> None:
+        """Something happened to it so many times, and each freed a slot; what it uses now is what is left."""
+        used = worker.used
+        if not worker.leaving and used + slots <= worker.slots:
+            first = self.frees[event][worker.stands]
+            first.times += 1
+            worker.stands = first.next
+            self.frees[event][worker.stands].times += slots - 1
+            return
+        for left in range(used + slots - 1, used - 1, -1):  # slots in use after each
+            if worker.leaving:
+                self.step(worker, event, "" if left else If.OF_ALL)
+            else:
+                self.step(worker, event, If.FULL if left >= worker.slots else "")
+
+    def elsewhere(self, key: bytes, event: str, guard: str = "") -> None:
+        """Something was heard of one that is no worker, or not at the moment, and that changes nothing."""
+        self.walk.step(Seen.LOST if key in self.lost else Seen.UNKNOWN, event, guard)
+
     def add(self, key: bytes, now: float, out: list[Command]) -> Worker | None:
         """A new worker without slots; None where the table is full. The caller offers its slots."""
         if len(self.workers) >= MAX_WORKERS:
             return None
         self._joined += 1
-        self.walked["unknown", "REGISTER"] += 1
         worker = self.workers[key] = Worker(key, f"w{self._joined}", 0, now)
+        self.step(worker, On.REGISTER)
         self.liveness.heard(key, now)
         out.append(Note("good", f"{worker.name} joined", key))
         return worker
@@ -166,7 +212,18 @@ class Table:
         if not worker.leaving:
             self.lost[worker.key] = worker
             if len(self.lost) > LOST_KEPT:
-                del self.lost[next(iter(self.lost))]
+                self.remove(next(iter(self.lost)), On.TOO_MANY)
+
+    def estrange(self, key: bytes) -> None:
+        """Whoever has the id of a lost worker now is none: only a REGISTER makes it one again."""
+        if (worker := self.lost.get(key)) is not None:
+            worker.stranger = True
+
+    def remove(self, key: bytes, event: str) -> None:
+        """A lost worker is remembered no longer; a no-op for any other."""
+        worker = self.lost.pop(key, None)
+        if worker is not None:
+            self.step(worker, event)
 
     def revive(self, key: bytes, event: str, now: float, out: list[Command]) -> Worker | None:
         """A lost worker is heard again: cut off, not dead, and it may not know that it was given up.
@@ -174,12 +231,13 @@ class Table:
         The caller drains: behind a REGISTER the reply has to go first.
         """
         worker = self.lost.get(key)
-        if worker is not None and worker.stranger and event != "REGISTER":
+        if worker is not None and worker.stranger and event != On.REGISTER:
+            self.step(worker, event, If.STRANGER)
             return None
         if worker is not None:
             del self.lost[key]
             worker.stranger = False
-            self.walked["lost", event] += 1
+            self.step(worker, event)
             self.workers[key] = worker
             worker.lost_at, worker.row = NEVER, None
             self.liveness.heard(key, now)
@@ -193,8 +251,7 @@ class Table:
             oldest = next(iter(self.lost.values()))
             if now < oldest.lost_at + self._lost_shown:
                 break
-            self.walked["lost", "lost_shown is over"] += 1
-            del self.lost[oldest.key]
+            self.remove(oldest.key, On.FORGOTTEN)
 
     def dismiss(self, key: bytes) -> None:
         """Remember that an operator sent it away; a REGISTER of its own accord ends that."""

@@ -16,8 +16,7 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from enum import Enum
+from collections import deque
 
 from engine.core import (
     NEVER,
@@ -40,23 +39,16 @@ from engine.core import (
     Woken,
 )
 from engine.parts.limits import MAX_SLOTS
+from engine.parts.machine import Walk
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link, Name
+from engine.protocols.roundrobin.machine import WORKER, Does, If, On
 from engine.protocols.roundrobin.options import Options
 
 BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
-
-
-class State(Enum):
-    """Where the worker stands."""
-
-    LINKING = "linking"
-    REGISTERING = "registering"
-    WORKING = "working"
-    LEAVING = "leaving"
 
 
 class Worker:
@@ -67,11 +59,12 @@ class Worker:
 
     def __init__(self, options: Options, slots: int, seed: int, name: Name | None = None) -> None:
         self.options, self.slots = options, slots
-        self.state = State.LINKING
+        self.state: str = Does.LINKING
+        self._walk = Walk(WORKER)
+        self._tasks = {state: self._walk.tally(state, On.TASK) for state in WORKER.states if state != Does.LEFT}
         self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for that of each task
         self.delay = 0.0  # seconds from a task's arrival to its answer
         self._held: deque[tuple[float, int, bytes, Frames]] = (
             deque()
@@ -90,6 +83,8 @@ class Worker:
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take one event; see ``engine.core``."""
         out: list[Command] = []
+        if self.state == Does.LEFT:
+            return out
         match event:
             case Received(messages):
                 for frames in messages:
@@ -104,10 +99,9 @@ class Worker:
                 self.delay = max(0.0, seconds)
                 self._serve(now, out)
             case Paused(seconds):
-                if seconds >= self.options.expiry and self.state is not State.LEAVING:
-                    self._walk("paused for expiry")
+                if seconds >= self.options.expiry and self.state != Does.LEAVING:
                     out.append(Note("warn", f"this worker did not run for {seconds:.1f} s: linking anew"))
-                    self._relink([Reopen(), *self.link.open(now)], out)
+                    self._relink(On.PAUSED, [Reopen(), *self.link.open(now)], out)
             case Unsent():
                 self.unsent += 1
             case Disconnected():
@@ -117,14 +111,16 @@ class Worker:
             case _:
                 raise TypeError(f"a round robin worker takes no {event!r}")
         self._flush(out)
-        if self.state is State.LEAVING and self._is_done(now):
-            if self._parting:
-                self._walk("no PONG for expiry" if self.link.waits else "PONG, nothing held")
+        if self.state == Does.LEAVING and self._is_done(now):
+            self._step(On.DONE, "" if not self._parting else If.UNHEARD if self.link.waits else If.PONGED)
+            self._leave_by = NEVER
             out.append(Exit("left the broker"))
         return out
 
     def wake_at(self) -> float:
         """The next heartbeat, the next repeated REGISTER, the next slowed answer, or the end of the goodbye."""
+        if self.state == Does.LEFT:
+            return NEVER
         at = min(self.link.wake_at(), self._register_at)
         return min(at, self._held[0][0] + self.delay if self._held else self._leave_by)
 
@@ -133,22 +129,22 @@ class Worker:
         arrivals = [arrived for arrived, *_ in self._held]
         assert not self._answers, "a batch was not sent"
         assert arrivals == sorted(arrivals) and len(arrivals) <= MAX_SLOTS
-        assert (self._register_at != NEVER) == (self.state is State.REGISTERING)
-        assert (self._leave_by != NEVER) == (self.state is State.LEAVING)
-        assert self.state is not State.WORKING or self.link.up
-        assert self.link.claims == (self.state is State.WORKING)
+        assert (self._register_at != NEVER) == (self.state == Does.REGISTERING)
+        assert (self._leave_by != NEVER) == (self.state == Does.LEAVING)
+        assert self.state != Does.WORKING or self.link.up
+        assert self.link.claims == (self.state == Does.WORKING)
 
     def snapshot(self, now: float) -> WorkerView:
         """The worker's picture of itself."""
         return WorkerView(
             at=now,
-            state=self.state.value,
+            state=self.state,
             slots=self.slots,
             running=len(self._held),
             done=self.done,
             broker_heard=self.link.heard,
-            joined=self.state is State.WORKING,
-            walked=tuple(self.walked.items()),
+            joined=self.state == Does.WORKING,
+            walked=self._walk.walked(),
             terms=(
                 ("links", str(self.link.number)),
                 ("lane", "packed" if self.link.packs else "seed"),
@@ -162,7 +158,7 @@ class Worker:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
-        if len(frames) == 1 and packed.kind(frames[0]) == packed.DELIVERIES:
+        if len(frames) == packed.AT_PEER:
             self._deliveries(frames[0], now, out)
             return
         match wire.at_peer(frames):
@@ -176,9 +172,9 @@ class Worker:
                 if self.link.ponged(frames[3], now):
                     self._ponged(now, out)
             case wire.JOINED:
-                if self.state is State.REGISTERING and frames[3] == self._register_id():
-                    self._walk("RESPONSE to REGISTER")
-                    self.state, self._register_at, self.link.claims = State.WORKING, NEVER, True
+                if self.state == Does.REGISTERING and frames[3] == self._register_id():
+                    self._step(On.REGISTERED)
+                    self._register_at, self.link.claims = NEVER, True
                     out.append(Note("good", f"registered with {self.slots} slots"))
             case wire.REPLY:
                 out += self.violations.add(BROKER, "a reply to a worker, which asked nothing", now)
@@ -186,7 +182,8 @@ class Worker:
                 out += self.violations.add(BROKER, str(wrong), now)
 
     def _deliveries(self, frame: bytes, now: float, out: list[Command]) -> None:
-        pairs = packed.read_deliveries(frame)
+        is_ours = packed.kind(frame) == packed.DELIVERIES
+        pairs = packed.read_deliveries(frame) if is_ours else "wrong number of frames"
         if isinstance(pairs, str):
             out += self.violations.add(BROKER, pairs, now)
             return
@@ -204,6 +201,7 @@ class Worker:
         """Answer what is due, and give its slot back to the registration that it came under."""
         while self._held and self._held[0][0] + self.delay <= now:
             _, registration, client, task = self._held.popleft()
+            self._tasks[self.state].times += 1
             answer = self._answer(task)
             paid = registration == self._registrations
             if paid and self.link.packs and (not isinstance(answer, bytes) or len(answer) <= packed.SMALL):
@@ -238,14 +236,13 @@ class Worker:
     # ---- joining and leaving -------------------------------------------------------------------------------------
 
     def _ponged(self, now: float, out: list[Command]) -> None:
-        if self.state is State.WORKING and self.link.denied:
-            self._walk("PONG that denies")
-            out.append(Note("warn", "the broker does not know this worker: registering again"))
-        elif self.state is State.LINKING:
-            self._walk("PONG")
-        else:
+        before = self.state
+        self._step(On.PONG, If.DENIES if before == Does.WORKING and self.link.denied else "")
+        if self.state != Does.REGISTERING or before == Does.REGISTERING:
             return
-        self.state, self.link.claims = State.REGISTERING, False
+        if before == Does.WORKING:
+            out.append(Note("warn", "the broker does not know this worker: registering again"))
+        self.link.claims = False
         self._registrations += 1
         self._register(now, out)
 
@@ -257,26 +254,26 @@ class Worker:
         self._register_at = now + self.options.heartbeat
         out.append(Send(wire.register(self._register_id(), self.slots)))
 
-    def _relink(self, commands: list[Command], out: list[Command]) -> None:
+    def _relink(self, event: str, commands: list[Command], out: list[Command]) -> None:
+        self._step(event)
         out += commands
-        self.state, self._register_at = State.LINKING, NEVER
+        self._register_at = NEVER
 
     def _ended(self, now: float, out: list[Command]) -> None:
-        if self.state is State.LEAVING:  # the goodbye may be lost with it
+        if self.state == Does.LEAVING:  # the goodbye may be lost with it
+            self._step(On.ENDED)
             out += [Send(wire.deregister()), self.link.ask(now)]
-            return
-        if self.state is not State.LINKING:
-            self._walk("the connection ended")
-        self._relink(self.link.ended(now), out)
+        else:
+            self._relink(On.ENDED, self.link.ended(now), out)
 
     def _leave(self, now: float, out: list[Command]) -> None:
-        if self.state is State.LEAVING:
+        if self.state == Does.LEAVING:
             return
-        self._walk("told to leave")
-        registered = self._parting = self.state is not State.LINKING
-        self.state, self._register_at, self.link.claims = State.LEAVING, NEVER, False
+        self._parting = self.state != Does.LINKING
+        self._step(On.LEAVE)
+        self._register_at, self.link.claims = NEVER, False
         self._leave_by = now
-        if registered:
+        if self._parting:
             self._leave_by = now + self.options.expiry
             out.append(Send(wire.deregister()))
             out.append(self.link.ask(now, fresh=True))
@@ -289,16 +286,13 @@ class Worker:
         self._serve(now, out)
         self._flush(out)  # the link may open anew
         commands = self.link.tick(now)
-        if any(type(command) is Reopen for command in commands) and self.state is not State.LEAVING:
-            self._walk("no PONG for expiry")
-        if self.link.up or self.state is State.LINKING or self.state is State.LEAVING:
-            out += commands
+        if any(type(command) is Reopen for command in commands):
+            self._relink(On.NO_PONG, commands, out)
         else:
-            self._relink(commands, out)
+            out += commands
         if now >= self._register_at:
-            self._walk("no RESPONSE for a heartbeat")
+            self._step(On.NO_RESPONSE)
             self._register(now, out)
 
-    def _walk(self, event: str) -> None:
-        """Count an edge, from the present state."""
-        self.walked[self.state.value, event] += 1
+    def _step(self, event: str, guard: str = "") -> None:
+        self.state = self._walk.step(self.state, event, guard)

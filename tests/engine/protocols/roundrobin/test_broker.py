@@ -461,7 +461,7 @@ def test_r2_what_tasks_bring_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch
     """Queued or in flight: the broker keeps a task until it has ended, to give it again."""
     request = wire.stream(ident(1), 1024)
     size = sum(map(len, request[2:-1]))
-    monkeypatch.setattr("engine.protocols.roundrobin.pool.MAX_HELD", 2 * size)
+    monkeypatch.setattr("engine.protocols.roundrobin.records.MAX_HELD", 2 * size)
     front = front_with(b"w", slots=1)
     for number in (1, 2, 3):
         front.told([b"c", *wire.stream(ident(number), 1024)])

@@ -33,7 +33,9 @@ SPOIL: list[Callable[[Pool, Worker], object]] = [
     lambda pool, worker: pool.liveness.forget(b"w"),
     lambda pool, worker: pool.settling.update({worker: 20.0}),
     lambda pool, worker: pool.settling.update({Worker(b"gone", "w9", 1, 0.0): 20.0}),
-    lambda pool, worker: setattr(pool, "size", 7),
+    lambda pool, worker: setattr(pool.records, "size", 7),
+    lambda pool, worker: setattr(worker, "stands", "busy"),
+    lambda pool, worker: pool.backlog.owners.admit(b"c", 0),
     lambda pool, worker: setattr(pool, "overdue_at", float("inf")),
 ]
 

@@ -168,7 +168,7 @@ def test_r1_an_id_in_use_is_refused_and_the_rest_of_its_batch_is_not() -> None:
     front = front_with(b"w")
     again = [wire.ping(ident(1), True)[2:-1], wire.ping(ident(1), False)[2:-1], wire.ping(ident(2), True)[2:-1]]
     assert front.told([b"c", packed.tasks(again)]) == [given_packed(b"w", 1, 2)]
-    assert front.told(submitted(b"c", 1, 2)) == [] and front.broker.pool.again == 2
+    assert front.told(submitted(b"c", 1, 2)) == [] and front.broker.pool.records.again == 2
     assert front.wrongs == [(b"c", "id already in use", 1)] and front.books == (2, 0, {}, 2, 0, 0)
 
 
@@ -403,7 +403,7 @@ class Life:
             list(pool.lost),
             [(key, pool.liveness.last(key), one.opened) for key, one in pool.workers.items()],
             pool.former,
-            pool.redelivered,
+            pool.records.redelivered,
             self.front.wrongs,
             self.held,
             sorted(self.results),

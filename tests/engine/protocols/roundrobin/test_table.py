@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-from engine.core import NEVER
+import pytest
+
+from engine.core import NEVER, Command, Note
 from engine.parts.inflight import Task
-from engine.protocols.roundrobin.table import Worker
+from engine.protocols.roundrobin.machine import On, Seen
+from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.table import Table, Worker
 
 
 def worker() -> Worker:
@@ -50,3 +54,72 @@ def test_a_lost_row_says_since_when() -> None:
     assert one.lost_at == NEVER
     one.lost_at = 12.0
     assert one.view("lost", 12.0, 6.0, 0).lost_at == 12.0
+
+
+@pytest.mark.parametrize(("pong", "known"), [(7, 1.5), (6, None), (0, None)])
+def test_a_round_trip_is_known_by_the_number_of_the_ping(pong: int, known: float | None) -> None:
+    one = worker()
+    one.asked(7, 11.0)
+    one.ponged(pong.to_bytes(8, "little"), 12.5)
+    one.ponged(bytes(8), 13.0)
+    assert one.rtt == known
+
+
+def test_what_it_owes_and_holds_is_due_later_after_a_pause_of_ours() -> None:
+    one = holding(worker(), 1)
+    one.owed, one.owed_at = 1, 3.0
+    one.grace(10.0)
+    (task,) = one.held
+    assert (one.owed, one.owed_at, task.given) == (1, 13.0, 10.0)
+
+
+def test_a_lost_worker_is_remembered_and_comes_back() -> None:
+    table, out = Table(Options(lost_shown=30.0, heartbeat=1000.0, expiry=1000.0)), list[Command]()
+    one = table.add(b"w", 10.0, out)
+    assert one is not None and one.stands == Seen.READY
+    table.step(one, On.SILENT)
+    table.lose(one, 11.0)
+    assert not table.workers and list(table.lost) == [b"w"] and table.wake_at() == 41.0
+    assert table.revive(b"w", On.PING, 12.0, out) is one and one.stands == Seen.READY and not table.lost
+    assert table.revive(b"x", On.PING, 12.0, out) is None
+    assert [note.text for note in out if isinstance(note, Note)] == ["w1 joined", "w1 is back"]
+
+
+def test_a_stranger_under_its_id_brings_no_lost_worker_back() -> None:
+    table, out = Table(Options()), list[Command]()
+    one = table.add(b"w", 10.0, out)
+    assert one is not None
+    table.step(one, On.ENDED)
+    table.lose(one, 11.0)
+    table.estrange(b"w")
+    table.estrange(b"nobody")
+    assert table.revive(b"w", On.PONG, 12.0, out) is None and one.stands == Seen.LOST
+    assert table.revive(b"w", On.REGISTER, 13.0, out) is one and one.stands == Seen.READY
+
+
+def test_who_left_is_not_remembered_when_it_is_lost() -> None:
+    table, out = Table(Options()), list[Command]()
+    one = table.add(b"w", 10.0, out)
+    assert one is not None
+    one.leaving = True
+    table.lose(one, 11.0)
+    assert not table.workers and not table.lost
+
+
+def test_each_slot_that_is_freed_is_counted_where_it_leads() -> None:
+    table = Table(Options())
+    one = table.add(b"w", 10.0, [])
+    assert one is not None
+    one.slots, one.stands = 2, Seen.BUSY
+    table.freed(holding(one, 1), On.INCREMENT, 3)
+    assert one.stands == Seen.READY
+    one.leaving, one.stands = True, Seen.DRAINING
+    table.freed(holding(one, 0), On.INCREMENT, 2)
+    assert one.stands == Seen.UNKNOWN
+    assert dict(table.walk.walked()) == {
+        ("unknown", "REGISTER"): 1,
+        ("busy", "INCREMENT and no slot is free"): 2,
+        ("busy", "INCREMENT"): 1,
+        ("draining", "INCREMENT"): 1,
+        ("draining", "INCREMENT of all that it held"): 1,
+    }
