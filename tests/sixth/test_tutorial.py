@@ -103,3 +103,21 @@ def test_plain_programs_talk_to_it(processes: Processes, folder: Path) -> None:
             worker.kill()
     assert (answered.stdout, answered.returncode) == ("HELLO\n", 0), answered.stderr
     assert broker.alive
+
+
+LINE = "            service.waiting.appendleft(task)\n"
+EXPLORE = (".", "explore", "--system", NAME, "--faults", "kill")
+
+
+def test_every_order_of_events_holds_and_the_planted_fault_is_found(processes: Processes, folder: Path) -> None:
+    held = processes.run(*EXPLORE)
+    assert held.ended() == 0, held.err
+    assert "verdict   held, complete within these bounds" in held.out
+    source, journal = folder / "majordomo" / "broker.py", folder / "found.journal"
+    assert f"```text\n{LINE}```" in PAGE and source.read_text(encoding="utf-8").count(LINE) == 1
+    source.write_text(source.read_text(encoding="utf-8").replace(LINE, ""), encoding="utf-8")
+    found = processes.run(*EXPLORE, "--journal", str(journal))
+    assert found.ended() == 1, found.err
+    assert "a task is lost or in two places" in found.out and "! kill worker-1" in found.out
+    check = processes.run(".", "replay", "--check", str(journal))
+    assert check.out.startswith(f"{NAME}: ") and check.ended() == 1, check.err  # it differs in the violation
