@@ -11,7 +11,9 @@ EXPLORED = Explored(
     ignored={
         "link.Link": _LINK,
         "table.Worker": frozenset({"done", "failed", "joined", "name", "ping_at", "row", "rtt"}),
-        "pool.Pool": frozenset({"again", "filled", "redelivered", "unpaid"}),
+        "pool.Pool": frozenset({"unpaid"}),
+        "records.Records": frozenset({"again", "redelivered"}),
+        "backlog.Backlog": frozenset({"over_share"}),
         "presence.Presence": frozenset({"takeovers", "_pool"}),
         "broker.Broker": frozenset({"late", "unsent", "denied", "inspected"}),
         "worker.Worker": frozenset({"unknown", "unsent", "done"}),
