@@ -41,6 +41,7 @@ from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed, picture
 from engine.protocols.roundrobin.machine import If, On
+from engine.protocols.roundrobin.messages import JOIN, LINK_PING, LINK_PONG, REPLY, RETURN, TASK
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.packed import AT_BROKER
 from engine.protocols.roundrobin.pool import LATE, Pool
@@ -115,7 +116,8 @@ class Broker:
     # ---- messages ------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
-        if len(frames) == AT_BROKER and self.pool.lanes.on:
+        pool = self.pool
+        if len(frames) == AT_BROKER and pool.lanes.on:
             wrong = self._packed(frames, now, out)
             if wrong is not None:
                 out += self.violations.add(frames[0], wrong, now)
@@ -125,27 +127,27 @@ class Broker:
             out += self.violations.add(frames[0] if frames else b"", what, now)
             return
         peer = frames[0]
-        worker = self.pool.workers.get(peer)
+        worker = pool.workers.get(peer)
         if worker is not None:
-            self.pool.liveness.heard(peer, now)
-            if self.pool.settling and what is not wire.JOIN and worker in self.pool.settling:
-                self.pool.settled(worker, now, out)
-        if what is wire.TASK:
-            if self.pool.accept(peer, [frames[3:-1]], now, out):
+            pool.liveness.heard(peer, now)
+            if pool.settling and what is not JOIN and worker in pool.settling:
+                pool.settled(worker, now, out)
+        if what is TASK:
+            if pool.accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
-        elif what is wire.REPLY:
+        elif what is REPLY:
             self._reply(worker, frames, now, out)
-        elif what is wire.RETURN:
-            if why := LATE if worker is None else self.pool.increment(worker, now, out):
+        elif what is RETURN:
+            if why := LATE if worker is None else pool.increment(worker, now, out):
                 self._not_freed(why, peer, now, out)
-        elif what is wire.LINK_PING:
+        elif what is LINK_PING:
             self._ping(worker, frames, now, out)
-        elif what is wire.LINK_PONG:
+        elif what is LINK_PONG:
             self._pong(worker, frames, now, out)
-        elif what is wire.JOIN:
+        elif what is JOIN:
             self._register(frames, now, out)
         else:
-            self.pool.leave(peer, On.DEREGISTER, out)
+            pool.leave(peer, On.DEREGISTER, out)
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""

@@ -186,7 +186,7 @@ class Pool:
             if used:
                 return
             self._release(worker)
-        if worker not in self.settling:
+        if not self.settling or worker not in self.settling:
             self.ready.put(worker)
         if self._fresh or self._suspects.waiting:
             self.drain(now, out)

@@ -62,6 +62,7 @@ class Worker:
         self.state: str = Does.LINKING
         self._walk = Walk(WORKER)
         self._tasks = {state: self._walk.tally(state, On.TASK) for state in WORKER.states if state != Does.LEFT}
+        self._task = self._tasks[self.state]
         self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
@@ -201,7 +202,7 @@ class Worker:
         """Answer what is due, and give its slot back to the registration that it came under."""
         while self._held and self._held[0][0] + self.delay <= now:
             _, registration, client, task = self._held.popleft()
-            self._tasks[self.state].times += 1
+            self._task.times += 1
             answer = self._answer(task)
             paid = registration == self._registrations
             if paid and self.link.packs and (not isinstance(answer, bytes) or len(answer) <= packed.SMALL):
@@ -296,3 +297,4 @@ class Worker:
 
     def _step(self, event: str, guard: str = "") -> None:
         self.state = self._walk.step(self.state, event, guard)
+        self._task = self._tasks.get(self.state, self._task)
