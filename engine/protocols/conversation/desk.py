@@ -259,9 +259,14 @@ def _newest(jobs: list[Job]) -> tuple[JobRow, ...]:
     return tuple(reversed(rows))
 
 
+def id_of(client: bytes) -> bytes:
+    """The routing id of a client, by its key."""
+    return client.removeprefix(_OPEN)
+
+
 def name_of(client: bytes) -> str:
     """A client for people."""
-    return show(client.removeprefix(_OPEN))
+    return show(id_of(client))
 
 
 def _crowd(client: bytes, jobs: list[Job]) -> JobRow:

@@ -31,7 +31,7 @@ from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, Broker
 from engine.protocols.conversation.client import ANEW, SILENCE
-from engine.protocols.conversation.desk import FRONTEND, OPEN
+from engine.protocols.conversation.desk import FRONTEND, OPEN, id_of
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
 from engine.protocols.conversation.links import STREAM, Sv
 from engine.protocols.conversation.worker import BROKEN, Cl
@@ -200,7 +200,7 @@ def whose(core: Core, send: Send) -> TaskKey | None:
         return None
     link = core.links.get(peer if send.socket == MAIN else _TCP + peer)
     task = None if link is None else link.out.get(int.from_bytes(chunk[4:8], "little"))
-    return None if task is None or not task.job.client else (task.job.client, _task(task.job.ref))
+    return None if task is None or not task.job.client else (id_of(task.job.client), _task(task.job.ref))
 
 
 # ---- who is next -------------------------------------------------------------------------------------------------

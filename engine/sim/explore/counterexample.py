@@ -123,7 +123,7 @@ class _Repeat:
         self._watchers, self._lines = watchers, list[str]()
         parts = Live()
         self.model = model = Model(scene, parts)
-        parts.asked = scene.system.explored.wrong
+        parts.asked = model.asked
         for who, (name, role, args, world) in enumerate(model.made):
             for watcher in watchers:
                 watcher.seated(name, role, args, world, model.seats[who])

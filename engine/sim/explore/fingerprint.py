@@ -27,12 +27,14 @@ from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, ClientLegs
 from engine.parts.machine import Machine, Tally, Walk
 from engine.parts.violations import Violations
+from engine.sim.explore.properties import Constant
 
 COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine, Counter)
 """Kinds of values that are only counted and shown, wherever they stand."""
 
 IGNORED: Mapping[str, frozenset[str]] = {
     "liveness._Agenda": frozenset({"standing"}),  # the peers of its heap
+    "properties.Observed": frozenset({"wrong"}),
     "bulk.Bulk": frozenset({"bytes", "late", "warmed", "warm_at", "_last", "started", "ended"}),
 }
 HEAPS = frozenset({"_heap"})  # fields that hold one, whose inner order says nothing
@@ -121,7 +123,7 @@ class Copier:
 
     def __init__(self, options: Any, ignored: Mapping[str, frozenset[str]]) -> None:
         self.shared = Shared()
-        self._constant = (FunctionType, Machine, type(options))
+        self._constant = (FunctionType, Machine, Constant, type(options))
         self._ignored = {**IGNORED, **ignored}
         self._fields: dict[type[Any], tuple[str, ...] | None] = {}
 

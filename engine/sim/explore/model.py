@@ -12,14 +12,16 @@ The rules of this file:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from engine import core
 from engine.core import NEVER, Ordered, Paused, Started, Woken
+from engine.core import Seat as Seated
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Role
 from engine.sim.explore.fingerprint import Copier
 from engine.sim.explore.moves import DOWN, UP, Move
+from engine.sim.explore.properties import Constant, Observed, Rules
 from engine.sim.explore.scene import Scene
 from engine.sim.explore.seats import Part, Parts, Seat, Wire
 from engine.sim.explore.turn import State, Turn, World
@@ -50,11 +52,12 @@ class Model:
         self.options, self.endpoints = settled(scene)
         ignored = scene.system.explored.ignored
         self.copier = Copier(self.options, ignored)
-        self.parts = Parts(self.copier, scene.system.explored.wrong) if parts is None else parts
+        self.parts = Parts(self.copier, self.asked) if parts is None else parts
         self.world = World(self.parts)
         self.shared = parts is None
+        self._rules = Constant(None)
         self.made: list[tuple[str, Role, list[Any], dict[str, Any]]] = []  # name, role, arguments of the maker
-        self.seats: list[core.Seat] = []  # as they were made
+        self.seats: list[Seated] = []  # as they were made
         self.fresh: list[Part] = []
         self._seat_all()
         self.brokers = [who for who, place in enumerate(self.world.places) if place.role == "broker"]
@@ -62,6 +65,8 @@ class Model:
         self.clients = [who for who, place in enumerate(self.world.places) if place.role == "client"]
         self.names = [place.name for place in self.world.places]
         self.keys = [next(iter(place.sockets.values())).routing_id for place in self.world.places]
+        keys = tuple(self.keys[who] for who in self.workers)
+        self._rules.value = Rules(scene.system.explain, not scene.faults, not scene.pair, keys)
         self.horizon = NEVER
         self.opening: list[Move] = []
 
@@ -82,7 +87,7 @@ class Model:
         if world and role != "broker":
             world["saved"] = None
         self.made.append((name, role, args, world))
-        seat: core.Seat = getattr(self.scene.system, role)(self.options, *args, **world)
+        seat = self._seated(role, args, world)
         self.world.sit(name, role, seat.sockets)
         self.seats.append(seat)
         self.fresh.append(self.parts.part(seat.core))
@@ -92,8 +97,17 @@ class Model:
         if self.shared:
             return self.fresh[who]
         _, role, args, world = self.made[who]
-        self.seats[who] = getattr(self.scene.system, role)(self.options, *args, **world)
+        self.seats[who] = self._seated(role, args, world)
         return self.parts.part(self.seats[who].core)
+
+    def _seated(self, role: Role, args: list[Any], world: dict[str, Any]) -> Seated:
+        """A core as its maker makes it; a broker's with a witness."""
+        seat: Seated = getattr(self.scene.system, role)(self.options, *args, **world)
+        return seat if role != "broker" else replace(seat, core=Observed(seat.core, self._rules))
+
+    def asked(self, core: Any) -> str:
+        """What a system finds wrong with its broker; empty for nothing."""
+        return self.scene.system.explored.wrong(core.core) if type(core) is Observed else ""
 
     def told_gone(self, who: int, again: bool) -> None:
         """Tell whoever watches."""
@@ -132,6 +146,14 @@ class Model:
     def wire(self, state: State, at: int) -> Wire:
         """A wire of a state."""
         return self.world.wires.values[state.wires[at]]
+
+    def doubled(self, state: State) -> str:
+        """Of a pair: what is wrong where both brokers serve; empty for nothing. One that is stopped serves nobody."""
+        if len(self.brokers) < 2:
+            return ""
+        seats = [self.seat(state, who) for who in self.brokers]
+        pictures = [self.parts.picture(one.part, state.now) for one in seats if one.part is not None and not one.frozen]
+        return "both brokers of the pair serve" if sum(view.serving for view in pictures) > 1 else ""
 
     def name_of(self, key: bytes) -> str:
         """Whose routing id that was at first."""
@@ -211,7 +233,8 @@ class Model:
         """The state after a move, and what is wrong with it."""
         if turn.owed and not self._busy(turn):
             turn.owed = 0
-        return turn.state(), turn.wrong
+        state = turn.state()
+        return state, turn.wrong or self.doubled(state)
 
     def _spec(self) -> BulkSpec:
         """What a client is to ask for: all of it at once."""

@@ -12,6 +12,7 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from traceback import extract_tb
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from engine.core import Command, Core, Event, Received, Unsent
@@ -109,7 +110,7 @@ class Parts:
             core.check()
             return commands, self.asked(core)
         except Exception as error:  # a core's own mistake: that is what is looked for
-            return (), f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            return (), _words(error)
 
     def _work(self, part: Part, event: Event, now: float) -> Step:
         core = self._copier.thaw(part.blob)
@@ -118,6 +119,15 @@ class Parts:
         for look in self.looks:
             look(core, now)
         return Step(part if wrong else self.part(core), commands, wrong)
+
+
+def _words(error: Exception) -> str:
+    """What is wrong, on one line; of what says nothing, where it is."""
+    said = str(error).partition("\n")[0]
+    if not said:
+        place = extract_tb(error.__traceback__)[-1]
+        said = f"{place.name}: {place.line}"
+    return said if isinstance(error, AssertionError) else f"{type(error).__name__}: {said}"
 
 
 def _own(event: Event) -> Event:

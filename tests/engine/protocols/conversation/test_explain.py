@@ -178,6 +178,11 @@ def test_the_broker_knows_whose_task_a_job_carries() -> None:
     bench.broker.handle = spying  # type: ignore[method-assign]
     bench.do("ask c1 7 submit echo 2")
     assert seen == [None, (b"c1", REF), (b"c1", REF)]  # accepted, and two JOBs
+    link = next(iter(bench.broker.links.values()))
+    job = Send([link.key, bytes(2) + header.JOB.to_bytes(2, "little") + next(iter(link.out)).to_bytes(4, "little")])
+    next(iter(link.out.values())).job.client = b"\0open-c1"
+    assert EXPLAIN.whose is not None
+    assert EXPLAIN.whose(bench.broker, job) == (b"c1", REF)  # by its routing id, also where anybody may ask
 
 
 def test_standings_have_who_was_used_last_at_the_end() -> None:

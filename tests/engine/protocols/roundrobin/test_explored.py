@@ -12,7 +12,8 @@ from engine.sim.explore.fingerprint import IGNORED
 def test_each_field_that_is_ignored_is_one() -> None:
     for name, ignored in {**IGNORED, **SYSTEM.explored.ignored}.items():
         file, _, made = name.partition(".")
-        place = "parts" if file in ("liveness", "bulk", "inflight") else "protocols.roundrobin"
+        parts = {"liveness": "parts", "bulk": "parts", "inflight": "parts", "properties": "sim.explore"}
+        place = parts.get(file, "protocols.roundrobin")
         module = import_module(f"engine.{place}.{file}")
         source = Path(str(module.__file__)).read_text(encoding="utf-8")
         assert hasattr(module, made)
