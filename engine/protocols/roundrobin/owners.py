@@ -73,7 +73,7 @@ class Owners:
     def ended(self, client: bytes, now: float) -> None:
         """Its connection ended."""
         self._ended.pop(client, None)
-        self._ended[client] = now + self._expiry
+        self._ended[client] = max(now + self._expiry, _last(self._ended))
         if len(self._ended) > KEPT:
             self._ended[next(iter(self._ended))] = now
 
@@ -95,7 +95,7 @@ class Owners:
             found.append(client)
         for client in found:
             del self._ended[client]
-            self._gone[client] = now + self._held
+            self._gone[client] = max(now + self._held, _last(self._gone))
         while self._gone and (len(self._gone) > KEPT or next(iter(self._gone.values())) <= now):
             del self._gone[next(iter(self._gone))]
         return found
@@ -115,3 +115,8 @@ class Owners:
         assert self.waiting == waiting and self._sizes == +sizes, "what waits is miscounted"
         assert list(self._ended.values()) == sorted(self._ended.values()), "who ended last is gone first"
         assert len(self._gone) <= KEPT
+
+
+def _last(times: dict[bytes, float]) -> float:
+    """The time of the newest: after a pause that was not as long as it was told, later ones come no earlier."""
+    return next(reversed(times.values()), 0.0)

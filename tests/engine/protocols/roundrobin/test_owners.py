@@ -79,6 +79,15 @@ def test_our_own_pause_is_nobodys_absence() -> None:
     assert owners.expire(T + 105) == [] and owners.expire(T + 106) == [b"c"]
 
 
+def test_who_ended_last_is_gone_last_whatever_a_pause_was_told_to_be() -> None:
+    owners = Owners(2, 6.0, 60.0)
+    owners.ended(b"c", T)
+    owners.grace(4.0)
+    owners.ended(b"d", T)
+    owners.check(Counter(), Counter())
+    assert owners.expire(T + 9) == [] and owners.expire(T + 10) == [b"c", b"d"]
+
+
 def test_of_too_many_the_first_is_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT", 2)
     owners = Owners(2, 6.0, 60.0)
