@@ -20,7 +20,6 @@ from engine.protocols.negotiated.standby import Standby
 from engine.protocols.pingpong.broker import Broker as PingBroker
 from engine.protocols.pingpong.table import Table
 from engine.protocols.pingpong.tasks import Tasks
-from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.pool import Pool
 from engine.sim.explore.counterexample import repeat
@@ -41,10 +40,10 @@ class Mutant(NamedTuple):
 
 
 def freed_twice(real: Any) -> Any:
-    def increment(self: Any, worker: Any, peer: bytes, now: float, out: list[Any]) -> None:
-        real(self, worker, peer, now, out)
-        if worker is not None and not worker.owed:
-            worker.owed -= 1
+    def increment(self: Any, worker: Any, now: float, out: list[Any]) -> Any:
+        wrong = real(self, worker, now, out)
+        worker.owed -= 1
+        return wrong
 
     return increment
 
@@ -121,7 +120,7 @@ MUTANTS = (
     Mutant(
         "a slot is freed twice",
         "roundrobin",
-        (Broker, "_increment", freed_twice),
+        (Pool, "increment", freed_twice),
         "broker: check: assert key in pool.liveness and worker.owed >= 0 and worker.written_off >= 0",
         (
             "the clock goes on",
