@@ -27,6 +27,7 @@ from tests.helpers.pumps import SOURCE, pump_of
 
 FUZZED = 20_000  # messages
 SANITIZED = Path(__file__).with_name("sanitized.py")
+HANGS = 300.0  # seconds after which a child counts as hanging
 STARTS = 5  # of a sanitized Python that has nothing to do, before one is trusted to do something
 
 
@@ -89,6 +90,15 @@ def test_a_batch_of_large_messages_ends_early(
     for _ in range(5):
         assert fast.send(dealer, [bytes(400)]) == 0
     assert [len(fast.receive(router, 100, "router")) for _ in range(3)] == [3, 2, 0]
+
+
+def test_nothing_of_a_message_is_sent_whose_last_frame_is_none(routers: list[tuple[ZSocket, ZSocket]]) -> None:
+    fast = pump_of("native")
+    router, dealer = routers[0]
+    with pytest.raises(TypeError):
+        fast.send(dealer, [b"begun", "text"])  # type: ignore[list-item]
+    assert fast.send(dealer, [b"next"]) == 0
+    assert fast.receive(router, 9, "router") == [[b"peer", b"next"]]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +182,19 @@ def sanitized(source: Path, tmp_path: Path) -> tuple[list[str], dict[str, str]]:
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    """Run to the end; 124 and no output for one that hangs."""
+    try:
+        return subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANGS,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", "it hangs")
 
 
 def test_sanitizers_find_nothing(tmp_path: Path) -> None:
