@@ -39,6 +39,7 @@ from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, picture
 from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.service import Service
@@ -230,7 +231,7 @@ class Broker:
         if self.serving:
             return True
         asks = command in (names.CHECKCONFIG, names.NEEDBROKER)
-        if pair.standby.state == "passive" and not doubtful:
+        if pair.standby.state == Rank.PASSIVE and not doubtful:
             theirs = pair.theirs.workers if socket == MAIN else pair.theirs.clients
             if command == names.NEEDBROKER:
                 service.tell(socket, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": theirs})

@@ -34,6 +34,7 @@ from engine.parts.view import ClientView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.link import BROKER, Link
+from engine.protocols.negotiated.machine import At, On
 from engine.protocols.negotiated.options import Options
 
 ID_BYTES = 8
@@ -53,6 +54,7 @@ class Client:
         self.link = Link(options, endpoint, identity, None, wall_offset=wall_offset, saved=saved)
         self.run: Bulk | None = None
         self.violations = self.link.violations
+        self._answered = self.link.walk.tally(At.LINKED, On.WORKREPLY)
         self.undelivered = 0
         self.repeated = 0
         self._base = 0  # id of the run's first task
@@ -99,7 +101,7 @@ class Client:
     def wake_at(self) -> float:
         """When the link or the run has something to do; a run waits for the link."""
         at = self.link.wake_at()
-        if self.run is not None and (self.link.linked or self.link.state == "ended"):
+        if self.run is not None and (self.link.linked or self.link.state == At.ENDED):
             at = min(at, self.run.wake_at())
         return at
 
@@ -119,7 +121,7 @@ class Client:
             terms.append(("told", str(link.told)))
         late = self._late + (run.late if run is not None else 0)
         view = run.view(now) if run is not None else None
-        walked = tuple(link.walked.items())
+        walked = link.walk.walked()
         return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms), walked=walked)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
@@ -134,7 +136,6 @@ class Client:
         if self.run is not None:
             self._base += self.run.spec.n
             self._late += self.run.late
-            self.link.walked["linked", "WORKREPLY"] += self.run.ledger.succeeded
         self._sent.clear()
         self.run = Bulk(spec, now)
 
@@ -167,9 +168,16 @@ class Client:
             out += self.violations.add(BROKER, message, now)
             return
         command, header, body = message
+        if self.link.state == At.ENDED:
+            return  # what came in one batch with its end
         if command == names.WORKREPLY:
+            if self.link.linked:
+                self._answered.times += 1
+            else:
+                self.link.step(On.WORKREPLY)
             self._replied(header[names.IDENTIFIER], body, now)
         elif command == names.DISCONNECTERROR and names.IDENTIFIER in header:
+            self.link.step(On.REFUSAL)
             self._failed(header, out, now)
         else:
             out += self.link.received(message, now)

@@ -18,6 +18,9 @@ from typing import Any
 from engine.core import NEVER
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.limits import MAX_HELD
+from engine.parts.machine import Walk
+from engine.parts.view import Walked
+from engine.protocols.negotiated.machine import SEEN, On, Seen
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.owners import Owners, share
 from engine.protocols.negotiated.queue import Queue
@@ -43,9 +46,7 @@ class Desk:
         self.queued = 0
         self.suspected: set[str] = set()  # services that may have suspects
         self.unoffered: dict[str, float] = {}  # services that have tasks and that nobody offers, and since when
-        self.filled = 0  # how often a worker was given its last slot's task
-        self.freed = 0  # how often one that was full, and is to go on, let go of one
-        self._walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self._walk_anew()
         self.log: list[Op] | None = None
 
     # ---- workers ------------------------------------------------------------------------------------------------
@@ -204,9 +205,11 @@ class Desk:
         member.free -= 1
         member.row = None
         if member.free > 0:
+            self._given.times += 1
             self._queue(member)
         else:
-            self.filled += 1
+            self._filled.times += 1
+            member.state = self._filled.next
             self._unqueue(member)
         if self.log is not None:
             self.log.append(["g", *task.key, member.key])
@@ -224,8 +227,6 @@ class Desk:
         self.queues[task.kind].held -= 1
         member = self.members[key]
         member.free += 1
-        if member.free == 1 and not member.draining:
-            self.freed += 1
         member.row = None
         if member.apart and member.free == member.slots:
             self._unkeep(member)
@@ -331,20 +332,26 @@ class Desk:
             member.away, member.row = True, None
             self._unqueue(member)
             self._unkeep(member)
-        self._walked.clear()
-        self.filled = self.freed = 0
+            member.state = Seen.UNKNOWN
+        self._walk_anew()
 
-    # ---- the map of ``explain`` -----------------------------------------------------------------------------------
+    # ---- the machine --------------------------------------------------------------------------------------------
 
-    def walk(self, member: Member | None, event: str) -> None:
-        """Count an edge, from where the worker stands."""
-        self._walked["unknown" if member is None else member.stands, event] += 1
+    def step(self, member: Member | None, event: str, guard: str = "") -> None:
+        """Go through a row, from where a worker stands."""
+        after = self._walk.step(Seen.UNKNOWN if member is None else member.state, event, guard)
+        if member is not None:
+            member.state = after
 
-    def walked(self) -> Counter[tuple[str, str]]:
-        """How often each edge was walked since this desk is served from, those of tasks too."""
-        return self._walked + Counter(
-            {("ready", "a task, the last slot"): self.filled, ("busy", "WORKREPLY"): self.freed}
-        )
+    def walked(self) -> Walked:
+        """How often each row was gone through since this desk is served from."""
+        return self._walk.walked()
+
+    def _walk_anew(self) -> None:
+        self._walk = Walk(SEEN)
+        self._given = self._walk.tally(Seen.READY, On.TASK)
+        self._filled = self._walk.tally(Seen.READY, On.LAST_SLOT)
+        self.replied = {state: self._walk.tally(state, On.WORKREPLY) for state in (Seen.READY, Seen.BUSY)}
 
     def check(self) -> None:
         """Each worker and each task is where the rules above say."""

@@ -17,11 +17,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from typing import Literal
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
+from engine.parts.machine import Walk
 from engine.parts.taken import Taken
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
@@ -29,10 +28,8 @@ from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import kept as keeping
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
+from engine.protocols.negotiated.machine import CLIENT_LINK, PUTS_OUT, WORKER_LINK, At, If, On
 from engine.protocols.negotiated.options import Options
-
-State = Literal["new", "checking", "asking", "joining", "linked", "out", "ended"]
-"""checking: CHECKCONFIG is out · asking: NEEDBROKER · joining: READY · out: put out, for a while."""
 
 SAVED = "negotiated"
 """The name under which the configuration is kept."""
@@ -41,6 +38,14 @@ BROKER = b"broker"
 """Under which the broker's violations are counted."""
 
 MAX_REDIRECTS = 4  # to other brokers in a row, before a pause
+
+_NEXT = {
+    (False, False): If.ANOTHER,
+    (False, True): If.PREFERRED,
+    (True, False): If.TAKEN,
+    (True, True): If.TAKEN_PREFERRED,
+}
+"""Whether our id is another's, whether the preferred broker is next → the guard."""
 
 
 class Link:
@@ -60,7 +65,8 @@ class Link:
         saved: bytes | None = None,
     ) -> None:
         self.options, self.wall_offset = options, wall_offset
-        self.state: State = "new"
+        self.state: str = At.NEW
+        self.walk = Walk(CLIENT_LINK if ready is None else WORKER_LINK)
         self.endpoint = self.preferred = endpoint
         self._kept = keeping.decode(saved)
         self.config = keeping.of(self._kept, endpoint)
@@ -80,24 +86,22 @@ class Link:
         self._configured = {endpoint, *ends.configured(options, ready is None)}
         self._next = NEVER  # when something is due
         self._since = 0.0  # when the present state began
-        self.leaving = False  # a worker's, once it was told to
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
         self._tried: set[str] = set()  # brokers that did not answer since the last link
         self._redirects = 0
 
     @property
     def linked(self) -> bool:
         """Whether work may go over it."""
-        return self.state == "linked"
+        return self.state == At.LINKED
 
-    def walk(self, event: str) -> None:
-        """Count an edge, from where it stands."""
-        self.walked["leaving" if self.leaving else self.state, event] += 1
+    def step(self, event: str, guard: str = "") -> None:
+        """Go through a row."""
+        self.state = self.walk.step(self.state, event, guard)
 
     def start(self, now: float) -> list[Command]:
         """Begin."""
-        self.walk("start")
-        return self._check(now)
+        self.step(On.START)
+        return self._begin(now)
 
     def wake_at(self) -> float:
         """When ``tick`` has something to do."""
@@ -116,10 +120,10 @@ class Link:
     def connected(self, now: float) -> list[Command]:
         """A connection stands."""
         again, self._broken = self._broken, False
-        if not again or self.state != "linked":
+        if not again or self.state != At.LINKED:
             return []
-        self.walk("connected again")
-        return self._check(now)
+        self.step(On.CONNECTED)
+        return self._begin(now)
 
     def disconnected(self) -> None:
         """It has ended; another one may follow without our doing."""
@@ -139,22 +143,25 @@ class Link:
         """A message of the broker other than work. One that is not expected (it comes late) changes nothing."""
         command, header, body = message
         match command, self.state:
-            case names.CONFIG, "checking":
+            case _, At.ENDED:
+                pass
+            case names.CONFIG, At.CHECKING:
                 return self._taught(header, body, now)
-            case names.READYOK, "joining":
-                self.walk("READYOK")
+            case names.READYOK, At.JOINING:
+                self.step(On.READYOK)
                 interval = max(self.options.heartbeat, header["heartbeat_interval"])
                 if interval != self.interval:
                     self.interval, self._taken = interval, Taken(self.options.silence * interval, interval)
                 return self._up(now)
-            case names.PONG, "linked":
+            case names.PONG, At.LINKED:
+                self.step(On.PONG)
                 self.rtt = now + self.wall_offset - header["echo"]
                 self.skew = header["time"] - header["echo"] - self.rtt / 2
-            case names.FORCENEGOTIATE, "linked":
-                self.walk("FORCENEGOTIATE")
-                return [Note("warn", "the broker wants to negotiate anew"), *self._check(now)]
-            case names.CHANGEBROKER, "asking" | "checking":
-                return self._change("CHANGEBROKER", header["endpoint"], now)
+            case names.FORCENEGOTIATE, At.LINKED:
+                self.step(On.FORCENEGOTIATE)
+                return [Note("warn", "the broker wants to negotiate anew"), *self._begin(now)]
+            case names.CHANGEBROKER, At.ASKING | At.CHECKING:
+                return self._change(On.CHANGEBROKER, header["endpoint"], now)
             case names.DISCONNECTERROR, _:
                 return self._disconnected(header, now)
         return []
@@ -167,10 +174,12 @@ class Link:
         if not fits or config is None or config.hash != header["config_hash"]:
             self.config = None  # next time it comes as a whole
             if kept:
-                return self._check(now)  # another broker's, under the same version
+                self.step(On.CONFIG, If.OTHERS)
+                return self._begin(now)
+            self.step(On.CONFIG, If.UNFIT)
             return [Note("bad", "the broker's configuration is not what its header says")]
         self.config = config
-        self.walk("CONFIG")
+        self.step(On.CONFIG)
         out: list[Command] = []
         if not kept:
             self._kept = keeping.added(self._kept, self.endpoint, config)
@@ -181,26 +190,25 @@ class Link:
                     f"the configuration names {strangers} brokers that are in no setting of ours: they are not tried"
                 )
                 out.append(Note("warn", f"{words}; add to negotiated.group those that are yours"))
-        return out + (self._up(now) if self._ready is None else self._step("joining", now))
+        return out + (self._up(now) if self.state == At.LINKED else self._begin(now))
 
     def _disconnected(self, header: wire.Header, now: float) -> list[Command]:
         code = self.told = header["code"]
+        event = On.error(code)
         words = f"the broker says {code}: {header['message']}"
         if code == names.CLOCK and self._jumped:
             words += f"; our own wall clock jumped {self._jumped:+.0f} s"
         if code == names.MOVED and "endpoint" in header:
-            return self._change(f"DISCONNECTERROR {code}", header["endpoint"], now)
-        if code in names.CODES:
-            self.walk(f"DISCONNECTERROR {code}")
-        if code in (names.CONFIG_TYPE, names.NO_BROKER) or (code == names.REFUSED and not self.links):
-            return self._end(words, failed=True)
-        if code == names.REFUSED:
-            return self._end(words, failed=False)
-        if code == names.CONFIG_VERSION and self.state == "joining":
-            return [Note("warn", words), *self._check(now)]
-        if code in (names.CLOCK, names.TOO_MANY):
-            self._enter("out", now)
-            self._next = now + self.options.silence * self.interval
+            return self._change(event, header["endpoint"], now)
+        never = code == names.REFUSED and not self.links
+        before = self.state
+        self.step(On.ERROR if code == names.MOVED else event, If.NEVER_LINKED if never else "")
+        if self.state == At.ENDED:
+            return self._end(words, failed=never or code != names.REFUSED)
+        if code in PUTS_OUT:
+            self._wait(self.options.silence * self.interval, now)
+        elif self.state != before:
+            return [Note("warn", words), *self._begin(now)]
         return [Note("bad", words)]
 
     # ---- what is due --------------------------------------------------------------------------------------------
@@ -210,18 +218,18 @@ class Link:
         if now < self._next:
             return []
         patience = self.options.silence * self.interval
-        if self.state == "out":
-            self.walk("some intervals")
-            return self._check(now)
-        if self.state == "linked":
+        if self.state == At.OUT:
+            self.step(On.INTERVALS)
+            return self._begin(now)
+        if self.state == At.LINKED:
             since, say = self.heard, self._ping
-        elif self.state in ("new", "ended"):
+        elif self.state in (At.NEW, At.ENDED):
             return []
         else:
             since, say = self._since, self._say
         if now >= since + patience:
             return self._lost(now)
-        self.walk("an interval")
+        self.step(On.INTERVAL)
         return [say(now)]
 
     def grace(self, seconds: float) -> None:
@@ -231,23 +239,22 @@ class Link:
 
     def _lost(self, now: float) -> list[Command]:
         """Nothing from this broker: the next one."""
-        taken = self.state == "linked" and self._taken.silent(now)
+        was_linked = self.state == At.LINKED
+        taken = was_linked and self._taken.silent(now)
         self._tried.add(self.endpoint)
         group = self._group()
         others = [endpoint for endpoint in group if endpoint not in self._tried]
         out: list[Command] = [Note("bad", f"no answer from {self.endpoint}")]
-        end = not others and not self.links
-        why = "silence" if self.state == "linked" else "no answer"
-        known = "no broker is left" if end else "another broker is known"
-        self.walk("silence again, its id is another's" if taken else f"{why}, {known}")
-        if end:
+        if not others and not self.links:
+            self.step(On.NO_ANSWER, If.NOBODY)
             return self._end(self._failure(), failed=True)
         if not others:
             self._tried.clear()
             others = [group[(group.index(self.endpoint) + 1) % len(group)]]
         self.endpoint = others[0]
+        self.step(On.SILENCE if was_linked else On.NO_ANSWER, _NEXT[taken, self.endpoint == self.preferred])
         out += self._renamed() if taken else [Reopen(endpoint=self.endpoint)]
-        return out + (self._check(now) if self.endpoint == self.preferred else self._step("asking", now))
+        return out + self._begin(now)
 
     def _failure(self) -> str:
         if len(self._tried) > 1:
@@ -274,39 +281,36 @@ class Link:
         """A broker sent us to another one, or to itself; nowhere, or another transport, means itself."""
         here = not endpoint or endpoint.partition(":")[0] != self.endpoint.partition(":")[0]
         if not here and not self._trusted(endpoint):
-            self.walk(f"{event} to a stranger")
-            self._enter("out", now)
-            self._next = now + self.options.silence * self.interval
+            self.step(event, If.STRANGER)
+            self._wait(self.options.silence * self.interval, now)
             words = f"{self.endpoint} sends us to {endpoint}, which is in no setting of ours and not on this machine"
             told = Note("bad", f"{words}: not followed; if it is yours, add it to negotiated.group")
             return [*self.violations.add(BROKER, "sends us to a stranger", now), told]
-        self.walk(event)
         self._redirects += 1
         if self._redirects > MAX_REDIRECTS:
             self._redirects = 0
-            self._enter("out", now)
-            self._next = now + self.interval
+            self.step(event, If.ROUND)
+            self._wait(self.interval, now)
             return [Note("warn", "the brokers send us from one to the other: waiting")]
+        self.step(event)
         if here or endpoint == self.endpoint:
             self.preferred = self.endpoint
-            return self._check(now)
+            return self._begin(now)
         self.endpoint = self.preferred = endpoint
-        return [Note("info", f"moving to {endpoint}"), Reopen(endpoint=endpoint), *self._check(now)]
+        return [Note("info", f"moving to {endpoint}"), Reopen(endpoint=endpoint), *self._begin(now)]
 
     # ---- steps --------------------------------------------------------------------------------------------------
 
-    def _check(self, now: float) -> list[Command]:
-        return self._step("checking", now)
-
-    def _step(self, state: State, now: float) -> list[Command]:
-        self._enter(state, now)
+    def _begin(self, now: float) -> list[Command]:
+        """A state in which a handshake message is out."""
+        self._since = now
         return [self._say(now)]
 
-    def _enter(self, state: State, now: float) -> None:
-        self.state, self._since = state, now
+    def _wait(self, seconds: float, now: float) -> None:
+        self._since, self._next = now, now + seconds
 
     def _up(self, now: float) -> list[Command]:
-        self._enter("linked", now)
+        self._since = now
         self._taken.heard(now)
         self.heard = now
         self.links += 1
@@ -317,29 +321,37 @@ class Link:
         return [Note("good", f"linked again, to {self.endpoint}")] if self.links > 1 else []
 
     def _end(self, reason: str, *, failed: bool) -> list[Command]:
-        self.state, self._next = "ended", NEVER
+        self._next = NEVER
         return [Exit(reason, failed)]
 
     def rejoin(self, now: float) -> list[Command]:
-        """A worker offers something else from now on."""
-        return self._step("joining", now) if self.state in ("linked", "joining") else []
+        """A worker offers nothing any more."""
+        if self.state not in (At.LINKED, At.JOINING):
+            return []
+        self.step(On.OFFERS)
+        return self._begin(now)
+
+    def left(self, reason: str) -> list[Command]:
+        """A worker has left."""
+        self.step(On.LEFT)
+        return self._end(reason, failed=False)
 
     def _say(self, now: float) -> Send:
         """The handshake message of the present state."""
         self._next = now + self.interval
         match self.state:
-            case "checking":
+            case At.CHECKING:
                 header: wire.Header = {"config_type": self.options.config_type}
                 if self.config is not None:
                     header["config_version"] = self.config.version
                 return Send(wire.seal(names.CHECKCONFIG, header))
-            case "asking":
+            case At.ASKING:
                 header = {"identity": self._identity, "services": []}
                 if self._ready is not None:
                     header["services"] = self._ready()["services"]
                 return Send(wire.seal(names.NEEDBROKER, header))
             case _:
-                assert self.state == "joining" and self._ready is not None, f"nothing to say while {self.state}"
+                assert self.state == At.JOINING and self._ready is not None, f"nothing to say while {self.state}"
                 times = {"heartbeat_interval": self.options.heartbeat, "time": now + self.wall_offset}
                 header = {**self._ready(), **times, "config_version": self.config.version if self.config else 0}
                 return Send(wire.seal(names.READY, header))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.core import NEVER
 from engine.parts.view import WorkerRow
+from engine.protocols.negotiated.machine import Seen
 
 
 class Member:
@@ -11,6 +12,7 @@ class Member:
 
     ``apart``: it gets nothing until it is empty, for it is kept for a suspect, or alone with one.
     ``checked``: when it was sent its configuration, until its READY; NEVER otherwise.
+    ``state``: as the machine has it; a desk that is not served from leaves it alone.
     ``asked``: when it was last asked what it holds. ``extra``: seconds of silence that it may have beyond the usual,
     for it asked for a longer interval. ``row``: its picture, None when that is out of date.
     """
@@ -33,12 +35,14 @@ class Member:
         "services",
         "skew",
         "slots",
+        "state",
         "version",
     )
 
     def __init__(self, key: bytes, services: tuple[str, ...], slots: int) -> None:
         self.key, self.services, self.slots = key, services, slots
         self.name = ""
+        self.state: str = Seen.UNKNOWN
         self.free = slots
         self.away = self.draining = self.apart = False
         self.version = 0
@@ -49,9 +53,9 @@ class Member:
 
     @property
     def stands(self) -> str:
-        """Its state in the map of ``explain``."""
+        """The state that all the rest of it comes to."""
         if self.away:
-            return "unknown"
+            return Seen.UNKNOWN
         if self.draining or not self.services:
-            return "draining"
-        return "ready" if self.free else "busy"
+            return Seen.DRAINING
+        return Seen.READY if self.free else Seen.BUSY

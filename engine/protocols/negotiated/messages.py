@@ -24,6 +24,7 @@ from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_FRAME, MAX_ID, MAX_ROUTING_ID
 from engine.parts.unpacking import UNREADABLE
 from engine.protocols.negotiated import names
+from engine.protocols.negotiated.machine import PAIR
 
 Header = dict[str, Any]
 Message = tuple[bytes, Header, bytes]
@@ -234,7 +235,7 @@ def checksum(value: Any) -> int | None:
 
 def standby_state(value: Any) -> str | None:
     """What a broker of a pair says that it is."""
-    return value if value in ("primary", "backup", "active", "passive") and type(value) is str else None
+    return value if type(value) is str and value in PAIR.states else None
 
 
 # ---- who says what to whom ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, replica
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.standby import Standby
 
 PEER = "peer"
@@ -58,12 +59,12 @@ class Pair:
         news = standby.heard(header["state"], header["sequence"], header["echo"], now)
         if standby.active:
             self._whole = self._whole or (header["replica"] == -1) or desk.log is None
-        elif news and header["state"] == "active" and header["replica"] != self.followed:
+        elif news and header["state"] == Rank.ACTIVE and header["replica"] != self.followed:
             self.forget(now)
 
     def change(self, sequence: int, body: bytes, desk: Desk, now: float) -> tuple[Desk, Config | None] | None:
         """A REPLICA came: the desk as it is now, and the configuration if that came too; None where it is of no use."""
-        if self.standby.active or self.standby.peer_state != "active":
+        if self.standby.active or self.standby.peer_state != Rank.ACTIVE:
             return None
         ops = replica.decode(body)
         if ops is None or not (ops[0][0] == "x" or (self.followed >= 0 and sequence == self.followed + 1)):
@@ -130,13 +131,13 @@ class Pair:
     def note(self) -> Note:
         """The broker's rank in an operator's words."""
         words = {
-            "primary": "asks whether the fallback serves before it does",
-            "backup": "waits to hear the primary",
-            "active": "serves",
-            "passive": "stands by",
+            Rank.PRIMARY: "asks whether the fallback serves before it does",
+            Rank.BACKUP: "waits to hear the primary",
+            Rank.ACTIVE: "serves",
+            Rank.PASSIVE: "stands by",
         }
         state = self.standby.state
-        usual = (state == "active") == (self.role == "primary")
+        usual = (state == Rank.ACTIVE) == (self.role == "primary")
         return Note("good" if usual else "warn", f"the {ROLES[self.role]} {words[state]}")
 
     def _changes(self, bodies: Iterator[bytes]) -> list[Send]:

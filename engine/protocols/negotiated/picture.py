@@ -35,8 +35,8 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         terms=_terms(service, pair, now),
         serving=serving,
         walked=(
-            *(desk.walked().items() if serving else ()),
-            *(pair.standby.walked.items() if pair is not None else ()),
+            *(desk.walked() if serving else ()),
+            *(pair.standby.walk.walked() if pair is not None else ()),
         ),
     )
 
@@ -103,6 +103,7 @@ def _fresh(service: Service, member: Member, state: State) -> WorkerRow:
             ("config_version", f"{member.version}{drift}"),
             ("skew", f"{member.skew:+.2f} s"),
             ("link", "known from the other broker, not heard yet" if member.away else "joined"),
+            ("state", member.state),
         ),
     )
 

@@ -22,12 +22,22 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.desk import MAX_QUEUES
+from engine.protocols.negotiated.machine import If, On
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.tasks import FRONTEND, Tasks
 
 MAX_CLIENTS = 100_000
 COMPARED = 2  # heartbeats after which a worker's PING must name what it was given
+
+
+def _join_guard(member: Member) -> str:
+    """Of a READY by which a worker is there, with what it holds."""
+    if member.draining:
+        return If.LEAVES
+    if not member.services:
+        return If.GOES
+    return "" if member.free else If.FULL
 
 
 class Service(Tasks):
@@ -58,23 +68,26 @@ class Service(Tasks):
             self._reply(member, peer, header[names.IDENTIFIER], body, now)
         elif command == names.PING:
             if member is None or member.away:
-                self.desk.walk(member, "PING")
+                self.desk.step(member, On.PING)
                 self.negotiate(MAIN, peer)
-            elif self._clock(MAIN, peer, member, header["time"], now):
+            elif self._clock(MAIN, peer, member, On.PING, header["time"], now):
                 self._pinged(member, header, now)
         elif command == names.READY:
             self._ready(member, peer, header, now)
         elif command == names.CHECKCONFIG:
-            self.desk.walk(member, "CHECKCONFIG")
-            if self.configure(MAIN, peer, header, now) and member is not None:
+            right = self.configure(MAIN, peer, header, now)
+            self.desk.step(member, On.CHECKCONFIG, "" if right else If.FORM)
+            if right and member is not None:
                 member.checked = now
         else:
+            self.desk.step(member, On.NEEDBROKER)
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
 
     def _ready(self, member: Member | None, peer: bytes, header: wire.Header, now: float) -> None:
-        if not self._clock(MAIN, peer, member, header["time"], now):
+        if not self._clock(MAIN, peer, member, On.READY, header["time"], now):
             return
         if header["config_version"] != self.config.version:
+            self.desk.step(member, On.READY, If.VERSION)
             self.drift(MAIN, peer, now)
             return
         offered: tuple[str, ...] = header["services"]
@@ -82,18 +95,26 @@ class Service(Tasks):
         if (fresh and self.desk.offered() + len(fresh) > MAX_QUEUES) or (
             member is None and len(self.desk.members) >= MAX_WORKERS
         ):
+            self.desk.step(member, On.READY, If.BOUNDS)
             self.disconnect(MAIN, peer, names.TOO_MANY, "too many workers or services")
             return
         since = member.checked if member is not None and offered else NEVER  # what was given since then is on its way
         lost = self._lost(peer, header.get("holding", ()), since)
-        usual = "READY that holds nothing" if lost else "READY"
-        self.desk.walk(member, usual if offered else "READY without services")
         again = self._take_back(peer, lost, now)
-        if offered or self.desk.in_flight.held(peer):
-            self._join(peer, offered, header, now)
-        elif member is not None:
-            self.out.append(Note("info", f"{member.name} left", peer))
-            self._forget(member, now)
+        held = self.desk.in_flight.held(peer)
+        if member is not None and member.draining and offered and not held:
+            self.desk.step(member, On.READY, If.LOST_LAST)
+            self._dismiss(member, now)
+            self._pump_all(again, now)
+            return
+        if offered or held:
+            member = self._join(peer, offered, header, now)
+            self.desk.step(member, On.READY, _join_guard(member))
+        else:
+            self.desk.step(member, On.READY, If.NO_SERVICE)
+            if member is not None:
+                self.out.append(Note("info", f"{member.name} left", peer))
+                self._forget(member, now)
         interval = max(header["heartbeat_interval"], self.options.heartbeat)
         tell = self.tell_sealed if names.CHECK in header else self.tell
         tell(MAIN, peer, names.READYOK, {"time": now + self.wall_offset, "heartbeat_interval": interval})
@@ -102,10 +123,16 @@ class Service(Tasks):
     def _pinged(self, member: Member, header: wire.Header, now: float) -> None:
         before = now - COMPARED * self.options.heartbeat if "holding" in header else -NEVER
         lost = self._lost(member.key, header.get("holding", ()), before)
-        self.desk.walk(member, "PING that does not hold a task" if lost else "PING")
+        again = self._take_back(member.key, lost, now) if lost else set[str]()
         self.pong(MAIN, member.key, header, now)
+        last = member.draining and not self.desk.in_flight.held(member.key)
         if lost:
-            self._pump_all(self._take_back(member.key, lost, now), now)
+            self.desk.step(member, On.PING, If.LOST_LAST if last else If.LOST)
+        else:
+            self.desk.step(member, On.PING, "" if header["config_version"] == self.config.version else If.VERSION)
+        if lost and last:
+            self._dismiss(member, now)
+        self._pump_all(again, now)
 
     def _lost(self, peer: bytes, holding: Collection[bytes], before: float) -> list[Task]:
         """What a worker was given before that time and does not hold."""
@@ -114,13 +141,11 @@ class Service(Tasks):
 
     def _take_back(self, peer: bytes, lost: list[Task], now: float) -> set[str]:
         """They wait again; the services that have something to hand out now."""
-        freed = self.desk.freed
         for task in lost:
             self.desk.take(peer, task.key)
-        self.desk.freed = freed  # not by a reply
         return self._put_back(lost, now)
 
-    def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> None:
+    def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> Member:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
         before = self.desk.members.get(peer)
         fresh = before is None or before.away
@@ -134,6 +159,7 @@ class Service(Tasks):
         if fresh:
             self.out.append(Note("good", f"{member.name} joined", peer))
         self.workers.heard(peer, now + member.extra)  # expires with the usual silence after that
+        return member
 
     def _name(self, member: Member, now: float) -> None:
         if not member.name:
@@ -143,12 +169,14 @@ class Service(Tasks):
     def _reply(self, member: Member | None, peer: bytes, identifier: bytes, body: bytes, now: float) -> None:
         if member is None or member.away:
             self.count("unknown peers")
+            self.desk.step(member, On.WORKREPLY)
             self.negotiate(MAIN, peer)
             return
         key = wire.task_key(identifier)
         task = self.desk.take(peer, key) if key is not None else None
         if task is None:
             self.count("late")
+            self.desk.step(member, On.WORKREPLY, If.LATE)
             return
         self.desk.end(task)
         member.done += 1
@@ -157,10 +185,16 @@ class Service(Tasks):
         self.out.append(Send([client, *wire.build(names.WORKREPLY, {names.IDENTIFIER: task_id}, body)], FRONTEND))
         if sampled(task_id):
             self.legs.note(client, task_id, task.accepted, task.given, now)
-        if member.draining:
-            self._dismiss(member, "WORKREPLY", now)
-        else:
+        row = self.desk.replied.get(member.state)
+        if row is not None:
+            row.times += 1
+            member.state = row.next
             self._pump_all(member.services, now)
+            return
+        last = member.draining and not self.desk.in_flight.held(peer)
+        self.desk.step(member, On.WORKREPLY, If.LAST if last else "")
+        if last:
+            self._dismiss(member, now)
 
     # ---- clients ------------------------------------------------------------------------------------------------
 
@@ -180,7 +214,7 @@ class Service(Tasks):
         elif command == names.WORKREQUEST:
             self.clients.heard(peer, now)
             self.request((peer, header[names.IDENTIFIER]), header["service"], body, now)
-        elif self._clock(FRONTEND, peer, None, header["time"], now):
+        elif self._clock(FRONTEND, peer, None, On.PING, header["time"], now):
             self.clients.heard(peer, now)
             self.pong(FRONTEND, peer, header, now)
 
@@ -194,12 +228,9 @@ class Service(Tasks):
             self.desk.undelivered(task)
         self._pump_all(self._put_back(tasks, now), now)
 
-    def _dismiss(self, member: Member, event: str, now: float) -> None:
-        if not self.desk.in_flight.held(member.key):
-            if event:
-                self.desk.walk(member, event)
-            self.disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker")
-            self._forget(member, now)
+    def _dismiss(self, member: Member, now: float) -> None:
+        self.disconnect(MAIN, member.key, names.REFUSED, "an operator drained this worker")
+        self._forget(member, now)
 
     def expire(self, now: float) -> None:
         """Whoever was silent for too long is gone; whoever has a task for too long is asked whether it holds it."""
@@ -207,7 +238,7 @@ class Service(Tasks):
             self._doubt(now)
         for key in self.workers.expired(now):
             member, held = self.desk.members[key], self.desk.in_flight.held(key)
-            self.desk.walk(member, "silence")
+            self.desk.step(member, On.SILENCE)
             self.count("workers expired")
             self.out.append(Note("bad", f"{member.name} is silent: expired, {held} tasks go back", key))
             self._forget(member, now)
@@ -230,6 +261,7 @@ class Service(Tasks):
             oldest = next(iter(self.desk.in_flight.of(member.key)), None)
             if oldest is not None and max(oldest.given, member.asked) + doubt <= now and not member.away:
                 member.asked = now
+                self.desk.step(member, On.DOUBT)
                 self.negotiate(MAIN, member.key)
 
     def unsent(self, frames: Frames, socket: str, now: float) -> None:
@@ -244,6 +276,7 @@ class Service(Tasks):
         key = wire.task_key(message[1][names.IDENTIFIER])
         if any(task.key == key for task in self.desk.in_flight.of(member.key)):
             self.out.append(Note("bad", f"{member.name} can not be reached: its tasks go back", member.key))
+            self.desk.step(member, On.UNSENT)
             self._forget(member, now, key)
 
     def drain(self, key: bytes, now: float) -> None:
@@ -252,9 +285,11 @@ class Service(Tasks):
         if member is None:
             self.out.append(Note("warn", "there is no such worker to drain", key))
             return
-        self.desk.walk(member, "told to drain")
+        held = self.desk.in_flight.held(key)
+        self.desk.step(member, On.DRAIN, If.HOLDS if held else "")
         self.desk.drain(key)
-        self._dismiss(member, "", now)
+        if not held:
+            self._dismiss(member, now)
 
     def grace(self, seconds: float, now: float) -> None:
         """Silence of so many seconds was our own, and nobody could come meanwhile."""
@@ -308,19 +343,22 @@ class Service(Tasks):
             assert all(key in self.workers for key in self.desk.members)
             assert all(owner in self.clients for owner, his in self.desk.owners.items() if his.waiting), "nobody's task"
             assert all(client in self.clients for client in self._unheard)
+            for member in self.desk.members.values():
+                assert member.state == member.stands, f"{member.name} is {member.stands}, and not {member.state}"
             self.desk.check_suspects()
             assert self._vain_at < NEVER or self.desk.in_vain() == NEVER, "a request waits in vain for ever"
 
     # ---- clocks -------------------------------------------------------------------------------------------------
 
-    def _clock(self, socket: str, peer: bytes, member: Member | None, time: float, now: float) -> bool:
+    def _clock(self, socket: str, peer: bytes, member: Member | None, event: str, time: float, now: float) -> bool:
         """Whether a peer's wall clock agrees with ours; one that does not is put out."""
         if self.agrees(socket, peer, time, now):
             if member is not None:
                 member.skew = self.skew(time, now)
             return True
+        if socket == MAIN:
+            self.desk.step(member, event, If.CLOCK)
         if member is not None:
-            self.desk.walk(member, "PING with a wrong clock")
             self._forget(member, now)
         elif socket == FRONTEND:
             self.clients.forget(peer)

@@ -11,23 +11,17 @@
 Two brokers that are cut off from each other only, each with requests of its own, would both serve: no pair can tell
 that from the other's death. When they meet again the primary yields.
 
-| state   | peer primary | peer backup | peer active      | peer passive    | silence + request | alone           |
-|---------|--------------|-------------|------------------|-----------------|-------------------|-----------------|
-| primary |              | active      | passive          | active          | active            |                 |
-| backup  |              |             | passive          |                 |                   |                 |
-| active  |              |             | passive, primary |                 |                   | primary/passive |
-| passive |              | active      |                  | active, primary | active            |                 |
+What follows in each state is in ``machine``.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import Literal
 
 from engine.core import NEVER
-
-State = Literal["primary", "backup", "active", "passive"]
-"""primary, backup: has not made up its mind; active: serves; passive: knows that the other one serves."""
+from engine.parts.machine import Walk
+from engine.protocols.negotiated.machine import PAIR, If, On, Rank
 
 BEAT = 0.5  # intervals between two of our messages to the peer
 LONE = 1.5  # intervals of hearing nobody after which an active broker asks again
@@ -42,13 +36,13 @@ class Standby:
 
     def __init__(self, role: Literal["primary", "backup"], interval: float, sequence: int, now: float) -> None:
         self.role: Literal["primary", "backup"] = role
-        self.state: State = role
+        self.state: str = role
+        self.walk = Walk(PAIR)
         self.sequence = sequence  # of our newest beat
         self.peer_sequence = -1  # of the peer's beat that was heard last
-        self.peer_state: State | None = None  # as far as it is news
+        self.peer_state: str | None = None  # as far as it is news
         self.beat_at = now
         self.yielded = False  # we stand by because the other one serves, or is told to
-        self.walked: Counter[tuple[str, str]] = Counter()  # (state, what made it another one)
         self._interval = interval
         self._said: deque[tuple[int, float]] = deque(maxlen=KEPT)
         self.peer_at = self._anyone_at = now  # when the peer, and when anybody, was heard
@@ -63,7 +57,7 @@ class Standby:
         self.beat_at = now + BEAT * self._interval
         return self.sequence
 
-    def heard(self, state: State, sequence: int, echo: int, now: float) -> bool:
+    def heard(self, state: str, sequence: int, echo: int, now: float) -> bool:
         """The peer said its state, having heard our beat ``echo`` last; False where that is no news."""
         self.peer_sequence = sequence
         self.peer_at, self._asked_at = now, NEVER
@@ -73,43 +67,32 @@ class Standby:
             return False
         self._anyone_at = max(self._anyone_at, said)
         self.peer_state = state
-        match self.state, state:
-            case "primary", "backup" | "passive":
-                self._become("active", f"hears {state}", now)
-            case "primary", "active":
-                self._become("passive", f"hears {state}", now)
-            case "backup", "active":
-                self._become("passive", f"hears {state}", now)
-            case "active", "active" if self.role == "primary":
-                self._become("passive", f"hears {state}", now)
-                self.yielded = True
-            case "passive", "backup":
-                self._become("active", f"hears {state}", now)
-            case "passive", "passive" if self.role == "primary":
-                self._become("active", f"hears {state}", now)
+        before = self.state
+        self._step(On.hears(state), now)
+        self.yielded = self.yielded or (before == Rank.ACTIVE and not self.active)
         return True
 
     def request(self, now: float) -> None:
         """A worker or a client asked for something."""
         self._anyone_at = now
-        if self.state != "active" and self._asked_at == NEVER:
+        if not self.active and self._asked_at == NEVER:
             self._asked_at = self.beat_at = now
         self.tick(now)
 
     def tick(self, now: float) -> None:
         """Time has passed."""
         match self.state:
-            case "active" if now >= self._anyone_at + LONE * self._interval:
-                self._become("primary" if self.role == "primary" else "passive", "hears nobody", now)
+            case Rank.ACTIVE if now >= self._anyone_at + LONE * self._interval:
+                self._step(On.LONE, now)
                 self._said.clear()  # what we said before is no question
-            case "primary" | "passive" if now >= self._takeover():
-                self._become("active", "silence and a request", now)
+            case Rank.PRIMARY | Rank.PASSIVE if now >= self._takeover():
+                self._step(On.ASKED, now)
 
     def hand_back(self, now: float) -> bool:
         """An operator ends the fallback's service; False unless the primary is there and waits."""
-        if self.role == "primary" or self.state != "active" or self.peer_state != "passive" or self.doubtful(now):
+        if self.role == "primary" or not self.active or self.peer_state != Rank.PASSIVE or self.doubtful(now):
             return False
-        self._become("passive", "handed back", now)
+        self._step(On.BACK, now)
         self.peer_at = now
         self.yielded = True
         return True
@@ -123,7 +106,7 @@ class Standby:
     @property
     def active(self) -> bool:
         """Whether this broker serves."""
-        return self.state == "active"
+        return self.state == Rank.ACTIVE
 
     def doubtful(self, now: float) -> bool:
         """Whether the peer was not heard for so long that it may be gone."""
@@ -132,19 +115,21 @@ class Standby:
     def wake_at(self) -> float:
         """When ``beat`` or ``tick`` is due."""
         turn = NEVER
-        if self.state == "active":
+        if self.active:
             turn = self._anyone_at + LONE * self._interval
-        elif self.state != "backup":
+        elif self.state != Rank.BACKUP:
             turn = self._takeover()
         return min(self.beat_at, turn)
 
     def _takeover(self) -> float:
-        ask = ASK_UNSURE if self.state == "primary" else ASK
+        ask = ASK_UNSURE if self.state == Rank.PRIMARY else ASK
         return max(self.peer_at + SILENCE * self._interval, self._asked_at + ask * self._interval)
 
-    def _become(self, state: State, why: str, now: float) -> None:
-        self.walked[self.state, why] += 1
-        self.state = state
+    def _step(self, event: str, now: float) -> None:
+        before = self.state
+        self.state = self.walk.step(before, event, If.PRIMARY if self.role == "primary" else If.FALLBACK)
+        if self.state == before:
+            return
         self.yielded = False
         self._anyone_at, self._asked_at = now, NEVER
         self.beat_at = now  # the peer hears it at once

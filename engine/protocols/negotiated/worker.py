@@ -24,7 +24,6 @@ from engine.core import (
     Connected,
     Disconnected,
     Event,
-    Exit,
     Finished,
     Frames,
     Leave,
@@ -40,10 +39,12 @@ from engine.core import (
     Woken,
 )
 from engine.parts.limits import decimal
+from engine.parts.machine import Walk
 from engine.parts.view import WorkerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.link import BROKER, Link
+from engine.protocols.negotiated.machine import WORK, At, Does, If, On
 from engine.protocols.negotiated.options import Options
 
 
@@ -79,7 +80,9 @@ class Worker:
         self.refused = 0  # requests beyond the slots, repeated ones, and those that came after the goodbye
         self._delay = 0.0
         self._slow: deque[tuple[float, bytes, bytes]] = deque()  # when it came, identifier, reply
-        self._leaving = False
+        self.state: str = Does.WORKING
+        self._walk = Walk(WORK)
+        self._took = self._walk.tally(Does.WORKING, On.WORKREQUEST)
         self._gone_at = NEVER
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -115,12 +118,12 @@ class Worker:
             case Unsent():
                 self.refused += 1
         self._answer_slow(out, now)
-        if now >= self._gone_at:
-            self.link.walk("no READYOK for an interval")
-            out.append(Exit("left; the broker did not say READYOK"))
-            self._gone_at = NEVER
-        elif self.link.state != "ended":
+        if now >= self._gone_at and self.link.state != At.ENDED:
+            self._left(On.LATE, "left; the broker did not say READYOK", out)
+        elif self.link.state != At.ENDED:
             out += self.link.tick(now)
+        if self.link.state == At.ENDED and self.state != Does.LEFT:
+            self._step(On.ENDED)
         return out
 
     def wake_at(self) -> float:
@@ -129,27 +132,30 @@ class Worker:
         return min(self.link.wake_at(), self._gone_at, slow)
 
     def check(self) -> None:
-        """Never more held than offered."""
+        """Never more held than offered, and nobody works without a link."""
         assert len(self.holding) <= self.slots
+        assert (self.state == Does.LEFT) == (self.link.state == At.ENDED)
 
     def snapshot(self, now: float) -> WorkerView:
         """What an operator sees."""
         link = self.link
-        terms = [("broker", link.endpoint), ("services", ", ".join(self.services))]
+        terms = [("broker", link.endpoint), ("link", link.state), ("services", ", ".join(self.services))]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{link.skew:+.2f} s"))
         if link.rtt is not None:
             terms.append(("rtt", f"{link.rtt * 1000:.1f} ms"))
         if link.told is not None:
             terms.append(("told", str(link.told)))
-        state = "leaving" if self._leaving else link.state
+        state = self.state if self.state == Does.LEAVING else link.state
         held = len(self.holding)
-        walked = tuple(link.walked.items())
+        walked = (*link.walk.walked(), *self._walk.walked())
         return WorkerView(now, state, self.slots, held, self.done, link.heard, tuple(terms), link.linked, walked)
 
     # ---- work -----------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, out: list[Command], now: float) -> None:
+        if self.link.state == At.ENDED:
+            return  # what came in one batch with its end
         message = wire.parse(frames, 0, wire.TO_WORKERS)
         if isinstance(message, str):
             out += self.violations.add(BROKER, message, now)
@@ -157,18 +163,17 @@ class Worker:
         command, header, body = message
         if command == names.WORKREQUEST:
             self._work(header[names.IDENTIFIER], header["service"], body, out, now)
-        elif command == names.READYOK and self._leaving and not self.holding:
-            self.link.walk("READYOK")
-            self.link.state = "ended"
-            self._gone_at = NEVER
-            out.append(Exit("left"))
+        elif command == names.READYOK and self.state == Does.LEAVING and not self.holding:
+            self._left(On.READYOK, "left", out)
         else:
             out += self.link.received(message, now)
 
     def _work(self, identifier: bytes, service: str, body: bytes, out: list[Command], now: float) -> None:
-        if self._leaving or len(self.holding) >= self.slots or identifier in self.holding:
+        if self.state != Does.WORKING or len(self.holding) >= self.slots or identifier in self.holding:
             self.refused += 1
+            self._step(On.WORKREQUEST, If.NO_SLOT if self.state == Does.WORKING else "")
             return
+        self._took.times += 1
         self.holding[identifier] = service
         if service not in ("ping", "data"):
             out.append(Start(identifier, Work(service, body)))
@@ -193,24 +198,31 @@ class Worker:
     # ---- leaving --------------------------------------------------------------------------------------------------
 
     def _offer(self) -> wire.Header:
-        services = [] if self._leaving else self.services
+        services = self.services if self.state == Does.WORKING else []
         return {"services": services, "slots": self.slots, "holding": list(self.holding)}
 
     def _leave(self, out: list[Command], now: float) -> None:
-        if self._leaving:
-            return
-        joined = self.link.links > 0 or bool(self.holding)
-        self.link.walk("told to leave" if joined else "told to leave, never joined")
-        self._leaving = self.link.leaving = True
-        if not joined:
-            self.link.state = "ended"
-            out.append(Exit("left before it had joined"))
-            return
-        self._farewell(out, now)
-        if self.holding:
-            out += self.link.rejoin(now)
+        if self.state == Does.WORKING and not self.link.links and not self.holding:
+            self._left(On.LEAVE, "left before it had joined", out, If.NEVER_JOINED)
+        elif self.state != Does.LEFT:
+            before = self.state
+            self._step(On.LEAVE)
+            if before == Does.LEAVING:
+                return
+            if self.holding:
+                out += self.link.rejoin(now)
+            self._farewell(out, now)
+
+    def _left(self, event: str, reason: str, out: list[Command], guard: str = "") -> None:
+        self._step(event, guard)
+        self._gone_at = NEVER
+        out += self.link.left(reason)
+
+    def _step(self, event: str, guard: str = "") -> None:
+        self.state = self._walk.step(self.state, event, guard)
 
     def _farewell(self, out: list[Command], now: float) -> None:
-        if self._leaving and not self.holding:
+        if self.state == Does.LEAVING and not self.holding:
+            self._step(On.IDLE)
             self._gone_at = now + self.link.interval
             out += self.link.rejoin(now)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Connected, Disconnected, Drain, Frames, Leave
-from engine.parts.bulk import BulkSpec
+from engine.core import Connected, Disconnected, Drain, Frames, Leave, Slow, Unsent, Woken
 from engine.parts.explain import Decoded, Direction, Role
-from engine.protocols.negotiated import SYSTEM, names, standby
+from engine.parts.machine import Machine, Row
+from engine.protocols.negotiated import SYSTEM, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import service as service_module
 from engine.protocols.negotiated.config import Address, Config
-from engine.protocols.negotiated.explain import EXPLAIN, decode, pair_edges, state_maps
+from engine.protocols.negotiated.explain import EXPLAIN, decode, state_maps
+from engine.protocols.negotiated.machine import CLIENT_LINK, PAIR, SEEN, WORK, WORKER_LINK, At, Does, If, On, Rank, Seen
 from engine.protocols.negotiated.options import Options
-from engine.protocols.negotiated.pair import ROLES
 from tests.helpers.explain import Scripts, Table, walk
 
 ID = (7).to_bytes(8, "little")
@@ -115,19 +117,22 @@ def test_any_frames_are_explained(role: Role, direction: Direction, frames: Fram
 # ---- state maps --------------------------------------------------------------------------------------------------
 
 HERE, STRANGER = "tcp://127.0.0.1:1", "tcp://192.0.2.1:1"
+OTHER, THIRD = "tcp://127.0.0.1:2", "tcp://127.0.0.1:3"
 OPTIONS = Options(services="ping, data")
-SILENCE = OPTIONS.silence * OPTIONS.heartbeat
-GROUP = Config(
-    1,
-    OPTIONS.heartbeat,
-    OPTIONS.skew,
-    (Address(HERE, "tcp://127.0.0.1:101"), Address("tcp://127.0.0.1:2", "tcp://127.0.0.1:102")),
-)
-CONFIG = wire.build(
-    names.CONFIG,
-    {"config_type": OPTIONS.config_type, "config_version": 1, "config_hash": GROUP.hash},
-    configs.encode(GROUP, OPTIONS.config_type),
-)
+SILENCE, BEAT = OPTIONS.silence * OPTIONS.heartbeat, OPTIONS.heartbeat
+
+
+def group(role: Role, *workers: str, version: int = 1) -> Config:
+    """Brokers as a configuration names them. A client looks for the frontends, so it is told other endpoints."""
+    pairs = [Address(end, end) if role == "client" and end != HERE else Address(end, end + "01") for end in workers]
+    return Config(version, OPTIONS.heartbeat, OPTIONS.skew, tuple(pairs))
+
+
+def taught(config: Config, **more: Any) -> Frames:
+    header = {"config_type": OPTIONS.config_type, "config_version": config.version, "config_hash": config.hash, **more}
+    return wire.build(names.CONFIG, header, configs.encode(config, OPTIONS.config_type))
+
+
 READYOK = wire.build(names.READYOK, {"time": 100.0, "heartbeat_interval": OPTIONS.heartbeat})
 FORCE = wire.build(names.FORCENEGOTIATE, {})
 
@@ -140,122 +145,143 @@ def change(endpoint: str) -> Frames:
     return wire.build(names.CHANGEBROKER, {"endpoint": endpoint})
 
 
-def peer(role: Role, saved: bool = False) -> Table:
-    kept = configs.encode(GROUP, "json") if saved else None
-    make = SYSTEM.worker if role == "worker" else SYSTEM.client
-    args = (OPTIONS, HERE, 1, 2) if role == "worker" else (OPTIONS, HERE, 1)
-    return Table(make(*args, wall_offset=0.0, saved=kept).core, EXPLAIN, role)
+class End:
+    """A worker or client on a table, brought into a state: for the first time, or after it was linked (``again``).
 
+    ``brokers``: how many it knows of.
+    """
 
-def checking(role: Role, saved: bool = False) -> Table:
-    return peer(role, saved).start()
+    def __init__(self, role: Role, brokers: int = 1) -> None:
+        self.role: Role = role
+        self.config = group(role, *(HERE, OTHER, THIRD)[:brokers])
+        saved = configs.encode(self.config, "json") if brokers > 1 else None
+        make = SYSTEM.worker if role == "worker" else SYSTEM.client
+        args = (OPTIONS, HERE, 1, 2) if role == "worker" else (OPTIONS, HERE, 1)
+        self.table = Table(make(*args, wall_offset=0.0, saved=saved).core, EXPLAIN, role)
 
+    def linked(self) -> Table:
+        """Up to its link."""
+        table = self.table.start() if self.table.core.link.state == At.NEW else self.table
+        table.hear(taught(self.config))
+        return table.hear(READYOK) if self.role == "worker" else table
 
-def asking(role: Role) -> Table:
-    return checking(role, True).wait(SILENCE)
-
-
-def linked(role: Role) -> Table:
-    table = checking(role).hear(CONFIG)
-    return table.hear(READYOK) if role == "worker" else table
-
-
-def out(role: Role) -> Table:
-    return checking(role).hear(error(408))
+    def at(self, state: str, again: bool = False) -> Table:
+        """In this state."""
+        if state == At.NEW:
+            return self.table
+        if state == At.LINKED:
+            return self.linked()
+        table = self.linked() if again else self.table.start()
+        if state == At.OUT:
+            return table.hear(error(408))
+        if state == At.ASKING:
+            return table.wait(SILENCE)
+        if again:
+            table.hear(FORCE)
+        return table.hear(taught(self.config)) if state == At.JOINING else table
 
 
 def after(table: Table, act: str, *args: Any) -> tuple[Table, Any]:
     return table, lambda: getattr(table, act)(*args)
 
 
-def broken(role: Role) -> Table:
-    table = linked(role)
-    table.do(Disconnected())
-    return table
+def known(state: str) -> int:
+    """Of how many brokers it must know to be in this state for the first time."""
+    return 2 if state == At.ASKING else 1
 
 
-def deaf(role: Role, other: str) -> Table:
-    """It has been silent, and is linked again on a new connection at once."""
-    table = linked(role).wait(SILENCE).hear(change(other)).hear(CONFIG)
-    return table.hear(READYOK) if role == "worker" else table
+def round_about(role: Role, state: str, event: str) -> tuple[Table, Any]:
+    """It was sent on four times before it is in this state."""
+    end = End(role, known(state))
+    table = end.table.start()
+    for number in range(4):
+        table.hear(error(301, endpoint=(OTHER, THIRD)[number % 2]))
+    if state == At.ASKING:
+        table.wait(SILENCE)
+    elif state == At.JOINING:
+        table.hear(taught(end.config))
+    elif state == At.OUT:
+        table.hear(error(408))
+    assert table.core.link.state == state
+    return after(table, "hear", change(OTHER) if event == On.CHANGEBROKER else error(301, endpoint=OTHER))
 
 
-def both(role: Role) -> Scripts:
-    other = f"tcp://127.0.0.1:{2 if role == 'worker' else 102}"
-    beat = OPTIONS.heartbeat
-    return {
-        ("new", "start"): lambda: after(peer(role), "start"),
-        ("checking", "an interval"): lambda: after(checking(role), "wait", beat),
-        ("checking", "no answer, another broker is known"): lambda: after(checking(role, True), "wait", SILENCE),
-        ("checking", "no answer, no broker is left"): lambda: after(checking(role), "wait", SILENCE),
-        ("checking", "CHANGEBROKER"): lambda: after(checking(role), "hear", change(other)),
-        ("checking", "CHANGEBROKER to a stranger"): lambda: after(checking(role), "hear", change(STRANGER)),
-        ("asking", "CHANGEBROKER to a stranger"): lambda: after(asking(role), "hear", change(STRANGER)),
-        ("linked", "DISCONNECTERROR 301 to a stranger"): lambda: after(
-            linked(role), "hear", error(301, endpoint=STRANGER)
-        ),
-        ("checking", "DISCONNECTERROR 408"): lambda: after(checking(role), "hear", error(408)),
-        ("checking", "DISCONNECTERROR 415"): lambda: after(checking(role), "hear", error(415)),
-        ("asking", "an interval"): lambda: after(asking(role), "wait", beat),
-        ("asking", "CHANGEBROKER"): lambda: after(asking(role), "hear", change(other)),
-        ("linked", "an interval"): lambda: after(linked(role), "wait", beat),
-        ("linked", "FORCENEGOTIATE"): lambda: after(linked(role), "hear", FORCE),
-        ("linked", "DISCONNECTERROR 301"): lambda: after(linked(role), "hear", error(301, endpoint=other)),
-        ("linked", "DISCONNECTERROR 403"): lambda: after(linked(role), "hear", error(403)),
-        ("linked", "DISCONNECTERROR 408"): lambda: after(linked(role), "hear", error(408)),
-        ("linked", "silence, another broker is known"): lambda: after(linked(role), "wait", SILENCE),
-        ("linked", "connected again"): lambda: after(broken(role), "do", Connected()),
-        ("linked", "silence again, its id is another's"): lambda: after(deaf(role, other), "wait", SILENCE),
-        ("out", "some intervals"): lambda: after(out(role), "wait", SILENCE),
+def deaf(role: Role, brokers: int) -> tuple[Table, Any]:
+    """It has been silent, and is linked again on a new connection at once; then it is silent again."""
+    end = End(role, brokers)
+    end.linked().wait(SILENCE)
+    if brokers > 1:
+        end.table.hear(change(HERE))
+    end.linked()
+    return after(end.table, "wait", SILENCE)
+
+
+def link_script(role: Role, row: Row) -> tuple[Table, Any]:
+    """What makes the row of a link happen, by its event; some guards need more than that."""
+    state, event, guard = row.key
+    if guard == If.ROUND:
+        return round_about(role, state, event)
+    again = guard in (If.PREFERRED, If.ANOTHER, If.TAKEN, If.TAKEN_PREFERRED) or event in (
+        On.OFFERS,
+        On.error(names.REFUSED),
+    )
+    again = again and guard != If.NEVER_LINKED
+    brokers = {If.ANOTHER: 3, If.PREFERRED: 1, If.OTHERS: 2}.get(guard, known(state))
+    if guard in (If.TAKEN, If.TAKEN_PREFERRED):
+        return deaf(role, 2 if guard == If.TAKEN else 1)
+    if (state, guard) == (At.ASKING, If.PREFERRED):
+        brokers = 2
+    table = End(role, brokers).at(state, again)
+    if event.startswith("DISCONNECTERROR ") and event[-3:].isdigit():
+        more = {"endpoint": STRANGER if guard == If.STRANGER else OTHER} if event == On.error(names.MOVED) else {}
+        return after(table, "hear", error(int(event[-3:]), **more))
+    waits = {On.INTERVAL: BEAT, On.INTERVALS: SILENCE, On.NO_ANSWER: SILENCE, On.SILENCE: SILENCE}
+    if event in waits:
+        return after(table, "wait", waits[event])
+    config = End(role, brokers).config
+    acts: dict[str, Callable[[], tuple[Table, Any]]] = {
+        On.START: lambda: after(table, "start"),
+        On.CONNECTED: lambda: after(table.do(Disconnected()), "do", Connected()),
+        On.CHANGEBROKER: lambda: after(table, "hear", change(STRANGER if guard == If.STRANGER else OTHER)),
+        On.READYOK: lambda: after(table, "hear", READYOK),
+        On.FORCENEGOTIATE: lambda: after(table, "hear", FORCE),
+        On.PONG: lambda: after(table, "hear", wire.build(names.PONG, HEADERS[names.PONG])),
+        On.ERROR: lambda: after(table, "hear", error(names.MALFORMED)),
+        On.REFUSAL: lambda: after(table, "hear", error(503, **{names.IDENTIFIER: ID})),
+        On.WORKREPLY: lambda: after(table, "hear", wire.build(names.WORKREPLY, {names.IDENTIFIER: ID})),
+        On.OFFERS: lambda: after(table, "order", Leave()),
+        On.LEFT: lambda: after(table, "order", Leave()),
     }
+    if event == On.CONFIG:
+        if guard == If.UNFIT:
+            return after(table, "hear", taught(config, config_hash="none"))
+        if guard == If.OTHERS:
+            header = {"config_type": "json", "config_version": 1, "config_hash": "another"}
+            return after(table, "hear", wire.build(names.CONFIG, header))
+        return after(table, "hear", taught(config))
+    return acts[event]()
 
 
-REQUEST = wire.build(names.WORKREQUEST, REQUESTS["worker"])
-
-
-def leaving() -> Table:
-    return linked("worker").order(Leave())
-
-
-# On their way to a link: for the first time, and again.
-HALFWAY: dict[str, tuple[Callable[[], Table], Callable[[], Table]]] = {
-    "checking": (lambda: checking("worker"), lambda: linked("worker").hear(FORCE)),
-    "asking": (lambda: asking("worker"), lambda: linked("worker").wait(SILENCE)),
-    "joining": (lambda: checking("worker").hear(CONFIG), lambda: linked("worker").hear(FORCE).hear(CONFIG)),
-    "out": (lambda: out("worker"), lambda: linked("worker").hear(error(408))),
-}
-
-
-def told_to_leave(state: str, again: int) -> Callable[[], tuple[Table, Any]]:
-    return lambda: after(HALFWAY[state][again](), "order", Leave())
-
-
-WORKER: Scripts = {
-    **both("worker"),
-    **{(state, "told to leave, never joined"): told_to_leave(state, 0) for state in HALFWAY},
-    **{(state, "told to leave"): told_to_leave(state, 1) for state in HALFWAY},
-    ("checking", "CONFIG"): lambda: after(checking("worker"), "hear", CONFIG),
-    ("joining", "an interval"): lambda: after(checking("worker").hear(CONFIG), "wait", OPTIONS.heartbeat),
-    ("joining", "DISCONNECTERROR 426"): lambda: after(checking("worker").hear(CONFIG), "hear", error(426)),
-    ("joining", "READYOK"): lambda: after(checking("worker").hear(CONFIG), "hear", READYOK),
-    ("linked", "WORKREQUEST"): lambda: after(linked("worker"), "hear", REQUEST),
-    ("linked", "told to leave"): lambda: after(linked("worker"), "order", Leave()),
-    ("leaving", "READYOK"): lambda: after(leaving(), "hear", READYOK),
-    ("leaving", "no READYOK for an interval"): lambda: after(leaving(), "wait", OPTIONS.heartbeat),
-}
-
-
-def replied() -> tuple[Table, Any]:
-    table = linked("client").order(BulkSpec("ping", 2, in_flight=1))
-    (message,) = decode("client", "out", table.sent[-1], "main")
-    return after(table, "hear", wire.build(names.WORKREPLY, {names.IDENTIFIER: message.task}))
-
-
-CLIENT: Scripts = {
-    **both("client"),
-    ("checking", "CONFIG"): lambda: after(checking("client"), "hear", CONFIG),
-    ("linked", "WORKREPLY"): replied,
-}
+def worker_script(row: Row) -> tuple[Table, Any]:
+    """What makes the row of a worker happen."""
+    table = End("worker").linked() if row.guard != If.NEVER_JOINED else End("worker").at(At.CHECKING)
+    state, event, guard = row.key
+    ask = [wire.build(names.WORKREQUEST, {**REQUESTS["worker"], names.IDENTIFIER: b"%d" % i}) for i in range(3)]
+    if event == On.IDLE:
+        table.order(Slow(5.0)).hear(ask[0]).order(Leave())
+        return table, lambda: table.wait(5.0)
+    if guard == If.NO_SLOT:
+        return after(table.order(Slow(5.0)).hear(*ask[:2]), "hear", ask[2])
+    if state == Does.LEAVING:
+        table.order(Leave())
+    acts: dict[str, tuple[str, Any]] = {
+        On.WORKREQUEST: ("hear", ask[0]),
+        On.LEAVE: ("order", Leave()),
+        On.ENDED: ("hear", error(403)),
+        On.READYOK: ("hear", READYOK),
+        On.LATE: ("wait", BEAT),
+    }
+    return after(table, *acts[event])
 
 
 def ready(services: tuple[str, ...] = ("ping",), at: float = 100.0, **more: Any) -> Frames:
@@ -263,8 +289,8 @@ def ready(services: tuple[str, ...] = ("ping",), at: float = 100.0, **more: Any)
     return [W, *wire.build(names.READY, header)]
 
 
-def ping(at: float) -> Frames:
-    return [W, *wire.build(names.PING, {"time": at, "config_version": 1})]
+def ping(at: float, **more: Any) -> Frames:
+    return [W, *wire.build(names.PING, {"time": at, "config_version": 1, **more})]
 
 
 def broker(joined: bool = False, busy: bool = False) -> Table:
@@ -276,90 +302,143 @@ def broker(joined: bool = False, busy: bool = False) -> Table:
     return table if not busy else ask(table)
 
 
-def ask(table: Table) -> Table:
-    return table.hear([C, *wire.build(names.WORKREQUEST, REQUESTS["client"])], socket="frontend")
+def ask(table: Table, task: bytes = ID) -> Table:
+    request = {**REQUESTS["client"], names.IDENTIFIER: task}
+    return table.hear([C, *wire.build(names.WORKREQUEST, request)], socket="frontend")
 
 
-REPLY = [W, *wire.build(names.WORKREPLY, {names.IDENTIFIER: wire.task_identifier((C, ID))})]
+def holds(*tasks: bytes) -> list[bytes]:
+    return [wire.task_identifier((C, task)) for task in tasks]
+
+
+def reply(task: bytes = ID) -> Frames:
+    return [W, *wire.build(names.WORKREPLY, {names.IDENTIFIER: holds(task)[0]})]
+
+
 GOODBYE = ready(())
+TWO = b"two"
 
 
-def emptied(table: Table) -> tuple[Table, Any]:
-    """READY that holds nothing, with a second slot: its task comes back to it at once."""
-    return after(table, "hear", ready(slots=2))
+def away(table: Table) -> Table:
+    """As if the other broker had known everybody, and this one began to serve."""
+    service = table.core.service
+    service.retire(None)
+    service.adopt(table.now)
+    service.clients.heard(C, table.now)
+    return table
 
 
-def forgotten() -> tuple[Table, Any]:
-    """The other one it holds, so the first waits until it is empty."""
-    table = ask(broker().hear(ready(slots=2)))
-    table.hear([C, *wire.build(names.WORKREQUEST, {names.IDENTIFIER: b"other", "service": "ping"})], socket="frontend")
-    table.now += 2.5
-    holding = [wire.task_identifier((C, b"other"))]
-    return after(table, "hear", [W, *wire.build(names.PING, {"time": 102.5, "config_version": 1, "holding": holding})])
+def seen_table(row: Row) -> Table:
+    """A broker at which the worker is in the row's state, with as many tasks and slots as its guard needs."""
+    state, event, guard = row.key
+    more = event in (On.UNSENT, On.DOUBT) or (event, guard) == (On.DRAIN, If.HOLDS)
+    if state == Seen.UNKNOWN:
+        if guard in (If.FULL, If.HOLDS, If.GOES, If.LEAVES, If.LOST_LAST):
+            table = away(broker(True, True))
+        elif event in (On.SILENCE, On.DRAIN):
+            table = away(broker(True))
+        else:
+            return broker()
+        return table.order(Drain(W)) if guard in (If.LEAVES, If.LOST_LAST) else table
+    if (event, guard) == (On.PING, If.LOST):
+        table = ask(ask(broker().hear(ready(slots=3 if state == Seen.READY else 2)), ID), TWO)
+        return table.order(Drain(W)) if state == Seen.DRAINING else table
+    if state == Seen.READY:
+        table = broker().hear(ready(slots=2))
+        holding = more or guard in (If.FULL, If.GOES) or event == On.WORKREPLY
+        if event == On.LAST_SLOT:
+            table = broker(True)
+        return ask(table) if holding else table
+    if state == Seen.BUSY:
+        return broker(True, True)
+    two = (event, guard) == (On.WORKREPLY, "")
+    table = ask(ask(broker().hear(ready(slots=2)), ID), TWO) if two else broker(True, True)
+    if event == On.READY and guard in ("", If.FULL, If.NO_SERVICE, If.GOES):
+        return table.hear(ready((), holding=holds(ID)))
+    if (event, guard) == (On.DRAIN, ""):
+        return table.hear(ready((), holding=holds(ID))).hear(reply())
+    return table.order(Drain(W))
 
 
-SEEN: Scripts = {
-    ("unknown", "CHECKCONFIG"): lambda: after(
-        broker(), "hear", [W, *wire.build(names.CHECKCONFIG, {"config_type": "json"})]
-    ),
-    ("unknown", "READY"): lambda: after(broker(), "hear", ready()),
-    ("unknown", "PING"): lambda: after(broker(), "hear", ping(100.0)),
-    ("ready", "PING"): lambda: after(broker(True), "hear", ping(100.0)),
-    ("ready", "a task, the last slot"): lambda: (table := broker(True), lambda: ask(table)),
-    ("ready", "PING with a wrong clock"): lambda: after(broker(True), "hear", ping(900.0)),
-    ("ready", "silence"): lambda: after(broker(True), "wait", SILENCE),
-    ("ready", "told to drain"): lambda: after(broker(True), "order", Drain(W)),
-    ("ready", "READY without services"): lambda: after(broker(True), "hear", GOODBYE),
-    ("busy", "WORKREPLY"): lambda: after(broker(True, True), "hear", REPLY),
-    ("busy", "READY that holds nothing"): lambda: emptied(broker(True, True)),
-    ("busy", "PING that does not hold a task"): forgotten,
-    ("busy", "silence"): lambda: after(broker(True, True), "wait", SILENCE),
-    ("busy", "told to drain"): lambda: after(broker(True, True), "order", Drain(W)),
-    ("draining", "WORKREPLY"): lambda: after(broker(True, True).order(Drain(W)), "hear", REPLY),
-}
+def seen_script(row: Row) -> tuple[Table, Any]:
+    """What makes the row of a worker at its broker happen."""
+    _, event, guard = row.key
+    table = seen_table(row)
+    check = wire.build(names.CHECKCONFIG, {"config_type": "json"})
+    need = wire.build(names.NEEDBROKER, {"identity": "w"})
+    frames: dict[tuple[str, str], Frames] = {
+        (On.CHECKCONFIG, ""): [W, *check],
+        (On.CHECKCONFIG, If.FORM): [W, *wire.build(names.CHECKCONFIG, {"config_type": "yaml"})],
+        (On.NEEDBROKER, ""): [W, *need],
+        (On.READY, ""): ready(slots=2, holding=holds(ID)),
+        (On.READY, If.FULL): ready(holding=holds(ID)),
+        (On.READY, If.LEAVES): ready(holding=holds(ID)),
+        (On.READY, If.LOST_LAST): ready(),
+        (On.READY, If.NO_SERVICE): GOODBYE,
+        (On.READY, If.GOES): ready((), holding=holds(ID)),
+        (On.READY, If.CLOCK): ready(at=900.0),
+        (On.READY, If.VERSION): ready(config_version=2),
+        (On.READY, If.BOUNDS): ready(("one", "more", "service")),
+        (On.PING, ""): ping(table.now),
+        (On.PING, If.VERSION): ping(table.now, config_version=2),
+        (On.PING, If.CLOCK): ping(900.0),
+        (On.WORKREPLY, ""): reply(),
+        (On.WORKREPLY, If.LAST): reply(),
+        (On.WORKREPLY, If.LATE): reply(b"other"),
+    }
+    if guard in (If.LOST, If.LOST_LAST) and event == On.PING:
+        table.now += 2.5
+        return after(table, "hear", ping(table.now, holding=holds(TWO) if guard == If.LOST else []))
+    if event == On.TASK:
+        return table, lambda: ask(table)
+    if event == On.LAST_SLOT:
+        return table, lambda: ask(table)
+    if event == On.DOUBT:
+        for _ in range(9):
+            table.now += 1.0
+            table.hear(ping(table.now, holding=holds(ID)))
+        table.now += 1.0
+        return after(table, "do", Woken())
+    if event == On.UNSENT:
+        request = [W, *wire.build(names.WORKREQUEST, REQUESTS["worker"])]
+        return after(table, "do", Unsent(request, "unreachable"))
+    if event == On.SILENCE:
+        return after(table, "wait", SILENCE)
+    if event == On.DRAIN:
+        return after(table, "order", Drain(W))
+    return after(table, "hear", frames[event, guard])
 
 
-@pytest.mark.parametrize(("at", "scripts"), [(0, WORKER), (1, SEEN), (2, CLIENT)])
-def test_the_core_walks_every_edge_of_its_map(at: int, scripts: Scripts) -> None:
-    walk(state_maps()[at], scripts)
+def scripts_of(machine: Machine, script: Callable[[Row], tuple[Table, Any]]) -> Scripts:
+    return {(row.edge.state, row.edge.event): partial(script, row) for row in machine.rows}
 
 
-def test_the_pairs_map_is_the_table_that_the_rules_of_the_standby_show() -> None:
-    """The table in the text of ``standby.py``, of which the map is made by asking ``Standby`` itself."""
-    text = standby.__doc__ or ""
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
-    said = {(row[0], head) for row in rows[2:] for head, cell in zip(rows[0][1:], row[1:], strict=True) if cell}
-    heard = {"primary": "peer primary", "backup": "peer backup", "active": "peer active", "passive": "peer passive"}
-    found = set()
-    for edge in pair_edges():
-        last = edge.event.split()[-1]
-        found.add((edge.state, {"nobody": "alone", "request": "silence + request"}.get(last) or heard[last]))
-    assert found == said
+def test_a_workers_link_walks_every_row() -> None:
+    walk(state_maps()[0], scripts_of(WORKER_LINK, partial(link_script, "worker")))
 
 
-def test_every_turn_of_a_pair_is_counted_on_its_edge() -> None:
-    pair = state_maps()[3]
-    assert pair.walked is not None
-    for edge in pair.edges:
-        role: Literal["primary", "backup"] = "backup" if "the fallback hears" in edge.event else "primary"
-        if edge.state == "backup":
-            role = "backup"
-        rank = standby.Standby(role, 1.0, 0, 0.0)
-        rank.state = get_args(standby.State)[pair.states.index(edge.state)]
-        match edge.event.split()[-1]:
-            case "nobody":
-                rank.tick(standby.LONE)
-            case "request":
-                rank.request(standby.SILENCE)
-                rank.tick(2 * standby.SILENCE)
-            case said:
-                rank.heard(get_args(standby.State)[pair.states.index(said)], 1, rank.beat(0.0), 0.0)
-        view = (
-            broker()
-            .core.snapshot(100.0)
-            ._replace(terms=(("role", ROLES[role]),), walked=(*rank.walked.items(), (("ready", "silence"), 5)))
-        )
-        assert pair.walked(view) == {(edge.state, edge.event): 1}, edge
+def test_a_worker_walks_every_row() -> None:
+    idle, left = (Does.LEAVING, On.IDLE), (Does.WORKING, On.LEAVE)
+    walk(state_maps()[1], scripts_of(WORK, worker_script), {left: {idle}})
+
+
+def test_a_worker_at_the_broker_walks_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "MAX_QUEUES", 2)
+    walk(state_maps()[2], scripts_of(SEEN, seen_script))
+
+
+def test_a_clients_link_walks_every_row() -> None:
+    walk(state_maps()[3], scripts_of(CLIENT_LINK, partial(link_script, "client")))
+
+
+def test_the_map_of_a_pair_shows_who_serves() -> None:
+    pair = state_maps()[4]
+    assert pair.edges == PAIR.edges and pair.walked is not None
+    view = broker().core.snapshot(100.0)
+    assert pair.current(view) == {}
+    walked = (((Rank.ACTIVE, "hears nobody at the primary"), 2), ((Seen.READY, On.SILENCE), 5))
+    view = view._replace(terms=(("state", Rank.PASSIVE),), walked=walked)
+    assert (pair.current(view), pair.walked(view)) == ({Rank.PASSIVE: 1}, {walked[0][0]: 2})
 
 
 def test_standings_are_those_of_the_service() -> None:

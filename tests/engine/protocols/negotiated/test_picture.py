@@ -29,6 +29,7 @@ def test_the_picture_of_a_broker_at_work() -> None:
         ("config_version", "1"),
         ("skew", "+0.00 s"),
         ("link", "joined"),
+        ("state", "busy"),
     )
     assert view.terms == (
         ("config_version", "1"),

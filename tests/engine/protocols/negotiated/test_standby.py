@@ -1,23 +1,22 @@
 from __future__ import annotations
 
-import re
 from itertools import count
 from typing import Any
 
 import pytest
 
 from engine.core import NEVER
-from engine.protocols.negotiated import standby as module
-from engine.protocols.negotiated.standby import ASK, ASK_UNSURE, BEAT, LONE, SILENCE, Standby, State
+from engine.parts.machine import Row
+from engine.protocols.negotiated.machine import PAIR, If, On, Rank
+from engine.protocols.negotiated.standby import ASK, ASK_UNSURE, BEAT, LONE, SILENCE, Standby
 
 INTERVAL = 2.0
-EVENTS = ("peer primary", "peer backup", "peer active", "peer passive", "silence + request", "alone")
 
 
 class Broker:
     """A standby whose peer answers what it heard last, unless a test has it otherwise."""
 
-    def __init__(self, role: str, state: State | None = None) -> None:
+    def __init__(self, role: str, state: str | None = None) -> None:
         self.it = Standby("primary" if role == "primary" else "backup", INTERVAL, 1000, 0.0)
         if state is not None:
             self.it.state = state
@@ -28,14 +27,16 @@ class Broker:
         return self.it.heard(state, next(self.numbers), number, now)
 
     def meet(self, event: str) -> str:
-        """Let one event of the table come."""
-        if event.startswith("peer "):
-            assert self.hear(event.removeprefix("peer "), 1.0)
-        elif event == "alone":
+        """Let one event of the machine come."""
+        if event == On.BACK:
+            assert self.hear(Rank.PASSIVE, 1.0) and self.it.hand_back(1.0)
+        elif event == On.LONE:
             self.it.tick(LONE * INTERVAL)
-        else:
+        elif event == On.ASKED:
             for part in (0.0, 0.5, 1.0):
                 self.it.request(part * SILENCE * INTERVAL)
+        else:
+            assert self.hear(event.removeprefix(On.hears("")), 1.0)
         return self.state
 
     @property
@@ -44,37 +45,11 @@ class Broker:
         return self.it.state
 
 
-def table() -> list[tuple[Any, str, str]]:
-    """(state, event, cell) of the table in the module's text."""
-    rows = re.findall(r"^\| (\w+) +\|(.+)\|$", module.__doc__ or "", re.MULTILINE)
-    assert [row[0] for row in rows] == ["state", "primary", "backup", "active", "passive"]
-    assert tuple(cell.strip() for cell in rows[0][1].split("|")) == EVENTS
-    return [
-        (state, event, cell.strip())
-        for state, cells in rows[1:]
-        for event, cell in zip(EVENTS, cells.split("|"), strict=True)
-    ]
-
-
-def cases() -> list[tuple[str, State, str, str]]:
-    """Every cell for both roles, without the states and peers that a role does not have."""
-    return [
-        (role, state, event, cell)
-        for role in ("primary", "backup")
-        for state, event, cell in table()
-        if state in (role, "active", "passive") and event != f"peer {role}"
-    ]
-
-
-@pytest.mark.parametrize(("role", "state", "event", "cell"), cases())
-def test_every_cell_of_the_table(role: str, state: State, event: str, cell: str) -> None:
-    """``X, primary``: only the primary's; ``primary/passive``: the primary's, the fallback's; empty: stays."""
-    wanted, _, only = cell.partition(", ")
-    if "/" in wanted:
-        wanted = wanted.split("/")[role == "backup"]
-    if not wanted or (only and only != role):
-        wanted = state
-    assert Broker(role, state).meet(event) == wanted
+@pytest.mark.parametrize("row", PAIR.rows, ids=lambda row: row.edge.event)
+def test_every_row_of_the_machine(row: Row) -> None:
+    broker = Broker("primary" if row.guard == If.PRIMARY else "backup", row.state)
+    assert broker.meet(row.event) == row.next
+    assert (((row.edge.state, row.edge.event), 1)) in broker.it.walk.walked()
 
 
 def test_takeover_needs_silence_and_a_request() -> None:
@@ -164,7 +139,7 @@ def test_steps_down_before_the_other_may_take_over() -> None:
     ],
 )
 def test_hand_back_needs_a_primary_that_is_there_and_waits(
-    role: str, state: State, peer: State, at: float, done: bool
+    role: str, state: str, peer: str, at: float, done: bool
 ) -> None:
     broker = Broker(role, state)
     assert broker.hear(peer, 1.0)

@@ -210,6 +210,18 @@ def test_patience_begins_when_the_last_worker_that_offered_it_is_gone() -> None:
     assert passes(it, 0.5) == [told("1", "ping"), told("2", "ping")]
 
 
+def test_a_look_for_another_service_ends_nothing_that_was_offered_a_moment_ago() -> None:
+    it = busy("w", doubt=100.0)
+    it.ask(b"1")
+    it.ask(b"2")
+    passes(it, 5.0, "w")
+    it.ask(b"3", "pinf")
+    assert passes(it, PATIENCE - 1.0, "w") == []
+    assert it.ready("w", "data", holding=[wire.task_identifier((b"c", b"1"))]) == ["w READYOK"]
+    assert passes(it, 1.5, "w") == [told("3", "pinf")], "the other one waits for the first worker to come"
+    assert passes(it, PATIENCE - 1.5, "w") == [told("2", "ping")]
+
+
 def test_a_worker_that_comes_within_the_patience_gets_it() -> None:
     it = busy()
     it.ask(b"1")

@@ -153,7 +153,7 @@ def test_what_an_operator_sees() -> None:
     it = linked()
     view = it.core.snapshot(it.now)
     assert (view.state, view.slots, view.running, view.done, view.joined) == ("linked", 2, 0, 0, True)
-    assert view.terms[:3] == (("broker", HERE), ("services", "ping, data"), ("config_version", "1"))
+    assert view.terms[:3] == (("broker", HERE), ("link", "linked"), ("services", "ping, data"))
     it.told(names.DISCONNECTERROR, {"code": 408, "message": "clock"})
     view = it.core.snapshot(it.now)
     assert (view.state, view.joined, view.terms[-1]) == ("out", False, ("told", "408"))
