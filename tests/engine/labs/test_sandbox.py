@@ -289,7 +289,7 @@ def test_what_waits_of_a_client_can_be_withdrawn_where_it_is_shown(system: str) 
         sandbox.advance(5.0)
         sandbox.kill("worker-1")
         sandbox.run(BulkSpec("ping", 5, in_flight=5, timeout=60.0))
-        sandbox.advance(10.0)
+        sandbox.advance(3.0)  # negotiated waits no longer than four for somebody to offer a service
         client = sandbox.key("client")
         before = sandbox.sight().broker
         assert before is not None
