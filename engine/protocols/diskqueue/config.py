@@ -31,6 +31,15 @@ class DriverConfig:
     keep_input: bool = True  # of a document that failed twice (ruling 3)
 
 
+IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing
+IDLE_STEP = 0.100  # added with every idle pass
+IDLE_MOST = 5.0
+LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked through,
+LISTING_WORTH = 10.0  # or this many times as long as it took, if that is longer
+TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
+TROUBLE_MOST = 5.0
+
+
 class Times(NamedTuple):
     """Where a driver's life went, in seconds."""
 
@@ -56,6 +65,23 @@ class Times(NamedTuple):
             f"Work\t{self.work * 1000:.0f}\nWait\t{self.wait * 1000:.0f}\nBlock\t{self.block * 1000:.0f}\n"
             f"Overhead\t{self.overhead * 1000:.0f}\nDocs\t{self.docs}\n"
         )
+
+
+class Accounts:
+    """Where a driver's life goes, as it goes by."""
+
+    def __init__(self) -> None:
+        self._spent = {"work": 0.0, "wait": 0.0, "block": 0.0, "overhead": 0.0}
+        self._since: float | None = None  # up to when the time is accounted for
+
+    def add(self, account: str, now: float) -> None:
+        """Put the time since the last call on an account; ``now`` in monotonic seconds."""
+        self._spent[account] += now - (now if self._since is None else self._since)
+        self._since = now
+
+    def times(self, docs: int) -> Times:
+        """All of it, with the attempts that were made meanwhile."""
+        return Times(**self._spent, docs=docs)
 
 
 def read_times(text: str) -> Times | None:

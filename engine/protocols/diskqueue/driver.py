@@ -5,6 +5,7 @@ The rules of this file:
 - The driver's whole life is one procedure (``_life``) that reads from top to bottom. It yields a disk operation, a
   ``Wait`` or a ``Process`` at a time; ``handle`` turns each into a command and sends it the answer.
 - Nothing is in flight but that one thing, so a driver that dies has done a prefix of its procedure.
+- Its states and its documents' are those of ``machine.py``: each change goes through a row (``_went``, ``move``).
 - Trouble with the disk (full, permission, a broken device) is nobody's failure: the same operation is asked for again
   after a while, with one alarm at its beginning and one note at its end.
 - The end: ``done`` in the source and nothing left in it; the quit file; an order to leave.
@@ -14,13 +15,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from engine.core import NEVER, Cancel, Exit, Leave, Level, Note, Ordered, Start, Started, Woken
+from engine.parts.machine import Walk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
 from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED, accusation, touched
-from engine.protocols.diskqueue.config import DriverConfig, Times
+from engine.protocols.diskqueue.config import (
+    IDLE_FIRST,
+    IDLE_MOST,
+    IDLE_STEP,
+    TROUBLE_FIRST,
+    TROUBLE_MOST,
+    Accounts,
+    DriverConfig,
+    Times,
+)
+from engine.protocols.diskqueue.listing import Listing
+from engine.protocols.diskqueue.machine import DRIVER, ITEM, Does, If, Item, On
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
     Done,
@@ -37,22 +50,18 @@ from engine.protocols.diskqueue.operations import (
 )
 from engine.protocols.diskqueue.pipeline import DriverView, Phase
 
-IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing
-IDLE_STEP = 0.100  # added with every idle pass
-IDLE_MOST = 5.0
-LISTING_LIFE = 1.0  # seconds for which one listing of the source may be worked through,
-LISTING_WORTH = 10.0  # or this many times as long as it took, if that is longer
-TROUBLE_FIRST = 0.5  # seconds until an operation that the disk refused is asked for again; doubles
-TROUBLE_MOST = 5.0
-
 Event = Started | Woken | Done | Processed | Ordered
 Command = Operation | Start | Cancel | Note | Exit
 
 
 class _Wait(NamedTuple):
     seconds: float
-    phase: Phase
+    event: str  # why it waits
 
+
+_ACCOUNTS = {Does.WORKING: "work", Does.IDLE: "wait", Does.BLOCKED: "block"}
+BARRED = "another user's in a sticky folder, where nobody else can take it"
+_REASONS = {On.LEAVE: "told to leave", On.DONE: "done", On.QUIT: "quit file"}
 
 _Life = Generator[Operation | _Wait | Process, Done, None]
 
@@ -71,14 +80,11 @@ class Driver:
         folder, _, name = config.quit_file.rpartition("/")
         self._quit = Exists(folder, name)
         self._now = 0.0
-        self._since: float | None = None  # up to when the time is accounted for
-        self._phase: Phase = "starting"
-        self._spent = {"work": 0.0, "wait": 0.0, "block": 0.0, "overhead": 0.0}
+        self._walk, self._items = Walk(DRIVER), Walk(ITEM)
+        self._phase: str = Does.STARTING
+        self._spent = Accounts()
         self._held: move.Held | None = None
-        self._agenda: deque[names.Item] = deque()
-        self._listed = move.agenda(())
-        self._listed_until = -NEVER
-        self._still = False  # the newest listing was of a folder in which nothing moved
+        self._listing = Listing()
         self._outcome = Processed("failed")
         self._published = self._failed = self._given_up = self._lost = 0
         self._orders = 0  # to leave
@@ -100,7 +106,7 @@ class Driver:
         """Take one event at monotonic ``now``; the last command is the one thing to do next, if any."""
         self._out = []
         self._clock(now)
-        if self._phase == "ended":
+        if self._phase == Does.ENDED:
             return []
         match event:
             case Started():
@@ -132,9 +138,9 @@ class Driver:
         """Assert the invariants."""
         assert (self._held is None) or self._held.attempt in (1, move.ATTEMPTS)
         assert self._published >= 0 and self._given_up <= self._failed
-        if self._phase in ("working", "publishing", "failing"):
+        if self._phase in (Does.WORKING, Does.PUBLISHING, Does.FAILING):
             assert self._held is not None
-        if self._phase in ("idle", "ended"):
+        if self._phase in (Does.IDLE, Does.ENDED):
             assert self._held is None or self._trouble
         assert self._orders in (0, 1, 2)
 
@@ -144,7 +150,7 @@ class Driver:
         return DriverView(
             now,
             self.config.number,
-            "troubled" if self._trouble or self._blocked else self._phase,
+            "troubled" if self._trouble or self._blocked else cast(Phase, self._phase),
             held.id if held else "",
             held.attempt if held else 0,
             self._times(),
@@ -153,6 +159,8 @@ class Driver:
             self._given_up,
             self._lost,
             self._trouble or self._blocked,
+            self._walk.walked(),
+            self._items.walked(),
         )
 
     # ---- from answer to next command -------------------------------------------------------------------------------
@@ -163,14 +171,12 @@ class Driver:
         try:
             wanted = next(self._life) if answer is None else self._life.send(answer)
         except StopIteration:
-            self._enter("ended")
-            return
+            return  # it has said so
         match wanted:
-            case _Wait(seconds, phase):
-                self._enter(phase)
+            case _Wait(seconds, event):
+                self._went(event)
                 self._wake = self._now + seconds
             case Process():
-                self._enter("working")
                 self._out.append(Start(wanted.id, wanted))
             case _:
                 self._asked = wanted
@@ -203,15 +209,17 @@ class Driver:
             self._note("bad", f"paused, {self._trouble}")
         if self._orders > 1 or (self._orders and self._held is None):
             self._life.close()
+            self._went(On.TROUBLE, If.LEAVES)
             self._exit(f"left while {self._trouble}", failed=True)
             return
+        self._went(On.TROUBLE)
         self._wake = now + self._pause
         self._pause = min(self._pause * 2, TROUBLE_MOST)
 
     def _leave(self) -> None:
         """The first order: finish the item at hand. The second: give it back (ruling 7)."""
         self._orders = min(self._orders + 1, 2)
-        if self._phase == "working" and self._orders > 1 and self._held is not None:
+        if self._phase == Does.WORKING and self._orders > 1 and self._held is not None:
             self._out.append(Cancel(self._held.id))
         elif self._wake != NEVER:
             self._wake = self._now  # no reason to sleep any longer
@@ -220,42 +228,38 @@ class Driver:
 
     def _live(self) -> _Life:
         """A driver's life."""
-        config = self.config
-        settled = yield from move.recover(config.src, config.dst, config.number, config.keep_input, self._wall())
+        config, keep = self.config, self.config.keep_input
+        settled = yield from move.recover(config.src, config.dst, config.number, keep, self._wall(), self._items)
         for id, outcome in settled:
             self._note("warn", f"left over from a driver {config.number} that died: {outcome}", id)
         yield from self._save()  # its first appearance says that the driver has started
+        self._went(On.SETTLED)
         idle = IDLE_FIRST
-        while not (reason := (yield from self._why_end())):
+        while not (end := (yield from self._why_end())):
             full = yield from self._full()
             if full:
                 yield from self._list()  # for it may be done nevertheless
             if not full and (yield from self._take()):
                 idle = IDLE_FIRST
                 yield from self._work()
-            elif not self._finished():
-                yield _Wait(idle, "blocked" if full else "idle")
+            elif not self._listing.finished:
+                yield _Wait(idle, On.FULL if full else On.NOTHING)
                 idle = min(idle + IDLE_STEP, IDLE_MOST)
-            self._enter("taking")
+                self._went(On.WAKES)
             yield from self._save()
-        self._exit(reason)
+        self._went(end)
+        self._exit(_REASONS[end])
 
     def _why_end(self) -> Steps[str]:
-        """The reason to end now, or the empty string."""
+        """The event by which it ends now, or the empty string."""
         if self._orders:
-            return "told to leave"
-        if self._finished():  # 003 row 5
+            return On.LEAVE
+        if self._listing.finished:  # 003 row 5
             yield Touch(self.config.dst, names.DONE)
-            return "done"
+            return On.DONE
         if self.config.quit_file and not (yield self._quit).error:  # 003 row 10
-            return "quit file"
+            return On.QUIT
         return ""
-
-    def _finished(self) -> bool:
-        """Whether the newest listing proves that the source is done: the file is there, nothing is left, and no name
-        changed while it was read, for then it may show an item under none of its names.
-        """
-        return self._listed.done and not self._listed.live and self._still
 
     def _full(self) -> Steps[bool]:
         """Whether the destination has no room. Costs nothing where there is no limit."""
@@ -268,11 +272,7 @@ class Driver:
     def _list(self) -> Steps[None]:
         """Look at the source anew."""
         began = self._now
-        answer = yield List(self.config.src)
-        self._listed, self._still = move.agenda(answer.entries, answer.odd), answer.still
-        self._listed_until = self._now + max(LISTING_LIFE, LISTING_WORTH * (self._now - began))
-        self._agenda = deque(self._listed.takeable)
-        for name, reason in self._listed.strange:
+        for name, reason in self._listing.read((yield List(self.config.src)), began, self._now):
             self._strange(name, reason)
 
     def _take(self) -> Steps[bool]:
@@ -280,23 +280,21 @@ class Driver:
         config = self.config
         fresh = False
         while True:
-            if not self._agenda or self._now > self._listed_until:
-                if fresh:
-                    return False
+            item = self._listing.next(self._now)
+            if item is None and not fresh:
                 yield from self._list()
-                fresh = True
-                if not self._agenda:
-                    return False
-            item = self._agenda.popleft()
-            name = names.ready(item.id) if item.state == "ready" else names.failed(item.id)
-            held = move.Held(config.src, config.dst, item.id, config.number, 1 if item.state == "ready" else 2)
-            leftovers = self._listed.leftovers(item)
-            error = yield from move.take(held, name, leftovers, self._wall())
+                fresh, item = True, self._listing.next(self._now)
+            if item is None:
+                return False
+            held = move.Held(config.src, config.dst, item.id, config.number, 1 if item.state == Item.READY else 2)
+            leftovers = self._listing.leftovers(item)
+            error = yield from move.take(held, item.state, leftovers, self._wall(), self._items)
             if not error:
                 self._held = held
+                self._went(On.TAKEN)
                 return True
             if error == "foreign":
-                self._strange(name, "another user's in a sticky folder, where nobody else can take it")
+                self._strange(names.of(item.state, item.id), BARRED)
                 continue
             self._lost += 1  # 003 row 6
             if error == "exists":
@@ -315,10 +313,13 @@ class Driver:
             yield Process(held.id, held.attempt, input, output)
             outcome, text = self._outcome
             if outcome == "done":
-                self._enter("publishing")
-                text = yield from move.publish(held)
+                self._went(On.PROCESSED)
+                text = yield from move.publish(held, self._items)
+                self._went(On.REFUSED if text else On.RENAMED)
                 if text:
                     outcome = "failed"
+            elif outcome != "blocked":
+                self._went(On.FAILS if outcome == "failed" else On.CANCELLED)
             if outcome != "blocked":
                 break
             # A full disk says nothing about the document: no attempt is used up.
@@ -327,11 +328,13 @@ class Driver:
                 self._note("bad", f"paused, {text}", held.id)
             self._blocked = text
             if not self._orders:
-                yield _Wait(pause, "blocked")
+                yield _Wait(pause, On.NO_ROOM)
                 pause = min(pause * 2, TROUBLE_MOST)
             if self._orders:
+                self._went(On.CANCELLED)
                 outcome = "cancelled"
                 break
+            self._went(On.WAKES, If.BLOCKED)
         if self._blocked and outcome == "done":
             self._note("good", f"goes on after: {self._blocked}", held.id)
         self._blocked = ""
@@ -343,18 +346,17 @@ class Driver:
         if outcome == "done":
             self._published += 1
         else:
-            self._enter("failing")
             if outcome == "cancelled":
-                settled = yield from move.give_back(held, self.config.keep_input, self._wall())
+                settled = yield from move.give_back(held, self.config.keep_input, self._wall(), self._items)
                 self._note("info", "given back" if settled == "returned" else settled, held.id)
             else:
                 self._failed += 1
-                settled = yield from move.fail(held, text, self.config.keep_input, self._wall())
+                settled = yield from move.fail(held, text, self.config.keep_input, self._wall(), self._items)
                 self._given_up += settled == "failed_twice"
                 self._note("warn" if settled == "failed" else "bad", f"{settled}: {text}", held.id)
             self.stuck = self.stuck or settled == "stuck"
+            self._went(On.SETTLED)
         self._held = None
-        self._enter("taking")
         if self.config.log_file:
             reason = " ".join(text.split())[:500]
             yield Log(
@@ -374,17 +376,15 @@ class Driver:
 
     def _clock(self, now: float) -> None:
         """Put the time since the last event on the account of the phase that it passed in."""
-        account = {"working": "work", "idle": "wait", "blocked": "block"}.get(self._phase, "overhead")
-        if self._trouble:
-            account = "block"
-        self._spent[account] += now - (now if self._since is None else self._since)
-        self._since = self._now = now
+        account = "block" if self._trouble else _ACCOUNTS.get(self._phase, "overhead")
+        self._spent.add(account, now)
+        self._now = now
 
-    def _enter(self, phase: Phase) -> None:
-        self._phase = phase
+    def _went(self, event: str, guard: str = "") -> None:
+        self._phase = self._walk.step(self._phase, event, guard)
 
     def _times(self) -> Times:
-        return Times(**self._spent, docs=self._published + self._failed)
+        return self._spent.times(self._published + self._failed)
 
     def _strange(self, name: str, reason: str) -> None:  # what lies under a name that nobody will take is said once
         if name not in self._said and len(self._said) < 1000:
@@ -395,6 +395,5 @@ class Driver:
         self._out.append(Note(level, text, subject.encode("utf-8", "surrogateescape")))
 
     def _exit(self, reason: str, failed: bool = False) -> None:
-        self._enter("ended")
         self._wake = NEVER
         self._out.append(Exit(reason, failed))

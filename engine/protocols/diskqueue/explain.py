@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 
 from engine.core import Note
-from engine.parts.explain import DOCUMENT, Decoded, Edge, StateMap, plain
+from engine.parts.explain import DOCUMENT, Decoded, StateMap, plain
 from engine.protocols.diskqueue import names, watchdog
+from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, Does, Item, Rule, Seen
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
     Append,
@@ -31,49 +32,26 @@ from engine.protocols.diskqueue.operations import (
 )
 from engine.protocols.diskqueue.pipeline import PipelineView
 
-_TAKE = "003 row 1: <id>.ready becomes <id>.<N>.working"
-_PUBLISH = "003 row 2: write, rename, delete the input"
-_FAIL = "003 row 3: .working becomes .failed, tried once more"
-_DISCARD = "003 row 4: fails again, .failed_twice"
-_DONE = "003 row 5: done runs down the pipeline"
-_RACE = "003 row 6: the loser goes on to the next"
-_AGAIN = "003 row 7: .failed where there is no .ready"
-_LOCKED = "003 row 8: a name with a number is its driver's"
-_FEED = "003 row 8: a feeder copies under another name, renames"
-_ROOM = "003 row 9: waits while the destination is full"
-_FILES = "003 row 10: quit file and timer file"
-_WATCH = "003 row 11: restarts to the wanted numbers"
-_CRASH = "ruling 1: a crash counts as a failure"
-_RECORD = "ruling 1: failures are written down first"
-_COUNTS = "ruling 1: from here on it counts as published"
-_ORDER = "ruling 2: ready before failed, oldest first"
-_KEPT = "ruling 3: the input of a document that was given up"
-_SYNC = "ruling 5: on the disk before it is published"
-_BACK = "ruling 7: nothing was wrong with it"
-_TROUBLE = "ruling 8: a disk in trouble is nobody's failure"
-_RETRY = "ours: an operator gives two fresh attempts"
-_LOG = "ours: one line a document"
-
 # (from, to) of a renaming → what it does to the document.
 _MOVES: dict[tuple[str, str], tuple[str, str]] = {
-    ("", "ready"): ("FEED", _FEED),
-    ("ready", "working"): ("TAKE", _TAKE),
-    ("failed", "working"): ("TAKE AGAIN", _AGAIN),
-    ("writing", "ready"): ("PUBLISH", _PUBLISH),
-    ("working", "failed"): ("FAIL", _FAIL),
-    ("working", "kept"): ("KEEP", _KEPT),
-    ("working", "ready"): ("GIVE BACK", _BACK),
-    ("kept", "ready"): ("RETRY", _RETRY),
+    ("", "ready"): ("FEED", Rule.FEED),
+    ("ready", "working"): ("TAKE", Rule.TAKE),
+    ("failed", "working"): ("TAKE AGAIN", Rule.AGAIN),
+    ("writing", "ready"): ("PUBLISH", Rule.PUBLISH),
+    ("working", "failed"): ("FAIL", Rule.FAIL),
+    ("working", "kept"): ("KEEP", Rule.KEPT),
+    ("working", "ready"): ("GIVE BACK", Rule.BACK),
+    ("kept", "ready"): ("RETRY", Rule.RETRY),
 }
 _REMOVED: dict[str, tuple[str, str]] = {
-    "": ("CLEAR", _PUBLISH),
-    "ready": ("CLEAR", _PUBLISH),
-    "working": ("DELETE", _PUBLISH),
-    "writing": ("DROP", _FAIL),
-    "attempts": ("FORGET", _RECORD),
-    "publishing": ("FORGET", _COUNTS),
-    "failed_twice": ("REPLACE", _KEPT),
-    "kept": ("REPLACE", _KEPT),
+    "": ("CLEAR", Rule.PUBLISH),
+    "ready": ("CLEAR", Rule.PUBLISH),
+    "working": ("DELETE", Rule.PUBLISH),
+    "writing": ("DROP", Rule.FAIL),
+    "attempts": ("FORGET", Rule.RECORD),
+    "publishing": ("FORGET", Rule.COUNTS),
+    "failed_twice": ("REPLACE", Rule.KEPT),
+    "kept": ("REPLACE", Rule.KEPT),
 }
 
 MOVES = frozenset(
@@ -121,12 +99,12 @@ def explain(
     """
     command, rule, id = _what(operation, number, stage)
     if back and command == "FAIL":
-        command, rule = "GIVE BACK", _BACK
+        command, rule = "GIVE BACK", Rule.BACK
     fields = [(name, plain(value)) for name, value in _fields(operation) if value]
     violation = ""
     if isinstance(answer, Processed):
         fields += [("outcome", answer.outcome), *([("why", plain(answer.text))] if answer.text else [])]
-        rule = {"failed": _FAIL, "blocked": _TROUBLE, "cancelled": _BACK}.get(answer.outcome, rule)
+        rule = {"failed": Rule.FAIL, "blocked": Rule.TROUBLE, "cancelled": Rule.BACK}.get(answer.outcome, rule)
     elif answer is not None:
         fields += [("outcome", answer.error or "done"), *([("says", plain(answer.text))] if answer.text else [])]
         rule, violation = _judged(operation, answer, number, rule)
@@ -153,35 +131,35 @@ def _what(operation: Operation | Process, number: str, stage: str) -> tuple[str,
     """Command, rule, document."""
     match operation:
         case Process(id):
-            return "WRITE", _PUBLISH, id
+            return "WRITE", Rule.PUBLISH, id
         case Take(_, old, new) | Rename(_, old, new):
             return _renamed(old, new, number)
         case Touch(_, name) if name == names.DONE:
-            return "DONE", _DONE, ""
+            return "DONE", Rule.DONE, ""
         case Touch(_, name):
             state, id = _state(name)
-            return ("GIVE UP", _DISCARD, id) if state == "failed_twice" else ("TOUCH", "", id)
+            return ("GIVE UP", Rule.DISCARD, id) if state == "failed_twice" else ("TOUCH", "", id)
         case Remove(_, name):
             state, id = _state(name)
             command, rule = _REMOVED.get(state, ("REMOVE", ""))
             return command, rule, id or name
         case Append(_, name):
             state, id = _state(name)
-            return ("PROMISE", _COUNTS, id) if state == "publishing" else ("RECORD", _RECORD, id)
+            return ("PROMISE", Rule.COUNTS, id) if state == "publishing" else ("RECORD", Rule.RECORD, id)
         case Sync(_, name):
-            return "SYNC", _SYNC, _state(name)[1]
+            return "SYNC", Rule.SYNC, _state(name)[1]
         case Exists(_, name):
             state, id = _state(name)
-            return "CHECK", _PUBLISH if state else _FILES, id
+            return "CHECK", Rule.PUBLISH if state else Rule.FILES, id
         case Read(_, name):
             state, id = _state(name)
-            return "READ", _COUNTS if state == "publishing" else _RECORD, id
+            return "READ", Rule.COUNTS if state == "publishing" else Rule.RECORD, id
         case List(folder):
-            return ("THROTTLE", _ROOM, "") if stage and queue_of(folder) == stage else ("LIST", _ORDER, "")
+            return ("THROTTLE", Rule.ROOM, "") if stage and queue_of(folder) == stage else ("LIST", Rule.ORDER, "")
         case WriteOut():
-            return "TIMES", _FILES, ""
+            return "TIMES", Rule.FILES, ""
         case Log():
-            return "LOG", _LOG, ""
+            return "LOG", Rule.LOG, ""
 
 
 def _renamed(old: str, new: str, number: str) -> tuple[str, str, str]:
@@ -190,22 +168,22 @@ def _renamed(old: str, new: str, number: str) -> tuple[str, str, str]:
     command, rule = _MOVES.get((before, after), ("RENAME", ""))
     item = names.parse(old)
     if command == "FAIL" and isinstance(item, names.Item) and item.number != number:
-        command, rule = "RECOVER", _CRASH
+        command, rule = "RECOVER", Rule.CRASH
     return command, rule, id or other
 
 
 def _judged(operation: Operation | Process, answer: Done, number: str, rule: str) -> tuple[str, str]:
     """The rule that an answer follows, and why somebody broke one, or the empty string."""
     if answer.error in TROUBLE:
-        return _TROUBLE, ""
+        return Rule.TROUBLE, ""
     if isinstance(operation, Take) and answer.error == "exists":
-        return _LOCKED, f"somebody else works under number {number}"
+        return Rule.LOCKED, f"somebody else works under number {number}"
     if isinstance(operation, Take) and answer.error == "gone":
-        return _RACE, ""
+        return Rule.RACE, ""
     if isinstance(operation, Rename | Remove) and answer.error == "gone" and number:
         item = names.parse(operation.name)
         if isinstance(item, names.Item) and item.state == "working" and item.number == number:
-            return _LOCKED, f"somebody else has touched {plain(operation.name)}"
+            return Rule.LOCKED, f"somebody else has touched {plain(operation.name)}"
     return rule, ""
 
 
@@ -265,18 +243,18 @@ def supervised(what: object) -> Decoded | None:
     """
     match what:
         case watchdog.Spawn(stage, number):
-            return _to(number, "SPAWN", _WATCH, ("stage", stage))
+            return _to(number, "SPAWN", Rule.WATCH, ("stage", stage))
         case watchdog.Quit(number):
             return _to(number, "QUIT", "ruling 7: the document at hand is finished")
         case watchdog.Kill(number):
-            return _to(number, "KILL", _CRASH)
+            return _to(number, "KILL", Rule.CRASH)
         case watchdog.Ended(number, code, _, docs):
             exit = "unknown" if code is None else f"signal {-code}" if code < 0 else f"status {code}"
-            return _to(number, "ENDED", _WATCH, ("exit", exit), ("docs", str(docs)))
+            return _to(number, "ENDED", Rule.WATCH, ("exit", exit), ("docs", str(docs)))
         case watchdog.Recover(_, number):
-            return _to(number, "SETTLE", _CRASH)
+            return _to(number, "SETTLE", Rule.CRASH)
         case watchdog.Recovered(_, number, documents, error):
-            return _to(number, "SETTLED", _CRASH, ("documents", str(documents)), ("why", error))
+            return _to(number, "SETTLED", Rule.CRASH, ("documents", str(documents)), ("why", error))
     return None
 
 
@@ -290,37 +268,41 @@ def noted(note: Note) -> Decoded:
     id = note.subject
     fields = (("text", plain(note.text)), *((("about", plain(id.decode("utf-8", "replace"))),) if id else ()))
     strange = note.text.startswith("not a document")
-    return Decoded(note.level, fields, rule=_LOCKED if strange else "", violation=plain(note.text) if strange else "")
+    return Decoded(
+        note.level, fields, rule=Rule.LOCKED if strange else "", violation=plain(note.text) if strange else ""
+    )
 
 
 # ---- the state map -----------------------------------------------------------------------------------------------
 
-_EDGES = (
-    Edge("ready", "a driver takes it", "rename", "working", _TAKE),
-    Edge("failed", "a driver takes it again", "rename", "working", _AGAIN),
-    Edge("working", "processed", "sync, rename the output, remove the input", "published", _PUBLISH),
-    Edge("working", "the first attempt fails", "record, rename", "failed", _FAIL),
-    Edge("working", "the second attempt fails", "record, mark, remove", "failed_twice", _DISCARD),
-    Edge("working", "the second attempt fails, kept", "record, mark, rename", "kept", _KEPT),
-    Edge("working", "given back, first attempt", "rename", "ready", _BACK),
-    Edge("working", "given back, second attempt", "rename", "failed", _BACK),
-    Edge("working", "the driver dies", "whoever recovers records, renames", "failed", _CRASH),
-    Edge("working", "the driver dies twice", "whoever recovers marks it", "failed_twice", _DISCARD),
-    Edge("working", "the driver dies while it publishes", "whoever recovers goes on", "published", _COUNTS),
-    Edge("kept", "an operator retries", "rename", "ready", _RETRY),
-)
-
 
 def state_maps() -> tuple[StateMap, ...]:
-    """A document's life in one queue; what is published is ready in the next."""
-    states = ("ready", "working", "failed", "failed_twice", "kept", "published")
-    return (StateMap("item", "A document", states, _EDGES, _documents),)
+    """A document's life in one queue (what is published is ready in the next), and of those who see to it."""
+    return (
+        StateMap("item", "A document", ITEM.states, ITEM.edges, _documents),
+        StateMap("worker", "A driver, and whether it has a document", DRIVER.states, DRIVER.edges, _busy),
+        StateMap("broker", "A driver at its watchdog", SEEN.states, SEEN.edges, _drivers),
+        StateMap("broker", "A stage at its watchdog", STAGE.states, STAGE.edges, _stages),
+    )
 
 
 def _documents(picture: PipelineView) -> Counter[str]:
     """All queues together."""
     found: Counter[str] = Counter()
     for queue in picture.queues:
-        for state in ("ready", "working", "failed", "failed_twice"):
+        for state in (Item.READY, Item.WORKING, Item.FAILED, Item.FAILED_TWICE):
             found[state] += getattr(queue.counts, state)
     return +found
+
+
+def _busy(picture: PipelineView) -> Counter[str]:
+    """From outside nothing else of a driver can be told."""
+    return Counter(Does.WORKING for row in picture.drivers if row.document)
+
+
+def _drivers(picture: PipelineView) -> Counter[str]:
+    return Counter(Seen.LEAVING if row.leaving else Seen.RUNNING for row in picture.drivers)
+
+
+def _stages(picture: PipelineView) -> Counter[str]:
+    return Counter(row.state for row in picture.stages)

@@ -166,3 +166,11 @@ def locked_by(name: str) -> str | None:
 def writing_lock(number: str) -> str:
     """Held by a driver that publishes into this queue under ``number`` for as long as it lives."""
     return f".{number}.writing.lock"
+
+
+_FREE = {"ready": ready, "failed": failed, "failed_twice": failed_twice, "kept": kept}
+
+
+def of(state: str, id: str) -> str:
+    """The name of a document that no driver holds, by its state."""
+    return _FREE[state](id)

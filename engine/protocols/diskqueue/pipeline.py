@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from engine.parts.view import Incident
+from engine.parts.view import Incident, Walked
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Times
 
@@ -190,6 +190,8 @@ class DriverView(NamedTuple):
     given_up: int
     lost: int  # races for a document
     trouble: str
+    walked: Walked = ()  # by the driver,
+    documents: Walked = ()  # and by the documents in its hands
 
 
 StageState = Literal["running", "paused", "stopped", "done"]

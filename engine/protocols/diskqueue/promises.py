@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine.parts.promise import Promise
 from engine.protocols.diskqueue import books as accounts
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.driver import TROUBLE_MOST
+from engine.protocols.diskqueue.config import TROUBLE_MOST
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverView
 

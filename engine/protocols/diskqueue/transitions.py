@@ -2,6 +2,8 @@
 
 The rules of this file:
 
+- A document goes through the rows of ``machine.ITEM``: its next name is that of the state that its row leads to, and
+  the row is counted (``walk``) once it has that name.
 - At every moment a document has exactly one name that somebody will act on. The order of the steps sees to it, so a
   driver may die after any of them.
 - A document counts as published from the moment its ``publishing`` file exists: the output is complete and on the
@@ -19,7 +21,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from engine.parts.machine import Row, Walk
 from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.machine import ITEM, If, Item, On
 from engine.protocols.diskqueue.operations import (
     Append,
     Entry,
@@ -41,6 +45,17 @@ _REASON = 500  # characters of an error text that a record keeps
 
 Settled = Literal["published", "failed", "failed_twice", "returned", "gone", "stuck"]
 """What became of a document; gone: somebody else took it away · stuck: it keeps its name, the next is in the way."""
+
+_SETTLED: dict[str, Settled] = {
+    Item.FAILED: "failed",
+    Item.FAILED_TWICE: "failed_twice",
+    Item.KEPT: "failed_twice",
+    Item.GONE: "gone",
+}
+
+
+_ROWS = {row.key: row for row in ITEM.rows}
+_LATE = {"gone": On.LOST, "exists": On.CLASH, "foreign": On.BARRED}  # why a document could not be taken
 
 
 class Held(NamedTuple):
@@ -102,22 +117,28 @@ def in_hand(record: list[Line], number: str) -> tuple[int, bool]:
 # ---- one document -------------------------------------------------------------------------------------------------
 
 
-def take(held: Held, name: str, leftovers: frozenset[str], at: float) -> Steps[Error]:
-    """Lock ``name`` for this driver; ``gone`` for the loser of the race, ``foreign`` where we can not. 003 row 1.
+def take(held: Held, state: str, leftovers: frozenset[str], at: float, walk: Walk) -> Steps[Error]:
+    """Lock a document for this driver; ``gone`` for the loser of the race, ``foreign`` where we can not. 003 row 1.
 
-    ``leftovers`` are the names beside it that belong to an earlier document of the same id, which this one replaces.
+    ``state``: the one that it waits in. ``leftovers`` are the names beside it that belong to an earlier document of the
+    same id, which this one replaces.
     """
-    answer = yield Take(held.src, name, names.working(held.id, held.number))
+    answer = yield Take(held.src, names.of(state, held.id), names.working(held.id, held.number))
+    walk.step(state, _LATE.get(answer.error, On.TAKEN))
     if answer.error:
         return answer.error
     for leftover in sorted(leftovers):
         yield Remove(held.src, leftover)  # gone is as good; a folder, or what a sticky folder keeps, stays
+    for given_up in (Item.KEPT, Item.FAILED_TWICE):
+        if names.of(given_up, held.id) in leftovers:
+            walk.step(given_up, On.FED)
+            break
     if held.attempt > 1:
         yield Append(held.src, names.attempts(held.id), line("begin", held, at))
     return ""
 
 
-def publish(held: Held) -> Steps[str]:
+def publish(held: Held, walk: Walk) -> Steps[str]:
     """Publish the written output; the reason why not, or the empty string. 003 row 2."""
     written = names.writing(held.id, held.number)
     answer = yield Sync(held.dst, written)
@@ -126,12 +147,15 @@ def publish(held: Held) -> Steps[str]:
     if answer.foreign:
         return f"{written} belongs to another user"
     yield Append(held.src, names.publishing(held.id, held.number), held.dst)
+    promised = walk.step(Item.WORKING, On.PROCESSED)
     answer = yield Exists(held.dst, written)
     reason = _missing(written) if answer.error or answer.foreign else (yield from _rename_output(held))
     if reason:
         yield Remove(held.src, names.publishing(held.id, held.number))
+        walk.step(promised, On.REFUSED)
         return reason
     yield from _let_go(held)
+    walk.step(promised, On.RENAMED)
     return ""
 
 
@@ -163,55 +187,70 @@ def _let_go(held: Held) -> Steps[None]:
     yield Remove(held.src, names.publishing(held.id, held.number))
 
 
-def fail(held: Held, reason: str, keep: bool, at: float) -> Steps[Settled]:
-    """This attempt failed. 003 rows 3 and 4."""
+def fail(held: Held, reason: str, keep: bool, at: float, walk: Walk, event: str = On.FAILS) -> Steps[Settled]:
+    """This attempt failed, or its driver died (``event``). 003 rows 3 and 4."""
     yield Remove(held.dst, names.writing(held.id, held.number))  # there may be none
     yield Append(held.src, names.attempts(held.id), line("fail", held, at, reason))
-    return (yield from settle(held, keep))
+    return (yield from settle(held, keep, walk, event))
 
 
-def settle(held: Held, keep: bool) -> Steps[Settled]:
+def settle(held: Held, keep: bool, walk: Walk, event: str = On.FAILS) -> Steps[Settled]:
     """Rename an input whose failure is on record: to be tried again, or given up."""
-    locked = names.working(held.id, held.number)
+    row = yield from _settle(held, keep, event)
+    walk.step(*row.key)
+    return "stuck" if row.guard == If.STUCK else _SETTLED[row.next]
+
+
+def _settle(held: Held, keep: bool, event: str) -> Steps[Row]:
+    """The row that it goes through."""
+    locked, gone = names.working(held.id, held.number), _ROWS[Item.WORKING, On.TAKEN_AWAY, ""]
+    row = _ROWS[Item.WORKING, event, ""]
     if held.attempt < ATTEMPTS:
-        answer = yield Rename(held.src, locked, names.failed(held.id))
+        answer = yield Rename(held.src, locked, names.of(row.next, held.id))
         if answer.error != "exists":
-            return "gone" if answer.error else "failed"
+            return gone if answer.error else row
         # Another document of this id waits there already, and two cannot wait under one name.
+    row = _ROWS[Item.WORKING, event, If.KEPT if keep else If.SECOND]
     yield Touch(held.src, names.failed_twice(held.id))
     if not keep:
         answer = yield Remove(held.src, locked)
-        return "gone" if answer.error else "failed_twice"
+        return gone if answer.error else row
+    name = names.of(row.next, held.id)
     for _ in range(_TRIES):
-        answer = yield Rename(held.src, locked, names.kept(held.id))
+        answer = yield Rename(held.src, locked, name)
         if answer.error != "exists":
-            return "gone" if answer.error else "failed_twice"
+            return gone if answer.error else row
         if (yield Exists(held.src, locked)).error:
-            return "gone"  # what stands there by now is no document: it takes nobody's place
-        yield Remove(held.src, names.kept(held.id))  # of another document of this id; what stays is in the way
-    return "stuck"
+            return gone  # what stands there by now is no document: it takes nobody's place
+        yield Remove(held.src, name)  # of another document of this id; what stays is in the way
+    return _ROWS[Item.WORKING, event, If.STUCK]
 
 
-def give_back(held: Held, keep: bool, at: float) -> Steps[Settled]:
+def give_back(held: Held, keep: bool, at: float, walk: Walk) -> Steps[Settled]:
     """Return an input that nothing was wrong with under the name it had (ruling 7); no attempt is used up."""
     yield Remove(held.dst, names.writing(held.id, held.number))
     if held.attempt > 1:
         yield Append(held.src, names.attempts(held.id), line("back", held, at))
-    former = names.ready(held.id) if held.attempt == 1 else names.failed(held.id)
-    answer = yield Rename(held.src, names.working(held.id, held.number), former)
+    row = _ROWS[Item.WORKING, On.BACK, If.SECOND if held.attempt > 1 else ""]
+    answer = yield Rename(held.src, names.working(held.id, held.number), names.of(row.next, held.id))
     if answer.error == "exists":
-        return (yield from settle(held._replace(attempt=1), keep))
+        return (yield from settle(held._replace(attempt=1), keep, walk))
+    row = _ROWS[Item.WORKING, On.TAKEN_AWAY, ""] if answer.error else row
+    walk.step(*row.key)
     return "gone" if answer.error else "returned"
 
 
 # ---- what a dead driver left --------------------------------------------------------------------------------------
 
 
-def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[list[tuple[str, Settled]]]:
+def recover(
+    src: str, dst: str, number: str, keep: bool, at: float, walk: Walk | None = None
+) -> Steps[list[tuple[str, Settled]]]:
     """Settle everything that driver ``number`` left between two queues; the caller holds both of its locks.
 
     A crash counts as a failure (ruling 1). Safe to repeat: a recoverer may die as well.
     """
+    walk = walk or Walk(ITEM)
     settled: list[tuple[str, Settled]] = []
     found = {entry.name for entry in (yield List(src)).entries}
     for name in sorted(found):
@@ -223,7 +262,9 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
             continue  # whoever may write here can write such a file: only our own is believed
         held = Held(src, dst, id, number, ATTEMPTS)  # attempt 2 stands for "there may be a record"
         if names.working(id, number) in found:
-            if (yield from _keep_promise(held, promise.text)):
+            kept = yield from _keep_promise(held, promise.text)
+            walk.step(Item.PUBLISHING, On.DIES, "" if kept else If.UNTRUE)
+            if kept:
                 settled.append((id, "published"))
                 found.discard(names.working(id, number))
         elif not found & {names.ready(id), names.failed(id)}:
@@ -238,9 +279,9 @@ def recover(src: str, dst: str, number: str, keep: bool, at: float) -> Steps[lis
         attempt, known = in_hand(record, number)
         held = Held(src, dst, item.id, number, attempt)
         if known:
-            outcome = yield from settle(held, keep)
+            outcome = yield from settle(held, keep, walk, On.DIES)
         else:
-            outcome = yield from fail(held, f"driver {number} died", keep, at)
+            outcome = yield from fail(held, f"driver {number} died", keep, at, walk, On.DIES)
         settled.append((item.id, outcome))
     for name in sorted(entry.name for entry in (yield List(dst)).entries):
         item = names.parse(name)
@@ -268,18 +309,21 @@ def _keep_promise(held: Held, promise: str) -> Steps[bool]:
     return True
 
 
-def retry(folder: str, id: str) -> Steps[str]:
+def retry(folder: str, id: str, walk: Walk | None = None) -> Steps[str]:
     """An operator gives a document that was given up two fresh attempts; the reason why not, or the empty string."""
     if reason := names.why_not(id):
         return reason
     answer = yield Exists(folder, names.kept(id))
     if answer.error == "odd":
         return f"{names.kept(id)} is no regular file"
-    answer = yield Rename(folder, names.kept(id), names.ready(id))
+    row = _ROWS[Item.KEPT, On.RETRIED, ""]
+    answer = yield Rename(folder, names.of(row.state, id), names.of(row.next, id))
     if answer.error == "foreign":
         return f"{names.kept(id)} belongs to another user, who alone may rename it"
     if answer.error:
         return f"{names.ready(id)} waits already" if answer.error == "exists" else "its input was not kept"
+    if walk is not None:
+        walk.step(*row.key)
     yield Remove(folder, names.attempts(id))  # there may be none
     yield Remove(folder, names.failed_twice(id))
     return ""

@@ -10,16 +10,21 @@ The rules of this file:
   was killed that early says less: only several in a row stop the stage.
 - Every driver that did not end by itself is recovered from: its document counts as failed (ruling 1).
 - Numbers are never used twice.
+- Drivers and stages are in states of ``machine.py``: each change goes through a row (``_went``, ``stages.py``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from engine.core import NEVER, Exit, Leave, Note, Ordered, Started, Woken
+from engine.parts.machine import Walk
+from engine.parts.view import Walked
+from engine.protocols.diskqueue.machine import SEEN, If, On, Seen
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage, StageState
+from engine.protocols.diskqueue.stages import StageRecord
 
 # ---- events -------------------------------------------------------------------------------------------------------
 
@@ -127,20 +132,6 @@ class Look(NamedTuple):
 Command = Spawn | Quit | Kill | Recover | Look | Note | Exit
 
 
-@dataclass(slots=True)
-class _Stage:
-    wanted: int
-    paused: bool = False
-    stopped: str = ""  # the reason
-    done: bool = False
-    pause: float = 0.0  # seconds, the newest restart back-off
-    not_before: float = 0.0  # monotonic seconds
-    early: int = 0  # drivers killed in a row before they had started
-    vain: int = 0  # drivers in a row that ended by themselves and had done nothing
-    restarts: int = 0
-    drivers: set[str] = field(default_factory=set)
-
-
 class StageView(NamedTuple):
     """A stage as the watchdog sees it."""
 
@@ -151,6 +142,7 @@ class StageView(NamedTuple):
     drivers: tuple[str, ...]
     restarts: int
     restart_in: float  # seconds, 0 for now
+    walked: Walked = ()
 
 
 class Watchdog:
@@ -162,9 +154,10 @@ class Watchdog:
 
     def __init__(self, stages: tuple[Stage, ...], options: Options, first: int = 1, fail_fast: bool = False) -> None:
         self._options = options
-        self._stages = {stage.name: _Stage(stage.workers) for stage in stages}
+        self._stages = {stage.name: StageRecord(stage.workers) for stage in stages}
         self._of: dict[str, str] = {}  # number → stage, of the living
-        self._leaving: set[str] = set()
+        self._seen: dict[str, str] = {}  # number → state, of the living
+        self._walk = Walk(SEEN)
         self._next = first
         self._fail_fast = fail_fast
         self._ending = ""  # the reason
@@ -188,8 +181,7 @@ class Watchdog:
                 if now >= self._look_at:
                     out.append(Look())
             case Found(number, stage) if stage in self._stages:
-                self._of[number] = stage
-                self._stages[stage].drivers.add(number)
+                self._begin(number, stage, On.FOUND)
                 self._next = max(self._next, int(number) + 1)
             case Found(number):
                 out.append(Note("warn", f"driver {number} works for no stage of this pipeline"))
@@ -211,8 +203,9 @@ class Watchdog:
     def check(self) -> None:
         """Assert the invariants."""
         held = {number for stage in self._stages.values() for number in stage.drivers}
-        assert held == set(self._of)
-        assert self._leaving <= held
+        assert held == set(self._of) == set(self._seen)
+        for stage in self._stages.values():
+            stage.check()
         assert all(int(number) < self._next for number in held)
         assert not self._ended or not held
 
@@ -221,19 +214,24 @@ class Watchdog:
         return tuple(
             StageView(
                 name,
-                self._state(stage),
+                stage.state,
                 stage.stopped,
                 stage.wanted,
                 tuple(sorted(stage.drivers, key=int)),
                 stage.restarts,
                 max(0.0, stage.not_before - now),
+                stage.walk.walked(),
             )
             for name, stage in self._stages.items()
         )
 
     def leaving(self, number: str) -> bool:
         """Whether this driver has been told to leave."""
-        return number in self._leaving
+        return self._seen.get(number) == Seen.LEAVING
+
+    def walked(self) -> Walked:
+        """How its drivers went through the rows of their machine."""
+        return self._walk.walked()
 
     @property
     def ending(self) -> str:
@@ -248,9 +246,8 @@ class Watchdog:
             return
         stage = self._stages[name]
         stage.drivers.discard(event.number)
-        told = event.number in self._leaving
-        self._leaving.discard(event.number)
-        if event.code != 0:
+        told = self.leaving(event.number)
+        if self._went(event.number, On.EXITED, If.FAILED if event.code != 0 else "") == Seen.DEAD:
             out.append(Recover(name, event.number))
             self._owed.add((name, event.number))
         if event.started:
@@ -261,10 +258,10 @@ class Watchdog:
             self._mourn(stage, name, event, now, out)
         elif not told and not event.docs and now >= stage.not_before:
             stage.vain += 1  # of several that end together, as they do when all is done, one counts
-            self._put_off(stage, now)
+            stage.put_off(now, self._options)
         out.append(Look())
 
-    def _mourn(self, stage: _Stage, name: str, event: Ended, now: float, out: list[Command]) -> None:
+    def _mourn(self, stage: StageRecord, name: str, event: Ended, now: float, out: list[Command]) -> None:
         """A driver ended that should not have: when to replace it, and whether at all."""
         code = event.code
         killed = code is None or code < 0 or code > 128
@@ -274,43 +271,41 @@ class Watchdog:
         if not event.started:
             stage.early += 1
             if not killed or stage.early >= self._options.start_failures:
-                stage.stopped = f"driver {event.number} could not start, {how}{tail}"
-                out.append(Note("bad", f"{name} is stopped: {stage.stopped}"))
-                if self._fail_fast:
-                    self._end(f"{name}: {stage.stopped}", out, failed=True)
+                self._stop(stage, name, f"driver {event.number} could not start, {how}{tail}", On.BROKEN, out)
                 return
         stage.restarts += 1
         if event.docs:
-            stage.pause = 0.0
+            stage.worked()
         elif now >= stage.not_before:
-            self._put_off(stage, now)
+            stage.put_off(now, self._options)
 
-    def _put_off(self, stage: _Stage, now: float) -> None:
-        """Let the next driver wait, twice as long each time."""
-        stage.pause = min(max(self._options.restart_first, stage.pause * 2), self._options.restart_most)
-        stage.not_before = now + stage.pause
+    def _stop(self, stage: StageRecord, name: str, reason: str, event: str, out: list[Command]) -> None:
+        stage.stop(reason, event)
+        out.append(Note("bad", f"{name} is stopped: {reason}"))
+        if self._fail_fast:
+            self._end(f"{name}: {reason}", out, failed=True)
 
     def _on_look(self, event: Looked, now: float, out: list[Command]) -> None:
         self._look_at = now + self._options.poll
         for name, stage in self._stages.items():
-            if name in event.done and not stage.done:
+            if stage.look(name in event.done):
                 out.append(Note("good", f"{name} is done"))
-            stage.done = name in event.done
             if not stage.done and not stage.stopped and stage.vain >= self._options.start_failures:
-                stage.stopped = f"{stage.vain} drivers in a row found nothing to do and ended, but it is not done"
-                out.append(Note("bad", f"{name} is stopped: {stage.stopped}"))
-                if self._fail_fast:
-                    self._end(f"{name}: {stage.stopped}", out, failed=True)
+                why = f"{stage.vain} drivers in a row found nothing to do and ended, but it is not done"
+                self._stop(stage, name, why, On.VAIN, out)
         for holder in event.holders:
             name, number = holder
             if self._of.get(number) != name and holder not in self._owed:
                 self._owed.add(holder)
+                self._walk.step(Seen.ABSENT, On.LOCKS)
                 out.append(Recover(name, number))
         self._reconcile(now, out)
 
     def _on_recovered(self, event: Recovered, out: list[Command]) -> None:
         holder = (event.stage, event.number)
-        self._owed.discard(holder)
+        if holder in self._owed:
+            self._owed.discard(holder)
+            self._walk.step(Seen.DEAD, On.ANSWERED, If.NOT_SETTLED if event.error else "")
         if event.documents:
             out.append(Note("info", f"recovered {event.documents} documents of driver {event.number}"))
         if event.error and holder not in self._foreign:
@@ -321,60 +316,68 @@ class Watchdog:
     def _on_order(self, order: object, now: float, out: list[Command]) -> None:
         match order:
             case SetWorkers(name, workers) if name in self._stages:
-                self._stages[name].wanted = workers
-                self._revive(name)
+                self._stages[name].want(workers)
             case PauseStage(name) if name in self._stages:
-                self._stages[name].paused = True
+                self._stages[name].pause()
             case ResumeStage(name) if name in self._stages:
-                self._stages[name].paused = False
-                self._revive(name)
+                self._stages[name].resume()
             case KillDriver(number) if number in self._of:
+                self._went(number, On.KILLED)
                 out.append(Kill(number))
             case SetWorkers() | PauseStage() | ResumeStage() | KillDriver():
                 out.append(Note("warn", f"there is no such stage or driver: {order[0]}"))
             case Leave() if self._ending:
-                out.extend(Quit(number) for number in sorted(self._of, key=int))
+                self._tell_to_leave(self._of, out)
             case Leave():
                 self._end("stopped", out)
             case Abort():
                 self._ending = self._ending or "killed"
-                self._leaving |= self._of.keys()
-                out.extend(Kill(number) for number in sorted(self._of, key=int))
+                for number in sorted(self._of, key=int):
+                    self._went(number, On.KILLED, If.ALL)
+                    out.append(Kill(number))
             case _:
                 raise TypeError(f"a watchdog takes no such order: {order!r}")
         self._reconcile(now, out)
 
     # ---- what follows from them ------------------------------------------------------------------------------------
 
-    def _revive(self, name: str) -> None:
-        stage = self._stages[name]
-        stage.stopped, stage.early, stage.vain, stage.pause, stage.not_before = "", 0, 0, 0.0, 0.0
+    def _begin(self, number: str, stage: str, event: str) -> None:
+        """A driver is there from now on."""
+        self._of[number] = stage
+        self._stages[stage].drivers.add(number)
+        self._went(number, event)
+
+    def _went(self, number: str, event: str, guard: str = "") -> str:
+        """Take a driver's state through a row; the next one. Of who lives no more none is kept."""
+        state = self._walk.step(self._seen.pop(number, Seen.ABSENT), event, guard)
+        if state in (Seen.RUNNING, Seen.LEAVING):
+            self._seen[number] = state
+        return state
+
+    def _tell_to_leave(self, numbers: Iterable[str], out: list[Command]) -> None:
+        for number in sorted(numbers, key=int):
+            self._went(number, On.TOLD)
+            out.append(Quit(number))
 
     def _reconcile(self, now: float, out: list[Command]) -> None:
         """Start what is missing, tell what is too much to leave."""
         for name, stage in self._stages.items():
             idle = stage.paused or stage.stopped or stage.done or self._ending
             wanted = 0 if idle else stage.wanted
-            staying = sorted((number for number in stage.drivers if number not in self._leaving), key=int)
-            for number in staying[wanted:]:
-                # Of a stage that is done they leave by themselves.
-                if not stage.done:
-                    self._leaving.add(number)
-                    out.append(Quit(number))
+            staying = sorted((number for number in stage.drivers if not self.leaving(number)), key=int)
+            if not stage.done:  # of a stage that is done they leave by themselves
+                self._tell_to_leave(staying[wanted:], out)
             if now >= stage.not_before:
                 # Those that are still leaving count, or impatient orders would fill the machine with drivers.
                 for _ in range(wanted - len(stage.drivers)):
                     number = str(self._next)
                     self._next += 1
-                    self._of[number] = name
-                    stage.drivers.add(number)
+                    self._begin(number, name, On.SPAWNED)
                     out.append(Spawn(name, number))
 
     def _end(self, reason: str, out: list[Command], failed: bool = False) -> None:
         self._ending, self._failed = self._ending or reason, self._failed or failed
-        for number in sorted(self._of.keys() - self._leaving, key=int):
-            self._leaving.add(number)
-            out.append(Quit(number))
+        self._tell_to_leave([number for number in self._of if not self.leaving(number)], out)
 
     def _see_to_end(self, out: list[Command]) -> None:
         if self._of or self._owed:
@@ -385,11 +388,3 @@ class Watchdog:
         elif all(stage.done for stage in self._stages.values()):
             self._ended = True
             out.append(Exit("done"))
-
-    @staticmethod
-    def _state(stage: _Stage) -> StageState:
-        if stage.done:
-            return "done"
-        if stage.stopped:
-            return "stopped"
-        return "paused" if stage.paused else "running"

@@ -19,6 +19,7 @@ from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
+from engine.protocols.diskqueue.machine import Item, On
 from engine.protocols.pingpong.messages import PONG
 from tests.helpers.queue_recordings import write
 
@@ -60,9 +61,10 @@ def test_a_recording_of_disk_queues_is_compared_and_shown(
     assert "ends at record" in capsys.readouterr().out
 
 
-def publish_nothing(held: Any) -> Any:
+def publish_nothing(held: Any, walk: Any) -> Any:
     """As a driver of other rules would."""
     yield from ()
+    walk.step(Item.WORKING, On.PROCESSED)
     return ""
 
 

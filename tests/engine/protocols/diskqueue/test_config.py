@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.protocols.diskqueue.config import DriverConfig, Refused, Times, driver_config, parameter_file, read_times
+from engine.protocols.diskqueue.config import (
+    Accounts,
+    DriverConfig,
+    Refused,
+    Times,
+    driver_config,
+    parameter_file,
+    read_times,
+)
 from engine.protocols.diskqueue.parameters import read_parameters
 
 LEAST = {"disk_queue_src": "/a", "disk_queue_dst": "/b", "disk_queue_worker_ext": ".3"}
@@ -50,3 +58,10 @@ def test_the_timer_file_is_tab_separated_milliseconds() -> None:
 )
 def test_a_torn_timer_file_is_none(text: str) -> None:
     assert read_times(text) is None
+
+
+def test_time_goes_on_the_account_that_it_passed_in() -> None:
+    accounts = Accounts()
+    for account, now in (("overhead", 5.0), ("work", 7.0), ("wait", 7.5)):
+        accounts.add(account, now)
+    assert accounts.times(3) == Times(2.0, 0.5, 0.0, 0.0, 3)

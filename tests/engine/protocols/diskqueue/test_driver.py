@@ -14,8 +14,8 @@ import pytest
 
 from engine.core import Leave, Ordered, StopRun
 from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
-from engine.protocols.diskqueue.config import DriverConfig
-from engine.protocols.diskqueue.driver import IDLE_MOST, Driver
+from engine.protocols.diskqueue.config import IDLE_MOST, DriverConfig
+from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, List
 from engine.sim.disk import SimDisk
 from engine.sim.driver import Fate, SimDriver, config

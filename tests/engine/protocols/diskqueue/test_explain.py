@@ -8,9 +8,12 @@ import pytest
 
 from engine.core import Note
 from engine.parts.explain import Decoded
+from engine.parts.machine import Machine, Row, Walk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
+from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.explain import MOVES, explain, noted, refused, state_maps, supervised
+from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, If, Item, On
 from engine.protocols.diskqueue.operations import (
     Append,
     Done,
@@ -28,9 +31,10 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
-from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow
+from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Quit, Recover, Recovered, Spawn
 from engine.sim.disk import SimDisk
+from engine.sim.owners import STRANGER
 
 WORKING, WRITING = names.working("d", "3"), names.writing("d", "3")
 
@@ -192,79 +196,125 @@ class Folder:
         if not found and names.ready("d") in self.disk.folders["out"]:
             return "published"
         assert len(found) == 1, found
-        return found.pop()
+        promised = names.publishing("d", "3") in self.disk.folders["in"]
+        return Item.PUBLISHING if promised else found.pop()
 
 
 def held(attempt: int) -> move.Held:
     return move.Held("in", "out", "d", "3", attempt)
 
 
+def walk() -> Walk:
+    return Walk(ITEM)
+
+
 def taken(attempt: int) -> Folder:
     folder = Folder("d.ready" if attempt == 1 else "d.failed")
     if attempt > 1:
         folder.disk.put("in", names.attempts("d"), move.line("fail", held(1), 1.0, "why") + "\n")
-    folder.do(move.take(held(attempt), "d.ready" if attempt == 1 else "d.failed", frozenset(), 1.0))
+    folder.do(move.take(held(attempt), Item.READY if attempt == 1 else Item.FAILED, frozenset(), 1.0, walk()))
     folder.disk.put("out", WRITING, "output")
     return folder
 
 
 def given_up() -> Folder:
     folder = taken(2)
-    folder.do(move.fail(held(2), "why", True, 1.0))
+    folder.do(move.fail(held(2), "why", True, 1.0, walk()))
     return folder
 
 
-WALK: dict[tuple[str, str], tuple[Any, Any]] = {
-    ("ready", "a driver takes it"): (
+def promised() -> Folder:
+    """Its output is complete, and has not its name yet."""
+    folder = taken(1)
+    folder.do(move.publish(held(1), walk()), 3)
+    return folder
+
+
+def recover(folder: Folder, keep: bool = False) -> None:
+    folder.do(move.recover("in", "out", "3", keep, 1.0))
+
+
+def refuse(folder: Folder) -> None:
+    """A stranger swaps its output when all is promised."""
+
+    def swap(operation: Any) -> Any:
+        if isinstance(operation, Exists):
+            folder.disk.put("out", WRITING, "a stranger's", owner=STRANGER)
+        return ""
+
+    folder.disk.meddle = swap
+    folder.do(move.publish(held(1), walk()))
+
+
+WALK: dict[tuple[str, str, str], tuple[Any, Any]] = {
+    (Item.READY, On.TAKEN, ""): (
         lambda: Folder("d.ready"),
-        lambda f: f.do(move.take(held(1), "d.ready", frozenset(), 1.0)),
+        lambda f: f.do(move.take(held(1), Item.READY, frozenset(), 1.0, walk())),
     ),
-    ("failed", "a driver takes it again"): (
+    (Item.FAILED, On.TAKEN, ""): (
         lambda: Folder("d.failed"),
-        lambda f: f.do(move.take(held(2), "d.failed", frozenset(), 1.0)),
+        lambda f: f.do(move.take(held(2), Item.FAILED, frozenset(), 1.0, walk())),
     ),
-    ("working", "processed"): (lambda: taken(1), lambda f: f.do(move.publish(held(1)))),
-    ("working", "the first attempt fails"): (
+    (Item.WORKING, On.PROCESSED, ""): (lambda: taken(1), lambda f: f.do(move.publish(held(1), walk()), 3)),
+    (Item.WORKING, On.FAILS, ""): (
         lambda: taken(1),
-        lambda f: f.do(move.fail(held(1), "why", False, 1.0)),
+        lambda f: f.do(move.fail(held(1), "why", False, 1.0, walk())),
     ),
-    ("working", "the second attempt fails"): (
+    (Item.WORKING, On.FAILS, If.SECOND): (
         lambda: taken(2),
-        lambda f: f.do(move.fail(held(2), "why", False, 1.0)),
+        lambda f: f.do(move.fail(held(2), "why", False, 1.0, walk())),
     ),
-    ("working", "the second attempt fails, kept"): (
+    (Item.WORKING, On.FAILS, If.KEPT): (
         lambda: taken(2),
-        lambda f: f.do(move.fail(held(2), "why", True, 1.0)),
+        lambda f: f.do(move.fail(held(2), "why", True, 1.0, walk())),
     ),
-    ("working", "given back, first attempt"): (lambda: taken(1), lambda f: f.do(move.give_back(held(1), False, 1.0))),
-    ("working", "given back, second attempt"): (lambda: taken(2), lambda f: f.do(move.give_back(held(2), False, 1.0))),
-    ("working", "the driver dies"): (lambda: taken(1), lambda f: f.do(move.recover("in", "out", "3", False, 1.0))),
-    ("working", "the driver dies twice"): (
+    (Item.WORKING, On.BACK, ""): (lambda: taken(1), lambda f: f.do(move.give_back(held(1), False, 1.0, walk()))),
+    (Item.WORKING, On.BACK, If.SECOND): (
         lambda: taken(2),
-        lambda f: f.do(move.recover("in", "out", "3", False, 1.0)),
+        lambda f: f.do(move.give_back(held(2), False, 1.0, walk())),
     ),
-    ("working", "the driver dies while it publishes"): (
-        lambda: taken(1),
-        lambda f: (f.do(move.publish(held(1)), 3), f.do(move.recover("in", "out", "3", False, 1.0))),
-    ),
-    ("kept", "an operator retries"): (given_up, lambda f: f.do(move.retry("in", "d"))),
+    (Item.WORKING, On.DIES, ""): (lambda: taken(1), recover),
+    (Item.WORKING, On.DIES, If.SECOND): (lambda: taken(2), recover),
+    (Item.WORKING, On.DIES, If.KEPT): (lambda: taken(2), lambda f: recover(f, True)),
+    (Item.PUBLISHING, On.RENAMED, ""): (promised, lambda f: f.do(move.publish(held(1), walk()))),
+    (Item.PUBLISHING, On.REFUSED, ""): (promised, refuse),
+    (Item.PUBLISHING, On.DIES, ""): (promised, recover),
+    (Item.KEPT, On.RETRIED, ""): (given_up, lambda f: f.do(move.retry("in", "d"))),
 }
+"""The rows that give a document another name, or another promise: how it gets there, and what happens then."""
 
 
-def test_a_document_walks_every_edge_of_its_map() -> None:
-    (states,) = state_maps()
-    assert {(edge.state, edge.event) for edge in states.edges} == WALK.keys()
-    for edge in states.edges:
-        make, happen = WALK[(edge.state, edge.event)]
-        folder = make()
-        assert folder.state == edge.state, edge
-        happen(folder)
-        assert folder.state == edge.next, edge
-        assert edge.rule
+@pytest.mark.parametrize("row", ITEM.rows, ids=lambda row: " ".join(row.key))
+def test_a_document_has_the_names_of_the_state_that_its_row_leads_to(row: Row) -> None:
+    if row.key not in WALK:
+        assert row.next in (row.state, Item.GONE) or row.guard == If.UNTRUE, "its names change, so try it"
+        return
+    make, happen = WALK[row.key]
+    folder = make()
+    assert folder.state == row.state
+    happen(folder)
+    assert folder.state == row.next
+
+
+@pytest.mark.parametrize(("at", "machine"), list(enumerate([ITEM, DRIVER, SEEN, STAGE])))
+def test_the_maps_are_the_machines(at: int, machine: Machine) -> None:
+    assert (state_maps()[at].states, state_maps()[at].edges) == (machine.states, machine.edges)
 
 
 def test_documents_are_counted_over_all_queues() -> None:
-    (states,) = state_maps()
+    states = state_maps()[0]
     queues = (QueueRow("start", "a", Counts(ready=2, failed=1)), QueueRow("end", "b", Counts(ready=1, writing=4)))
     picture = PipelineView(0.0, "/", "running", queues, (), (), ())
     assert states.current(picture) == {"ready": 3, "failed": 1}
+
+
+def test_drivers_and_stages_are_counted_by_their_states() -> None:
+    times = Times(0.0, 0.0, 0.0, 0.0, 0)
+    rows = [
+        DriverRow(number, "a", 1, 0.0, 0, 0.0, id, times, leaving)
+        for number, id, leaving in (("1", "d", False), ("2", "", False), ("3", "e", True))
+    ]
+    stages = tuple(StageRow(name, "done", "", 1, 0, 0, 0, 0.0, times) for name in "ab")
+    picture = PipelineView(0.0, "/", "running", (), stages, tuple(rows), ())
+    found = [dict(states.current(picture)) for states in state_maps()[1:]]
+    assert found == [{"working": 2}, {"running": 2, "leaving": 1}, {"done": 2}]

@@ -90,3 +90,8 @@ def test_live_is_what_keeps_a_queue_from_being_done() -> None:
     ]
     assert not Item("x", "failed_twice").live
     assert not Item("x", "kept").live
+
+
+def test_a_free_document_is_named_by_its_state() -> None:
+    for state in ("ready", "failed", "failed_twice", "kept"):
+        assert names.parse(names.of(state, "d")) == Item("d", state)
