@@ -22,9 +22,8 @@ from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
 from console.widgets.workers import with_own
 from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
-from engine.protocols.conversation.links import Sv
+from engine.protocols.conversation.machine import Cl, Sv
 from engine.protocols.conversation.messages import STATUS
-from engine.protocols.conversation.worker import Cl
 
 ASK = 4  # pictures between two questions for the jobs
 LIT = 4  # pictures for which a state that was entered stays lit

@@ -133,18 +133,6 @@ def answer_in_words(body: bytes) -> str:
     raise AssertionError(answer)
 
 
-class Tracing(Broker):
-    """A broker that notes the states that its links pass through."""
-
-    def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self.path: list[int] = []
-
-    def _enter(self, link: Any, *states: int) -> None:
-        super()._enter(link, *states)
-        self.path += states
-
-
 class Bench:
     """A broker; ``w…`` workers of ours, ``p…`` plain ZeroMQ workers and ``t…`` plain TCP ones that a test speaks for,
     ``c…`` clients that it speaks for. ``said`` is what happened since it was last taken, one line each."""
@@ -152,7 +140,7 @@ class Bench:
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
         self.now = 100.0
-        self.broker = Tracing(self.options)
+        self.broker = Broker(self.options)
         self.cores: dict[str, Any] = {}
         self.deaf: set[str] = set()  # nothing passes between these and the broker
         self.said: list[str] = []

@@ -35,6 +35,7 @@ from engine.core import (
 from engine.parts.inflight import InFlight
 from engine.parts.limits import MAX_ROUTING_ID, MAX_SLOTS, MAX_WORKERS
 from engine.parts.liveness import Liveness
+from engine.parts.machine import Walk
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
@@ -43,7 +44,8 @@ from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
-from engine.protocols.conversation.links import STREAM, Link, Stopped, Sv
+from engine.protocols.conversation.links import STREAM, Link, Stopped
+from engine.protocols.conversation.machine import SEEN, On, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE
 from engine.protocols.conversation.options import Options
 
@@ -56,7 +58,11 @@ class Broker:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.links: dict[bytes, Link] = {}
-        self.entered = [0] * len(Sv.NAMES)  # how often each state was entered, by any link
+        self.walk = Walk(SEEN)  # of all links together
+        # Rows of each task's way. It ends in LOOP2, where it began, so only their counts change.
+        row, again = self.walk.tally, [self.walk.tally(at, On.PASS) for at in (Sv.LOOP0, Sv.LOOP1)]
+        self._given = (row(Sv.LOOP2, On.JOB_QUEUED), *again)
+        self._updated = (row(Sv.LOOP2, On.UPDATE), row(Sv.LOOP3, On.PASS), *again)
         self.inflight = InFlight()
         self.liveness = Liveness(options.expiry)
         self.violations = Violations()
@@ -84,7 +90,7 @@ class Broker:
             case Woken():
                 self.desk.expire(now, out)
                 for link in [self.links[key] for key in self.liveness.expired(now)]:
-                    (self._end if link.state == Sv.LOOP2 else self._break)(link, "is silent", now, out)
+                    (self._end if link.state == Sv.LOOP2 else self._break)(link, On.SILENCE, "is silent", now, out)
             case Unsent(frames, reason, socket):
                 self._unsent(frames, reason, socket, now, out)
             case Ordered(order):
@@ -140,7 +146,7 @@ class Broker:
                 out.extend(self.violations.add(peer[:MAX_ROUTING_ID], "routing id too long", now))
             case [peer, b""] if peer:
                 if link is not None:  # it began anew, so nothing of the old conversation will follow
-                    self._end(link, "began anew", now, out)
+                    self._end(link, On.OPENING, "began anew", now, out)
                 self._open(peer, peer, MAIN, now, out)
             case [_, b"", beat] if link is not None and len(beat) in beats.SIZES:
                 self._kept_alive(link, beat, now, out)
@@ -164,7 +170,7 @@ class Broker:
         elif chunk:
             self._read(link, chunk, now, out)
         else:
-            self._end(link, "disconnected", now, out)
+            self._end(link, On.DISCONNECT, "disconnected", now, out)
 
     def _open(self, key: bytes, peer: bytes, socket: str, now: float, out: list[Command]) -> None:
         if len(self.links) >= MAX_WORKERS or (socket == MAIN and peer.startswith(_TCP)):
@@ -175,15 +181,14 @@ class Broker:
         name = links.name_of(peer) if socket == MAIN else f"tcp{self._opened}"
         link = self.links[key] = Link(key, peer, socket, name, min(self.options.body_limit, MAX_UPDATE), now)
         self.liveness.heard(key, now)
-        self._enter(link, Sv.INIT0)
-        # 001 SV_INIT0: send OK(0)
         self._send(link, header.pack(OK, 0), out)
-        self._enter(link, Sv.INIT1)
+        self._step(link, On.PASS)  # 001 SV_INIT0: send OK(0)
 
     def _kept_alive(self, link: Link, beat: bytes, now: float, out: list[Command]) -> None:
         if fault := beats.fault(beat, link.decoder):
-            self._break(link, fault, now, out)
+            self._break(link, On.WRONG, fault, now, out)
             return
+        self._step(link, On.ALIVE)
         if link.state == Sv.INIT1:
             return  # a greeting has its own deadline, which no keep-alive moves
         self.liveness.heard(link.key, now)
@@ -195,12 +200,12 @@ class Broker:
         if link.state != Sv.INIT1 and link.socket == MAIN:
             self.liveness.heard(link.key, now)
         for message in link.decoder.feed(chunk):
-            self._step(link, message, now, out)
+            self._take(link, message, now, out)
             if link.state == Sv.EXIT:
                 return
         link.row = None
         if link.decoder.broken:
-            self._break(link, link.decoder.broken, now, out)
+            self._break(link, On.WRONG, link.decoder.broken, now, out)
 
     def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
         if not isinstance(request, StopWorkers):
@@ -236,42 +241,40 @@ class Broker:
             self.counts["unsent answers"] += 1
         elif (link := self.links.get(frames[0] if socket == MAIN else _TCP + frames[0])) is not None:
             link.unsent(frames[-1])
-            self._end(link, f"is {reason}", now, out)
+            self._end(link, On.UNSENT, f"is {reason}", now, out)
 
     # ---- the seed's table ---------------------------------------------------------------------------------------
 
-    def _step(self, link: Link, message: header.Message, now: float, out: list[Command]) -> None:
+    def _take(self, link: Link, message: header.Message, now: float, out: list[Command]) -> None:
         kind, padding, arg0, body = message
         match link.state, kind:
             case Sv.INIT1, header.OK if 0 < arg0 <= MAX_SLOTS:
                 # 001 SV_INIT1 on OK(n): record nproc=n
                 link.max_nproc = link.offered = link.said = arg0
-                self._enter(link, Sv.INIT2)
-                # 001 SV_INIT2: send OK(nproc)
+                # 001 SV_INIT2: send OK(nproc); SV_LOOP0 and SV_LOOP1: what waits is given after every event
                 self._send(link, header.pack(OK, arg0), out)
-                self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+                self._step(link, On.OK_N, On.PASS, On.PASS, On.PASS)
                 self._joined(link, now, out)
             case Sv.INIT1, header.OK:
-                self._break(link, "slots out of range", now, out)
+                self._break(link, On.WRONG, "slots out of range", now, out)
             case Sv.LOOP2, header.UPDATE:
                 # 001 SV_LOOP2 on UPDATE(n): record task status, set nproc=n
                 update = messages.update(body)
                 if isinstance(update, str):
-                    self._break(link, update, now, out)
+                    self._break(link, On.WRONG, update, now, out)
                     return
                 self._record(link, update, now, out)
-                self._enter(link, Sv.LOOP3)
-                # 001 SV_LOOP3: send OK(nproc)
-                self._send(link, header.pack(OK, link.free), out)
-                self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+                self._send(link, header.pack(OK, link.free), out)  # 001 SV_LOOP3
+                for row in self._updated:
+                    row.times += 1
                 self._place(link)
             case Sv.LOOP2, header.ERROR if arg0 == header.CANNOT_RUN_JOB:
                 self._refused(link, padding, now, out)
             case _, header.ERROR if arg0 == header.LEAVING:
                 # 001 SV_LOOP2 on DISCONNECT, in the words of a peer whose transport shows none
-                self._end(link, "left", now, out)
+                self._end(link, On.DISCONNECT, "left", now, out)
             case state, _:
-                out.extend(self.violations.add(link.key, f"{header.NAMES[kind]} in {Sv.NAMES[state]}", now))
+                out.extend(self.violations.add(link.key, f"{header.NAMES[kind]} in {state}", now))
 
     def _deal(self, now: float, out: list[Command]) -> None:
         """Give what waits to who has room, the least recently used worker first."""
@@ -285,7 +288,8 @@ class Broker:
                 self._ready.drop(link)
                 continue
             # 001 SV_LOOP2 on JOB_QUEUED, SV_LOOP1: if npending > 0, send JOB(npending)
-            self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+            for row in self._given:
+                row.times += 1
             counter = link.hold(task)
             self.inflight.give(task, link.key, now)
             body = messages.pack_task(task.number, task.job.body, task.job.slots)
@@ -300,19 +304,18 @@ class Broker:
             return
         nproc = nproc if nproc == STOP_NOW else min(nproc, link.max_nproc)
         # 001 SV_LOOP2 on STOP_REQ(n), on STOP_IMMED: send STOP
-        self.counts["kills" if nproc == STOP_NOW else "stops"] += 1
         self._send(link, header.pack_sealed(STOP, nproc), out)
         link.max_nproc = max(0, link.max_nproc - nproc)
-        self._enter(link, Sv.LOOP0, Sv.LOOP1, Sv.LOOP2)
+        self._step(link, On.STOP_IMMED if nproc == STOP_NOW else On.STOP_REQ, On.PASS, On.PASS)
         link.row = None
         self._place(link)
 
-    def _end(self, link: Link, why: str, now: float, out: list[Command], told: bool = True) -> None:
+    def _end(self, link: Link, event: str, why: str, now: float, out: list[Command], told: bool = True) -> None:
         # 001 SV_LOOP2 on DISCONNECT; ruling 10: its tasks go back to the queue
         known = link.state == Sv.LOOP2
         if link.decoder.partial:
             out.extend(self.violations.add(link.key, "ended inside a message", now))
-        self._enter(link, Sv.EXIT)
+        self._step(link, event)
         del self.links[link.key]
         self.liveness.forget(link.key)
         self._ready.drop(link)
@@ -360,13 +363,13 @@ class Broker:
     def _refused(self, link: Link, counter: int, now: float, out: list[Command]) -> None:
         """ERROR(cannot_run_job): a JOB comes back, and the worker is given nothing until its next UPDATE."""
         if not counter and len(link.out) > 1:  # ruling 8: nothing says which
-            self._break(link, "error names no job", now, out)
+            self._break(link, On.WRONG, "error names no job", now, out)
             return
         task = link.out.get(counter) if counter else next(iter(link.out.values()), None)
         if task is None:
             out.extend(self.violations.add(link.key, "error about no job", now))
             return
-        self.counts["refused jobs"] += 1
+        self._step(link, On.REFUSED)
         self.inflight.take(link.key, task.key)
         link.yield_(task)
         task.attempt -= 1  # it was not tried
@@ -377,23 +380,19 @@ class Broker:
         if not link.out:
             out.append(Note("warn", f"{link.name} runs nothing and refuses a job: it is given no more", link.key))
 
-    def _break(self, link: Link, why: str, now: float, out: list[Command]) -> None:
+    def _break(self, link: Link, event: str, why: str, now: float, out: list[Command]) -> None:
         """End a conversation that can not go on, and tell the worker."""
         out += (told := self.violations.add(link.key, why, now))
-        self._end(link, f"is cut off: {why}", now, out, told=bool(told))
+        self._end(link, event, f"is cut off: {why}", now, out, told=bool(told))
         out.append(links.hang_up(link.peer, link.socket))
 
     def _place(self, link: Link) -> None:
         """Whoever was used or gave a slot back last stands at the end."""
-        if link.state == Sv.LOOP2 and link.free > 0:
-            self._ready.put(link)
-        else:
-            self._ready.drop(link)
+        (self._ready.put if link.state == Sv.LOOP2 and link.free > 0 else self._ready.drop)(link)
 
-    def _enter(self, link: Link, *states: int) -> None:
-        for state in states:
-            self.entered[state] += 1
-            link.state = state
+    def _step(self, link: Link, *events: str) -> None:
+        for event in events:
+            link.state = self.walk.step(link.state, event)
 
     def _send(self, link: Link, message: bytes, out: list[Command]) -> None:
         link.sent.add(message)

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import assert_never
 
 from engine.core import (
@@ -34,6 +34,7 @@ from engine.core import (
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import EVERY, ClientLegs
+from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
@@ -53,14 +54,13 @@ from engine.protocols.conversation.frontend import (
     Submit,
     TaskEnded,
 )
+from engine.protocols.conversation.machine import LINK, Link, On
 from engine.protocols.conversation.messages import MAX_DATA, Description
 from engine.protocols.conversation.options import Options
 
 ANSWERS = 1000  # that are kept
 ORDERS = 100  # that may wait for their answer, and jobs that may be followed
 PATIENCE = 5.0  # seconds that an order waits
-SILENCE = "no answer for expiry"
-ANEW = "connected anew"
 
 
 class Client:
@@ -86,11 +86,13 @@ class Client:
         self._told = 0
         self._heard = -NEVER
         self._patient = NEVER  # until then: the broker may be silent, on this connection
-        self._linked = False
+        self._link: str = Link.SILENT
         self._beat = NEVER
         self.reopened = self.again = 0
         self._late = 0
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``; tasks of the runs before this one
+        self._walk = Walk(LINK)
+        self._told_again = self._walk.tally(Link.LINKED, On.HEARD)
+        self._task_ended = self._walk.tally(Link.LINKED, On.ANSWERED)
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take one event (``engine.core``). Orders: BulkSpec, StopRun, and every request of ``frontend``."""
@@ -99,9 +101,11 @@ class Client:
             case Started():
                 self._beat, self._patient = now, now + self.options.expiry
             case Received(found):
-                if not self._linked:
-                    self.walked["silent", "anything"] += 1
-                self._heard, self._patient, self._linked = now, now + self.options.expiry, True
+                if self._link == Link.LINKED:
+                    self._told_again.times += 1
+                else:
+                    self._step(On.HEARD)
+                self._heard, self._patient = now, now + self.options.expiry
                 self._taken.heard(now)
                 for frames in found:
                     self._arrived(frames, now, out)
@@ -116,7 +120,7 @@ class Client:
             case Connected():
                 if self._broken:
                     self._broken = False
-                    self.walked["linked" if self._linked else "silent", ANEW] += 1
+                    self._step(On.CONNECTED)
                     self._ask_again(out)
             case Disconnected():
                 self._broken = True
@@ -151,11 +155,11 @@ class Client:
             legs=self._legs.view(),
             answers=tuple(self._answers),
             terms=(
-                ("broker", "alive" if self._linked else "silent"),
+                ("broker", "alive" if self._link == Link.LINKED else "silent"),
                 ("reopened", str(self.reopened)),
                 ("asked again", str(self.again)),
             ),
-            walked=tuple(self.walked.items()),
+            walked=self._walk.walked(),
         )
 
     # ---- bulk runs ----------------------------------------------------------------------------------------------
@@ -169,7 +173,6 @@ class Client:
             return
         if self._bulk is not None:
             self._late += self._bulk.late
-            self.walked["linked", "TaskEnded"] += self._bulk.ledger.succeeded
         command = ":ping" if spec.kind == "ping" else f":data {spec.size}"
         self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
         self._expected = messages.answer(command) or b""
@@ -199,15 +202,19 @@ class Client:
             self._keep(Refused(ref, "no answer"))
             out.append(Note("bad", "the broker did not answer an order"))
         if now >= self._beat:
+            self._step(On.BEAT)
             self._beat = now + self.options.heartbeat
             out.append(Send([b""]))
 
+    def _step(self, event: str) -> None:
+        self._link = self._walk.step(self._link, event)
+
     def _reopen(self, now: float, out: list[Command]) -> None:
         """The broker is silent: look for it on a new connection, and ask again for what is out."""
-        self.walked["linked" if self._linked else "silent", SILENCE] += 1
-        if self._linked:
+        if self._link == Link.LINKED:
             out.append(Note("warn", f"the broker is silent for {self.options.expiry:g} s: the socket is opened anew"))
-        self._linked, self._patient, self._beat = False, now + self.options.expiry, now + self.options.heartbeat
+        self._step(On.NO_ANSWER)
+        self._patient, self._beat = now + self.options.expiry, now + self.options.heartbeat
         self.reopened += 1
         self._broken = False
         out += self._name.reopen(self._taken.silent(now))
@@ -225,6 +232,7 @@ class Client:
     def _ended(self, ended: TaskEnded, bulk: Bulk, now: float) -> None:
         """One task of the run, or of one before it, is answered."""
         task = ended.ref - self._base
+        self._task_ended.times += 1
         sent = self._marks.pop(ended.ref, None)
         if not ended.success:
             bulk.failed(task, "withdrawn" if ended.status == messages.WITHDRAWN else "failed", now)

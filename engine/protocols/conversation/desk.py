@@ -34,7 +34,8 @@ from engine.protocols.conversation.frontend import (
     TaskEnded,
 )
 from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
-from engine.protocols.conversation.messages import CANCELLED, FAULT, FINISHED, WITHDRAWN, Description, Update
+from engine.protocols.conversation.machine import Does
+from engine.protocols.conversation.messages import CANCELLED, FAULT, WITHDRAWN, Description, Update
 from engine.protocols.conversation.options import Options
 
 FRONTEND, OPEN = "frontend", "open"
@@ -129,7 +130,7 @@ class Desk:
 
     def returned(self, task: JobTask, enough: bool, kind: str, out: list[Command]) -> None:
         """A task, in flight until now, is not done. ``enough``: it is not given again, and has failed as ``kind``."""
-        if task.job.status == CANCELLED:
+        if task.job.state == Does.CANCELLED:
             enough, kind = True, "cancelled"
         if not enough:
             self.redelivered += 1
@@ -179,7 +180,7 @@ class Desk:
         self.again += 1
         if not job.lone:
             self.say(job.client, Accepted(job.ref, job.id), out)
-            if job.status in (FINISHED, CANCELLED) and not job.out:
+            if job.state in (Does.FINISHED, Does.CANCELLED) and not job.out:
                 self._last(job, out)
 
     def _excess(self, client: bytes, submit: Submit) -> str:

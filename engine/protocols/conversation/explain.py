@@ -16,7 +16,6 @@ from engine.parts.explain import (
     Candidates,
     Decoded,
     Direction,
-    Edge,
     Explain,
     Leg,
     Role,
@@ -30,17 +29,15 @@ from engine.parts.inflight import TaskKey
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation.broker import _TCP, Broker
-from engine.protocols.conversation.client import ANEW, SILENCE
 from engine.protocols.conversation.desk import FRONTEND, OPEN, id_of
 from engine.protocols.conversation.header import JOB, OK, STOP, STOP_NOW, UPDATE
-from engine.protocols.conversation.links import STREAM, Sv
-from engine.protocols.conversation.worker import BROKEN, Cl
+from engine.protocols.conversation.links import STREAM
+from engine.protocols.conversation.machine import JOB as JOB_MAP
+from engine.protocols.conversation.machine import LINK, SEEN, WORKER, Cl, Does, Link, Rule, Sv
 
 PART = "part"
 """The command of a piece that begins or goes on inside a message."""
 
-_OURS = "ours: what the seed leaves to the transport"
-_ASKING = "ours: who asks for tasks"
 _ERRORS = {header.CANNOT_RUN_JOB: "cannot_run_job", header.LEAVING: "leaving", header.BROKEN: "broken"}
 
 # What a message is to whom: (at the broker, at the worker).
@@ -55,7 +52,7 @@ _GREETING = ("001 SV_INIT0: send OK(0)", "001 CL_INIT0 on OK(0)")
 _ERROR_RULES = {
     header.CANNOT_RUN_JOB: ("ruling 8: a refused task goes to another", "001 CL_LOOP0: send ERROR(cannot_run_job)"),
     header.LEAVING: ("001 SV_LOOP2 on DISCONNECT", "001 CL_EXIT0, CL_EXIT1"),
-    header.BROKEN: (_OURS, _OURS),
+    header.BROKEN: (Rule.OURS, Rule.OURS),
 }
 
 # ---- messages ----------------------------------------------------------------------------------------------------
@@ -72,9 +69,9 @@ def decode(role: Role, direction: Direction, frames: Frames, socket: str) -> lis
         case [b""] if socket == STREAM:
             return [Decoded("connection", (("change", "opened or closed"),), peer, rule="001 SV_LOOP2 on DISCONNECT")]
         case [b""]:
-            return [Decoded("opening", (), peer, rule=_OURS)]
+            return [Decoded("opening", (), peer, rule=Rule.OURS)]
         case [b"", beat] if len(beat) in beats.SIZES:
-            return [Decoded("keep-alive", (("sent so far", str(beats.fields(beat)[0])),), peer, rule=_OURS)]
+            return [Decoded("keep-alive", (("sent so far", str(beats.fields(beat)[0])),), peer, rule=Rule.OURS)]
         case [chunk]:
             return _stream(chunk, peer, up, 0 if role == "broker" else 1, socket)
         case _:
@@ -154,7 +151,7 @@ def _alias(job: int, number: int) -> bytes:
 def _at_frontend(own: Frames, peer: bytes | None, up: bool) -> Decoded:
     match own:
         case [b""]:
-            return Decoded("keep-alive", (), peer, rule=_OURS)
+            return Decoded("keep-alive", (), peer, rule=Rule.OURS)
         case [body] if up:
             request = frontend.request(body)
             if isinstance(request, str):
@@ -171,7 +168,7 @@ def _said(ref: int, said: frontend.Request | frontend.Answer, peer: bytes | None
     legs: dict[type[Any], Leg] = {frontend.Submit: "request", frontend.TaskEnded: "reply", frontend.Refused: "denial"}
     fields = (("task", str(ref)), *_fields(said))
     leg = legs.get(type(said), "")
-    return Decoded(type(said).__name__, fields, peer, _task(ref), peer or b"", leg=leg, rule=_ASKING)
+    return Decoded(type(said).__name__, fields, peer, _task(ref), peer or b"", leg=leg, rule=Rule.ASKING)
 
 
 def _fields(said: Any) -> tuple[tuple[str, str], ...]:
@@ -215,149 +212,40 @@ def candidates(core: Broker, message: Decoded) -> Candidates:
 # ---- state maps --------------------------------------------------------------------------------------------------
 
 
-def _edge(names: tuple[str, ...], at: int, event: str, action: str, to: int, rule: str = "") -> Edge:
-    return Edge(names[at], event, action, names[to], rule or f"001 {names[at]}{f' on {event}' if event else ''}")
-
-
-def _worker_edges() -> tuple[Edge, ...]:
-    names = Cl.NAMES
-    edges = [
-        _edge(names, Cl.INIT0, "OK(0)", "send OK(nproc)", Cl.INIT1),
-        _edge(names, Cl.INIT1, "OK(nproc)", "", Cl.LOOP0),
-        _edge(names, Cl.INIT1, "ERROR(broken)", "begin anew", Cl.INIT0, _OURS),
-        _edge(names, Cl.INIT0, "told to leave", "", Cl.EXIT0, "001 CL_EXIT0; ruling 6"),
-        _edge(names, Cl.INIT1, "told to leave", "send ERROR(leaving)", Cl.EXIT0, "001 CL_EXIT0; ruling 6"),
-    ]
-    for at, ruling in ((Cl.LOOP0, ""), (Cl.UPDATE1, "ruling 7: taken in CL_UPDATE1 too")):
-        edges += [
-            _edge(names, at, "JOB that fits", "start job", at, ruling or "001 CL_LOOP0 on JOB(nproc); ruling 1"),
-            _edge(names, at, "JOB too large", "send ERROR(cannot_run_job)", at, ruling or "001 CL_LOOP0 on JOB(nproc)"),
-            _edge(names, at, "STOP(n)", "max_nproc = max(0,max_nproc-n)", at, ruling),
-            _edge(names, at, "STOP(immed)", "kill what runs", Cl.EXIT1, ruling or "001 CL_LOOP0 on STOP(n); ruling 12"),
-            _edge(names, at, "ERROR(broken)", "kill what runs, begin anew", Cl.INIT0, _OURS),
-        ]
-    return (
-        *edges,
-        _edge(names, Cl.LOOP0, "job done", "nproc=min(max_nproc,nproc+job_nproc)", Cl.UPDATE0),
-        _edge(names, Cl.LOOP0, "nothing left to stop", "send ERROR(leaving)", Cl.EXIT0, "001 CL_EXIT0; ruling 6"),
-        _edge(names, Cl.UPDATE0, "", "send UPDATE(nproc)", Cl.UPDATE1),
-        _edge(names, Cl.UPDATE1, "OK(nproc)", "", Cl.LOOP0),
-    )
-
-
-def _link_edges() -> tuple[Edge, ...]:
-    names = Sv.NAMES
-    return (
-        _edge(names, Sv.INIT0, "", "send OK(0)", Sv.INIT1),
-        _edge(names, Sv.INIT1, "OK(n)", "record nproc=n", Sv.INIT2),
-        _edge(names, Sv.INIT1, "DISCONNECT", "", Sv.EXIT, "ours: a link may end while it greets"),
-        _edge(names, Sv.INIT2, "", "send OK(nproc)", Sv.LOOP0),
-        _edge(names, Sv.LOOP0, "", "request npending<=nproc pending tasks", Sv.LOOP1),
-        _edge(names, Sv.LOOP1, "", "if npending > 0, send JOB(npending)", Sv.LOOP2),
-        _edge(names, Sv.LOOP2, "JOB_QUEUED", "", Sv.LOOP0),
-        _edge(names, Sv.LOOP2, "UPDATE(n)", "record task status, set nproc=n", Sv.LOOP3),
-        _edge(names, Sv.LOOP2, "STOP_REQ(n)", "send STOP(n)", Sv.LOOP0),
-        _edge(names, Sv.LOOP2, "STOP_IMMED", "send STOP(immed)", Sv.LOOP0),
-        _edge(names, Sv.LOOP2, "DISCONNECT", "queue its tasks again", Sv.EXIT, "001 SV_LOOP2 on DISCONNECT; ruling 10"),
-        _edge(names, Sv.LOOP3, "", "send OK(nproc)", Sv.LOOP0),
-    )
-
-
-_CLIENT = (
-    Edge("silent", "anything", "", "linked", "ours: keep-alive"),
-    Edge("linked", "TaskEnded", "submit the next task", "linked", _ASKING),
-    *(Edge(at, SILENCE, "open anew, ask again for what is out", "silent", _OURS) for at in ("linked", "silent")),
-    *(Edge(at, ANEW, "ask again for what is out", at, _OURS) for at in ("linked", "silent")),
-)
-
-
 def state_maps() -> tuple[StateMap, ...]:
-    """The seed's two state machines under its own names, and the client's link."""
+    """The seed's two state machines under its own names, a job's, and the client's link."""
     return (
+        StateMap("worker", "Worker (the seed's client)", WORKER.states, WORKER.edges, _worker, _visits, walked),
         StateMap(
-            "worker",
-            "Worker (the seed's client)",
-            Cl.NAMES,
-            _worker_edges(),
-            lambda picture: Counter([picture.state]),
-            _visits,
-            _worker_walked,
+            "broker", "A worker at the broker (the seed's server)", SEEN.states, SEEN.edges, _links, _visits, walked
         ),
-        StateMap(
-            "broker",
-            "A worker at the broker (the seed's server)",
-            Sv.NAMES,
-            _link_edges(),
-            _links,
-            _visits,
-            _links_walked,
-        ),
-        StateMap("client", "The client's link", ("silent", "linked"), _CLIENT, _client_stands, walked=_client_walked),
+        StateMap("broker", "A job at the broker", JOB_MAP.states, JOB_MAP.edges, _jobs_of, walked=walked),
+        StateMap("client", "The client's link", LINK.states, LINK.edges, _client, walked=walked),
     )
+
+
+def _worker(picture: WorkerView) -> Counter[str]:
+    return Counter([picture.state])
 
 
 def _links(picture: BrokerView) -> Counter[str]:
     """Between two events a link is in SV_INIT1 or SV_LOOP2."""
     found = Counter(dict(row.terms)["state"] for row in picture.workers)
-    greeting = int(dict(picture.terms)["greeting"])
-    found.update({Sv.NAMES[Sv.INIT1]: greeting})
+    found.update({Sv.INIT1: int(dict(picture.terms)["greeting"])})
     return found
 
 
-def _client_stands(picture: ClientView) -> Counter[str]:
-    return Counter(["linked" if dict(picture.terms)["broker"] == "alive" else "silent"])
+def _jobs_of(picture: BrokerView) -> Counter[str]:
+    """Jobs that have not ended: they came into their state by a row, and have left it by none."""
+    found, times = Counter[str](), walked(picture)
+    for edge in JOB_MAP.edges:
+        found[edge.next] += times[edge.state, edge.event]
+        found[edge.state] -= times[edge.state, edge.event]
+    return Counter({state: found[state] for state in (Does.WAITING, Does.RUNNING, Does.HELD)})
 
 
-def _worker_walked(picture: WorkerView) -> Counter[tuple[str, str]]:
-    """What was counted; the rest follows from how often each state was entered, and by what else."""
-    found, entered = walked(picture), Counter(_visits(picture))
-    loop, update, waiting = Cl.NAMES[Cl.LOOP0], Cl.NAMES[Cl.UPDATE0], Cl.NAMES[Cl.UPDATE1]
-    waits = int(picture.state == waiting) + found[waiting, BROKEN] + found[waiting, "STOP(immed)"]
-    answered = entered[update] - waits
-    begun = {
-        loop: entered[loop] - found[Cl.NAMES[Cl.INIT1], "OK(nproc)"] - answered,
-        waiting: entered[waiting] - entered[update],
-    }
-    found.update(
-        {
-            (loop, "job done"): entered[update],
-            (update, ""): entered[update],
-            (waiting, "OK(nproc)"): answered,
-            **{(at, "JOB that fits"): n - found[at, "JOB too large"] - found[at, "STOP(n)"] for at, n in begun.items()},
-        }
-    )
-    return found
-
-
-def _links_walked(picture: BrokerView) -> Counter[tuple[str, str]]:
-    """All of it follows from how often each state was entered, by any link, and from how many STOPs were sent."""
-    init0, init1, init2, loop0, loop1, loop2, loop3, ended = Sv.NAMES
-    entered, counted = Counter(_visits(picture)), dict(picture.counters)
-    stops, kills = counted["stops"], counted["kills"]
-    ungreeted = entered[init1] - entered[init2] - int(dict(picture.terms)["greeting"])
-    return Counter(
-        {
-            (init0, ""): entered[init1],
-            (init1, "OK(n)"): entered[init2],
-            (init1, "DISCONNECT"): ungreeted,
-            (init2, ""): entered[init2],
-            (loop0, ""): entered[loop1],
-            (loop1, ""): entered[loop2],
-            (loop2, "JOB_QUEUED"): entered[loop0] - entered[init2] - entered[loop3] - stops - kills,
-            (loop2, "UPDATE(n)"): entered[loop3],
-            (loop2, "STOP_REQ(n)"): stops,
-            (loop2, "STOP_IMMED"): kills,
-            (loop2, "DISCONNECT"): entered[ended] - ungreeted,
-            (loop3, ""): entered[loop3],
-        }
-    )
-
-
-def _client_walked(picture: ClientView) -> Counter[tuple[str, str]]:
-    found = walked(picture)
-    ended = picture.run.ledger.succeeded if picture.run is not None else 0
-    found.update({("linked", "TaskEnded"): ended})
-    return found
+def _client(picture: ClientView) -> Counter[str]:
+    return Counter([Link.LINKED if dict(picture.terms)["broker"] == "alive" else Link.SILENT])
 
 
 def _visits(picture: WorkerView | BrokerView) -> dict[str, int]:
@@ -376,11 +264,11 @@ RULES = {
     "slots out of range": "001 SV_INIT1 on OK(n)",
     "error names no job": "ruling 8",
     "error about no job": "ruling 8",
-    **dict.fromkeys(("no conversation", "messages were lost", "messages were changed", "not one frame"), _OURS),
-    **dict.fromkeys(("routing id too long", "no room for another worker"), _OURS),
-    "unreadable request": _ASKING,
-    "unreadable answer": _ASKING,
-    "unexpected answer": _ASKING,
+    **dict.fromkeys(("no conversation", "messages were lost", "messages were changed", "not one frame"), Rule.OURS),
+    **dict.fromkeys(("routing id too long", "no room for another worker"), Rule.OURS),
+    "unreadable request": Rule.ASKING,
+    "unreadable answer": Rule.ASKING,
+    "unexpected answer": Rule.ASKING,
     **{
         f"{kind} in {state}": f"001 {state}: no such row"
         for kind in header.NAMES.values()
@@ -391,9 +279,9 @@ RULES = {
 COUNTED = {
     "late": "ours: an UPDATE of a task that is not held",
     "refused jobs": "001 CL_LOOP0: send ERROR(cannot_run_job)",
-    "refused requests": _ASKING,
-    "asked again": _ASKING,
-    "taken over": _OURS,
+    "refused requests": Rule.ASKING,
+    "asked again": Rule.ASKING,
+    "taken over": Rule.OURS,
 }
 
 EXPLAIN = Explain(decode, state_maps, RULES, COUNTED, candidates, whose)

@@ -17,10 +17,12 @@ from heapq import heappop, heappush
 from struct import Struct
 
 from engine.parts.inflight import Task
+from engine.parts.machine import Walk
 from engine.parts.owners import Owners
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.frontend import CONTROL
-from engine.protocols.conversation.messages import CANCELLED, FINISHED, HELD, RUNNING, WAITING, Description
+from engine.protocols.conversation.machine import JOB, Does, If, On
+from engine.protocols.conversation.messages import RUNNING, STATUS, Description
 from engine.protocols.conversation.options import Options
 
 HISTORY = 1000  # ended jobs that are remembered
@@ -46,7 +48,7 @@ class Job:
 
     __slots__ = (
         "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "owner",
-        "packed", "ref", "returned", "size", "slots", "status", "text",
+        "packed", "ref", "returned", "size", "slots", "state", "text",
     )  # fmt: skip
 
     def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
@@ -58,7 +60,7 @@ class Job:
         self.follow = False
         self.builtin = messages.built_in(text.command)
         self.kind = text.command[1:5] if self.builtin else "job"
-        self.status = WAITING
+        self.state = Does.NEW
         self.fresh = 1  # the number of the next task that was never given
         self.returned: deque[JobTask] = deque()
         self.out = self.done = self.failed = 0
@@ -71,6 +73,11 @@ class Job:
         if not self.packed:
             self.packed = messages.pack_description(self.text._replace(job_id=self.id, status=RUNNING))
         return self.packed
+
+    @property
+    def status(self) -> int:
+        """Its state as messages say it."""
+        return STATUS.index(self.state)
 
     @property
     def lone(self) -> bool:
@@ -108,6 +115,10 @@ class Jobs:
         self._asked: dict[tuple[bytes, int], int] = {}  # client and its number → the newest job of both
         self._ended: deque[int] = deque()
         self._last = 0
+        self.walk = Walk(JOB)
+        self._submitted = self.walk.tally(Does.NEW, On.SUBMITTED)  # rows of each task's way
+        self._given = {at: self.walk.tally(at, On.GIVEN) for at in (Does.WAITING, Does.RUNNING)}
+        self._finished = self.walk.tally(Does.RUNNING, On.ENDED, If.LAST)
         self._queues: dict[int, list[tuple[int, int]]] = {}  # processors a task → heap of (waits, id), lazily cleaned
 
     def get(self, job_id: int) -> Job | None:
@@ -140,6 +151,8 @@ class Jobs:
         self.size += job.size
         self.queued += text.num_tasks
         self.ripe += text.num_tasks
+        self._submitted.times += 1
+        job.state = self._submitted.next
         self._stand(job)
         return job
 
@@ -161,8 +174,10 @@ class Jobs:
         else:
             task = JobTask(best, best.fresh)
             best.fresh += 1
-        if best.status == WAITING:
-            best.status = RUNNING
+        row = self._given[best.state]
+        row.times += 1
+        if best.state != row.next:
+            best.state = row.next
             self._stand(best)
         return task
 
@@ -173,7 +188,8 @@ class Jobs:
         job.returned.append(task)
         self.queued += 1
         self.owners.wait(job.owner, 1)
-        if job.status != HELD:
+        job.state = self.walk.step(job.state, On.BACK)
+        if job.state != Does.HELD:
             self.ripe += 1
             self._stand(job)
 
@@ -185,35 +201,41 @@ class Jobs:
             job.done += 1
         else:
             job.failed += 1
+        last = not job.out and not job.queued
+        if last and job.state == Does.RUNNING:
+            self._finished.times += 1
+            job.state = self._finished.next
+        else:
+            job.state = self.walk.step(job.state, On.ENDED, If.LAST if last and job.state == Does.HELD else "")
         return self.settle(job)
 
     def hold(self, job: Job) -> str:
         """Give no more of a job; the reason where it can not be held."""
-        if job.status not in (WAITING, RUNNING):
-            return f"job is {messages.STATUS[job.status]}"
-        job.status = HELD
+        if job.state not in (Does.WAITING, Does.RUNNING):
+            return f"job is {job.state}"
+        job.state = self.walk.step(job.state, On.HOLD)
         self.ripe -= job.queued
         return ""
 
     def release(self, job: Job) -> str:
         """Undo a hold; the reason where there is none."""
-        if job.status != HELD:
-            return f"job is {messages.STATUS[job.status]}"
-        job.status = RUNNING if job.fresh > 1 else WAITING
+        if job.state != Does.HELD:
+            return f"job is {job.state}"
+        job.state = self.walk.step(job.state, On.RELEASE, If.BEGUN if job.fresh > 1 else "")
         self.ripe += job.queued
         self._stand(job)
         return ""
 
     def cancel(self, job: Job) -> tuple[str, int]:
         """Drop what waits: the reason where it can not be, and how many tasks were dropped; they count as failed."""
-        if job.status in (FINISHED, CANCELLED):
-            return f"job is {messages.STATUS[job.status]}", 0
+        if job.state in (Does.FINISHED, Does.CANCELLED):
+            return f"job is {job.state}", 0
         dropped = job.queued
         self.queued -= dropped
         self.owners.wait(job.owner, -dropped)
-        if job.status != HELD:
+        if job.state != Does.HELD:
             self.ripe -= dropped
-        job.status = CANCELLED
+        job.state = self.walk.step(job.state, On.CANCEL)
         job.failed += dropped
         job.fresh = job.text.num_tasks + 1
         job.returned.clear()
@@ -230,8 +252,6 @@ class Jobs:
         """Whether nothing of a job is out or waits; it is then history. To be asked once, after its last change."""
         if job.out or job.queued:
             return False
-        if job.status != CANCELLED:
-            job.status = FINISHED
         self.owners.end(job.owner, job.id, job.size, job.slots)
         if job.builtin:
             self._forget(job.id)
@@ -259,17 +279,17 @@ class Jobs:
             waiting[job.owner] += job.queued
             sizes[job.owner] += job.size
         self.owners.check(waiting, sizes, Counter(job.owner for job in open_))
-        ripe = [job for job in self._jobs.values() if job.status in (WAITING, RUNNING) and job.queued]
+        ripe = [job for job in self._jobs.values() if job.state in (Does.WAITING, Does.RUNNING) and job.queued]
         assert self.ripe == sum(job.queued for job in ripe)
         for job in ripe:
             assert job.entry in self._queues[job.slots], "a job that may be given stands in no queue"
         for job in self._jobs.values():
             assert job.out + job.done + job.failed + job.queued == job.text.num_tasks, "a task is lost or counted twice"
-            assert job.status != WAITING or job.fresh == 1
-            assert (job.status == FINISHED) <= (job.out + job.queued == 0)
+            assert job.state != Does.WAITING or job.fresh == 1
+            assert job.state != Does.NEW and (job.state == Does.FINISHED) <= (job.out + job.queued == 0)
 
     def _stand(self, job: Job) -> None:
-        entry = (int(job.status == WAITING), job.id)
+        entry = (int(job.state == Does.WAITING), job.id)
         if job.entry != entry:
             job.entry = entry
             heappush(self._queues.setdefault(job.slots, []), entry)
@@ -280,7 +300,7 @@ class Jobs:
         while queue:
             job = self._jobs.get(queue[0][1])
             if job is not None and job.entry == queue[0]:
-                if job.status in (WAITING, RUNNING) and job.queued:
+                if job.state in (Does.WAITING, Does.RUNNING) and job.queued:
                     return job
                 job.entry = None
             heappop(queue)

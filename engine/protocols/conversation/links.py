@@ -12,17 +12,11 @@ from engine.protocols.conversation import header
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.header import JOB, Decoder
 from engine.protocols.conversation.jobs import JobTask
+from engine.protocols.conversation.machine import Sv
 
 WRAP = 0xFFFF_FFFF
 STREAM = "stream"
 REMEMBERED = 1000  # workers that were stopped and are gone
-
-
-class Sv:
-    """The seed's server states. Between two events a link is in INIT1 or LOOP2, the others are passed through."""
-
-    INIT0, INIT1, INIT2, LOOP0, LOOP1, LOOP2, LOOP3, EXIT = range(8)
-    NAMES = ("SV_INIT0", "SV_INIT1", "SV_INIT2", "SV_LOOP0", "SV_LOOP1", "SV_LOOP2", "SV_LOOP3", "SV_EXIT")
 
 
 class Link:
@@ -41,7 +35,7 @@ class Link:
     def __init__(self, key: bytes, peer: bytes, socket: str, name: str, limit: int, now: float) -> None:
         self.key, self.peer, self.socket, self.name = key, peer, socket, name
         self.decoder = Decoder(limit)
-        self.state = Sv.INIT0
+        self.state: str = Sv.INIT0
         self.opened = self.joined = now
         self.sent = Sent()
         self.counter = 0

@@ -9,15 +9,19 @@ from typing import Protocol
 from engine.core import MAIN, NEVER
 from engine.parts.inflight import InFlight
 from engine.parts.liveness import Liveness
+from engine.parts.machine import Walk
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.conversation.desk import Desk, name_of
-from engine.protocols.conversation.links import Link, Sv
+from engine.protocols.conversation.links import Link
+from engine.protocols.conversation.machine import SEEN, On, Sv, visits
 from engine.protocols.conversation.options import Options
 
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
-COUNTS = ("joins", "late", "refused jobs", "unsent answers", "stops", "kills", "taken over")
-"""What a broker counts; a kill is a STOP(immed)."""
+COUNTS = ("joins", "late", "unsent answers", "taken over")
+"""What a broker counts beside the rows of its machines."""
+ROWS = (("refused jobs", On.REFUSED), ("stops", On.STOP_REQ), ("kills", On.STOP_IMMED))
+"""Rows that are shown as counters too; a kill is a STOP(immed)."""
 
 
 class Source(Protocol):
@@ -25,7 +29,7 @@ class Source(Protocol):
 
     options: Options
     links: dict[bytes, Link]
-    entered: list[int]
+    walk: Walk
     inflight: InFlight
     liveness: Liveness
     violations: Violations
@@ -37,6 +41,8 @@ class Source(Protocol):
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     jobs = core.desk.jobs
+    rows = core.walk.walked()
+    times = dict(rows)
     return BrokerView(
         at=now,
         workers=tuple(_row(core, link, now) for link in core.links.values() if link.state == Sv.LOOP2),
@@ -45,6 +51,7 @@ def broker(core: Source, now: float) -> BrokerView:
         ledger=core.desk.ledger.view(core.inflight.count, jobs.queued),
         counters=(
             *core.counts.items(),
+            *((name, times.get((Sv.LOOP2, event), 0)) for name, event in ROWS),
             ("redelivered", core.desk.redelivered),
             ("refused requests", core.desk.refused),
             ("asked again", core.desk.again),
@@ -54,11 +61,12 @@ def broker(core: Source, now: float) -> BrokerView:
         detail=_detail(core, core.inspected) if core.inspected is not None else None,
         legs=core.desk.legs.view(),
         terms=(
-            *((name, str(times)) for name, times in zip(Sv.NAMES, core.entered, strict=True)),
+            *visits(SEEN, rows, times.get((Sv.INIT0, On.PASS), 0)),
             ("jobs", str(jobs.open)),
             ("greeting", str(sum(link.state == Sv.INIT1 for link in core.links.values()))),
             *_clients(core),
         ),
+        walked=(*rows, *jobs.walk.walked()),
     )
 
 
@@ -94,7 +102,7 @@ def _row(core: Source, link: Link, now: float) -> WorkerRow:
             lost_at=heard + core.options.expiry if tells else NEVER,
             rtt=None,
             terms=(
-                ("state", Sv.NAMES[link.state]),
+                ("state", link.state),
                 ("nproc", str(link.said)),
                 ("max_nproc", str(link.max_nproc)),
                 ("running", str(link.used)),

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from heapq import heappop, heappush
 from typing import NamedTuple, assert_never
 
@@ -39,6 +39,7 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
@@ -46,19 +47,11 @@ from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, header, messages
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.header import ERROR, OK, STOP, STOP_ALL, STOP_NOW, UPDATE, Decoder
+from engine.protocols.conversation.machine import WORKER, Cl, If, On, visits
 from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, TaskBody
 from engine.protocols.conversation.options import Options
 
-SILENT = "the broker is silent"
 GREETING = header.pack(OK, 0)
-BROKEN = "the conversation is broken"  # counted like an edge, whatever broke it
-
-
-class Cl:
-    """The seed's client states. UPDATE0 is passed through; a worker in EXIT0 or EXIT1 does nothing any more."""
-
-    INIT0, INIT1, LOOP0, UPDATE0, UPDATE1, EXIT0, EXIT1 = range(7)
-    NAMES = ("CL_INIT0", "CL_INIT1", "CL_LOOP0", "CL_UPDATE0", "CL_UPDATE1", "CL_EXIT0", "CL_EXIT1")
 
 
 class _Ended(NamedTuple):
@@ -81,10 +74,9 @@ class Worker:
         self.options = options
         self._name = Name(name)
         self._taken = Taken(options.expiry, 2 * options.heartbeat)  # a conversation is opened a heartbeat after its end
-        self.state = Cl.INIT0
-        self.entered = [0] * len(Cl.NAMES)
-        self.entered[Cl.INIT0] = 1
-        self.walked: Counter[tuple[str, str]] = Counter()  # edges of ``explain``, but for those of each task
+        self.state: str = Cl.INIT0
+        self._walk = Walk(WORKER)
+        self._fits = {at: self._walk.tally(at, On.JOB, If.FITS) for at in (Cl.LOOP0, Cl.UPDATE1)}  # rows of each task
         self.max_nproc = slots
         self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
@@ -119,13 +111,14 @@ class Worker:
             case Finished(key, ok, result):
                 self._finished(key, ok, result, out)
             case Ordered(Leave()):
+                self._step(On.LEAVE)
                 self.max_nproc = 0
             case Ordered(Slow(seconds)):
                 self._slow = seconds
             case Ordered(order):
                 out.append(Note("warn", f"a worker takes no such order: {type(order).__name__}"))
             case Unsent():
-                self._begin_anew("a message could not be sent", now, out)
+                self._begin_anew(On.UNSENT, "a message could not be sent", now, out)
             case Paused(seconds):
                 self._heard += seconds
                 self._patient += seconds
@@ -156,9 +149,10 @@ class Worker:
 
     def snapshot(self, now: float) -> WorkerView:
         """The worker's picture of itself; ``terms``: nproc, max_nproc and how often each state was entered."""
+        rows = self._walk.walked()
         return WorkerView(
             at=now,
-            state=Cl.NAMES[self.state],
+            state=self.state,
             slots=self.max_nproc,
             running=len(self.running),
             done=self.done,
@@ -166,10 +160,10 @@ class Worker:
             terms=(
                 ("nproc", str(self.free)),
                 ("max_nproc", str(self.max_nproc)),
-                *((name, str(times)) for name, times in zip(Cl.NAMES, self.entered, strict=True)),
+                *visits(WORKER, rows, begun=1),
             ),
             joined=self.state in (Cl.LOOP0, Cl.UPDATE0, Cl.UPDATE1),
-            walked=tuple(self.walked.items()),
+            walked=rows,
         )
 
     @property
@@ -179,62 +173,58 @@ class Worker:
 
     # ---- the seed's table ---------------------------------------------------------------------------------------
 
-    def _step(self, kind: int, padding: int, arg0: int, body: bytes, now: float, out: list[Command]) -> None:
+    def _take(self, kind: int, padding: int, arg0: int, body: bytes, now: float, out: list[Command]) -> None:
         match self.state, kind:
             case Cl.INIT0, header.OK if arg0 == 0:
                 # 001 CL_INIT0 on OK(0): send OK(nproc)
-                self._walk("OK(0)")
                 self._decoder.begin(GREETING)
                 self._send(header.pack(OK, self.max_nproc), out)
-                self._enter(Cl.INIT1)
+                self._step(On.GREETED)
             case Cl.INIT1, header.OK if arg0 == self.max_nproc:
                 # 001 CL_INIT1 on OK(nproc)
-                self._walk("OK(nproc)")
-                self._enter(Cl.LOOP0)
+                self._step(On.OK)
                 out.append(Note("good", f"joined with {self.max_nproc} processors"))
             case Cl.INIT1, header.OK if arg0 == 0:
+                self._step(On.GREETED)
                 self._decoder.begin(GREETING)  # it heard our opening twice, and greets anew
             case ((Cl.LOOP0 | Cl.UPDATE1), header.JOB):
                 # 001 CL_LOOP0 on JOB(nproc); ruling 7: also while an OK is waited for
                 self._job(padding, body, now, out)
             case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP) if not header.is_whole(STOP, padding, arg0):
-                self._begin_anew("messages were changed", now, out)
+                self._begin_anew(On.WRONG, "messages were changed", now, out)
             case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP) if arg0 == STOP_NOW:
                 # 001 CL_LOOP0 on STOP(n), n==immed
                 self._stop_now(out)
             case ((Cl.LOOP0 | Cl.UPDATE1), header.STOP):
                 # 001 CL_LOOP0 on STOP(n), else; ruling 6: 0 is all
-                self._walk("STOP(n)")
+                self._step(On.STOP)
                 self.max_nproc = 0 if arg0 == STOP_ALL else max(0, self.max_nproc - arg0)
-                self._enter(self.state)
                 out.append(Note("info", f"told to stop: {self.max_nproc} processors are left"))
             case Cl.UPDATE1, header.OK:
                 # 001 CL_UPDATE1 on OK(nproc); whether to exit is looked at after every event (ruling 6)
-                self._enter(Cl.LOOP0)
-                self._update(out)
+                self._step(On.OK)
+                self._update(On.OWED, out)
             case _, header.ERROR if arg0 == header.BROKEN and self.state != Cl.INIT0:
-                self._walk("ERROR(broken)")
-                self._begin_anew("the broker ended the conversation", now, out)
+                self._begin_anew(On.OVER, "the broker ended the conversation", now, out)
             case Cl.INIT0, _:
                 pass  # not to us: the broker has not heard our opening yet
             case state, _:
-                out.extend(self.violations.add(b"", f"{header.NAMES[kind]} in {Cl.NAMES[state]}", now))
+                out.extend(self.violations.add(b"", f"{header.NAMES[kind]} in {state}", now))
 
     def _job(self, counter: int, body: bytes, now: float, out: list[Command]) -> None:
         """Start every task of a JOB, or refuse it whole."""
         tasks = messages.tasks(body)
         if isinstance(tasks, str):
             out.extend(self.violations.add(b"", tasks, now))
-            self._begin_anew(tasks, now, out)
+            self._begin_anew(On.WRONG, tasks, now, out)
             return
         usable = all(messages.usable(task) for task in tasks)
         # ruling 1: a job that exactly fits is taken
         if not usable or sum(task.slots for task in tasks) > self.free:
-            self._walk("JOB too large")
+            self._step(On.JOB, If.TOO_LARGE)
             self._send(header.pack(ERROR, header.CANNOT_RUN_JOB, counter), out)
-            self._enter(self.state)
             return
-        self._enter(self.state)
+        self._fits[self.state].times += 1
         for task in tasks:
             self._started += 1
             self._used += task.slots
@@ -257,36 +247,37 @@ class Worker:
         status = result.decode("utf-8", "replace")[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
         data = messages.answer(task.job.command) or None
         self._owed.append(_Ended(task.job.job_id, task.number, ok, status, data))
-        self._update(out)
+        if self.state == Cl.LOOP0:
+            self._update(On.DONE, out)
+        else:
+            self._step(On.DONE)
 
-    def _update(self, out: list[Command]) -> None:
-        """Send the next update that is owed, unless an OK is still waited for."""
-        if self.state != Cl.LOOP0 or not self._owed:
+    def _update(self, event: str, out: list[Command]) -> None:
+        """Send the next update, if one is owed."""
+        if not self._owed:
             return
-        self._enter(Cl.UPDATE0)
+        self._step(event)
         # 001 CL_UPDATE0: send UPDATE(nproc)
         ended = self._owed.popleft()
         update = messages.Update(ended.job_id, ended.task, ended.success, ended.status, self.free, ended.data)
         self._send(header.pack_body(UPDATE, messages.pack_update(update)), out)
-        self._enter(Cl.UPDATE1)
+        self._step(On.PASS)
 
     def _stop_now(self, out: list[Command]) -> None:
         # 001 CL_EXIT1: immediate exit; ruling 12: children are killed, no UPDATE is sent
-        self._walk("STOP(immed)")
+        self._step(On.STOP_NOW)
         self._kill(out)
         self._send(header.pack(ERROR, header.LEAVING), out)
-        self._enter(Cl.EXIT1)
         out.append(Exit("stopped at once"))
 
     def _leave_if_idle(self, out: list[Command]) -> None:
         """Ruling 6: the exit rule, after every event."""
         if self.max_nproc or self.running or self._owed or self.state not in (Cl.INIT0, Cl.INIT1, Cl.LOOP0):
             return
-        self._walk("nothing left to stop" if self.state == Cl.LOOP0 else "told to leave")
         # 001 CL_EXIT0: normal exit; its DISCONNECT is said, for a ROUTER sees none
         if self.state != Cl.INIT0:
             self._send(header.pack(ERROR, header.LEAVING), out)
-        self._enter(Cl.EXIT0)
+        self._step(On.IDLE)
         out.append(Exit("stopped"))
 
     # ---- the conversation's own life ----------------------------------------------------------------------------
@@ -298,7 +289,7 @@ class Worker:
             case [b"", beat] if len(beat) in beats.SIZES:
                 self._hear(now)
                 if self.state != Cl.INIT0 and (fault := beats.fault(beat, self._decoder)):
-                    self._begin_anew(fault, now, out)
+                    self._begin_anew(On.WRONG, fault, now, out)
             case [chunk] if chunk:
                 self._hear(now)
                 if chunk == header.OVER:  # or it would be read as a part of a message whose length is wrong
@@ -312,10 +303,10 @@ class Worker:
         for kind, padding, arg0, body in decoder.feed(chunk):
             if self.state == Cl.EXIT1 or self._lost:
                 return
-            self._step(kind, padding, arg0, body, now, out)
+            self._take(kind, padding, arg0, body, now, out)
         if decoder.broken:
             out.extend(self.violations.add(b"", decoder.broken, now))
-            self._begin_anew(decoder.broken, now, out)
+            self._begin_anew(On.WRONG, decoder.broken, now, out)
 
     def _hear(self, now: float) -> None:
         self._heard, self._patient = now, now + self.options.expiry
@@ -350,25 +341,25 @@ class Worker:
             self._finished(heappop(self._due)[1], True, b"", out)
         if self.state != Cl.INIT0 and now >= self._heard + self.options.expiry:
             self._is_taken = self._taken.silent(now)
-            self._begin_anew(SILENT, now, out)
+            self._begin_anew(On.SILENCE, "the broker is silent", now, out)
         elif now >= self._beat:
+            self._step(On.BEAT)
             if self.state == Cl.INIT0:
                 self._open(now, out)
                 return
             self._beat = now + self.options.heartbeat
             out.append(Send([b"", self._sent.beat()]))
 
-    def _begin_anew(self, why: str, now: float, out: list[Command]) -> None:
+    def _begin_anew(self, event: str, why: str, now: float, out: list[Command]) -> None:
         """The conversation is broken. Open another one heartbeat from now, so that two peers at odds do not spin."""
         if self.state == Cl.INIT0:
             return
-        self._walk(BROKEN)
+        self._step(event)
         killed = f", {len(self.running)} tasks are killed" if self.running else ""
         out.append(Note("warn", f"{why}: the conversation begins anew{killed}"))
         self._kill(out)
-        self._enter(Cl.INIT0)
         self._lost = True
-        if why != SILENT:
+        if event != On.SILENCE:
             self._taken.disconnected()
         self._beat = now + self.options.heartbeat
 
@@ -380,13 +371,8 @@ class Worker:
         self._owed.clear()
         self._due.clear()
 
-    def _walk(self, event: str) -> None:
-        """Count an edge, from the present state."""
-        self.walked[Cl.NAMES[self.state], event] += 1
-
-    def _enter(self, state: int) -> None:
-        self.state = state
-        self.entered[state] += 1
+    def _step(self, event: str, guard: str = "") -> None:
+        self.state = self._walk.step(self.state, event, guard)
 
     def _send(self, message: bytes, out: list[Command]) -> None:
         self._sent.add(message)

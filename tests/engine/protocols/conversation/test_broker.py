@@ -15,9 +15,11 @@ from engine.protocols.conversation import header, messages
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.desk import FRONTEND
-from engine.protocols.conversation.links import STREAM, Sv
+from engine.protocols.conversation.links import STREAM
+from engine.protocols.conversation.machine import SEEN, Sv
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, message
+from tests.helpers.machines import Way
 
 SEED = """
 SV_INIT0	-		send OK(0)				SV_INIT1
@@ -78,10 +80,10 @@ EVENTS = {
 
 
 def step(bench: Bench, state: str, event: str, line: str) -> str:
-    bench.broker.path.clear()
+    way = Way(SEEN, bench.broker)
     said = bench.do(line)
     sent = [text.removeprefix("t1 < ") for text in said if text.startswith("t1 < ")]
-    path = " ".join(Sv.NAMES[at] for at in bench.broker.path)
+    path = " ".join([Sv.INIT0, *way.passed(Sv.INIT0)] if state == "-" else way.passed(state))
     wrong = "".join(f" [{incident.reason}]" for incident in bench.broker.violations.newest())
     return f"{state:8} {event:11} {' '.join(sent) or '-':19} {path or '-'}{wrong}"
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.protocols.conversation.links import Sv
-from engine.protocols.conversation.worker import Cl
 from tests.helpers.conversation import Bench
 
 TRANSCRIPTS = Path(__file__).parents[3] / "transcripts" / "conversation"
@@ -26,12 +24,12 @@ def shown(bench: Bench, line: str) -> str:
     """What the broker, or a worker of ours, shows of its state: the answer to a ``?`` line."""
     name, asked = line.split()[1:3]
     if asked.startswith("CL_"):
-        return f"? {name} {Cl.NAMES[bench.cores[name].state]}"
+        return f"? {name} {bench.cores[name].state}"
     prefix = b"\0stream-" if name[0] == "t" else b""
     link = bench.broker.links.get(prefix + name.encode())
     if link is None:
         return f"? {name} gone"
-    return f"? {name} {Sv.NAMES[link.state]} free {link.free} of {link.max_nproc}"
+    return f"? {name} {link.state} free {link.free} of {link.max_nproc}"
 
 
 @pytest.mark.parametrize(("lines"), [pytest.param(lines, id=f"{file}: {title}") for file, title, lines in scenes()])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from engine.core import (
     Connected,
-    Core,
     Disconnected,
     Event,
     Finished,
@@ -23,10 +21,11 @@ from engine.core import (
     Received,
     Send,
     Started,
+    Unsent,
     Woken,
 )
 from engine.parts.bulk import BulkSpec
-from engine.parts.explain import Decoded, Direction, Edge, Role, StateMap
+from engine.parts.explain import Decoded, Direction, Edge, Role
 from engine.protocols.conversation import explain as module
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.client import Client
@@ -46,11 +45,14 @@ from engine.protocols.conversation.frontend import (
     Submit,
     TaskEnded,
 )
-from engine.protocols.conversation.links import STREAM, Sv
+from engine.protocols.conversation.links import STREAM
+from engine.protocols.conversation.machine import JOB as JOB_MACHINE
+from engine.protocols.conversation.machine import SEEN, WORKER, Cl, Does, Link, On, Sv
 from engine.protocols.conversation.options import Options
-from engine.protocols.conversation.worker import Cl, Worker
+from engine.protocols.conversation.worker import Worker
 from tests.helpers.conversation import Bench, array, message
 from tests.helpers.explain import Table, counts, stands
+from tests.helpers.machines import Way
 
 W, C = b"w", b"c"
 REF = (7).to_bytes(8, "little")
@@ -196,116 +198,173 @@ def test_standings_have_who_was_used_last_at_the_end() -> None:
 # ---- state maps --------------------------------------------------------------------------------------------------
 
 
-def edges(at: int, event: str) -> list[Edge]:
-    return [edge for edge in state_maps()[at].edges if edge.event == event]
-
-
-class Walker(Worker):
-    def __init__(self) -> None:
-        super().__init__(Options(), 2)
-        self.path = [Cl.INIT0]
-
-    def _enter(self, state: int) -> None:
-        super()._enter(state)
-        self.path.append(state)
-
-
 GREETED = ("OK(0)", "OK(2)")
 BUSY = (*GREETED, "JOB 1/1 #1 echo")
 UPDATING = (*BUSY, "done")
-BEFORE = {Cl.INIT0: (), Cl.INIT1: GREETED[:1], Cl.LOOP0: BUSY, Cl.UPDATE1: UPDATING}
+BEFORE: dict[str, tuple[str, ...]] = {Cl.INIT0: (), Cl.INIT1: GREETED[:1], Cl.LOOP0: BUSY, Cl.UPDATE1: UPDATING}
+OWING = (*BUSY, "JOB 1/2 #2 echo", "done", "done 2")
 HAPPENS = {
-    "OK(0)": "OK(0)",
-    "OK(nproc)": "OK(2)",
-    "ERROR(broken)": "ERROR(3)",
+    On.GREETED: "OK(0)",
+    On.OK: "OK(2)",
+    On.OVER: "ERROR(3)",
     "JOB that fits": "JOB 1/2 #4 echo",
     "JOB too large": "JOB 1/3 #5 echo 3",
-    "STOP(n)": "STOP(1)",
-    "STOP(immed)": "STOP(now)",
-    "job done": "done",
-    "told to leave": "leave",
+    On.STOP: "STOP(1)",
+    On.STOP_NOW: "STOP(now)",
+    On.DONE: "done",
+    On.LEAVE: "leave",
+    On.BEAT: "wait 1",
+    On.SILENCE: "wait 3",
+    On.WRONG: "ff",
+    On.UNSENT: "unsent",
 }
 
 
-def hear(worker: Walker, text: str) -> None:
-    others: dict[str, Event] = {"done": Finished(1, True, b"done"), "leave": Ordered(Leave())}
-    worker.handle(others.get(text) or Received([[message(text)]]), 10.0)
+def hear(worker: Worker, text: str, now: float = 10.0) -> None:
+    match text.split():
+        case ["done", *key]:
+            event: Event = Finished(int(key[0]) if key else min(worker.running, default=0), True, b"done")
+        case ["leave"]:
+            event = Ordered(Leave())
+        case ["wait", seconds]:
+            now, event = now + float(seconds), Woken()
+        case ["unsent"]:
+            event = Unsent([b"x"], "full")
+        case _:
+            event = Received([[message(text)]])
+    worker.handle(event, now)
     worker.check()
+
+
+def scene(edge: Edge) -> tuple[tuple[str, ...], str]:
+    """What a worker hears until it stands where an edge begins, and what happens then."""
+    match edge.state, edge.event:
+        case Cl.LOOP0, On.OWED:
+            return OWING, "OK(2)"
+        case Cl.LOOP0, On.IDLE:
+            return GREETED, "STOP(all)"
+        case (Cl.INIT0 | Cl.INIT1) as at, On.IDLE:
+            return BEFORE[at], "leave"
+        case Cl.UPDATE0, On.PASS:
+            return BUSY, "done"
+        case Cl.UPDATE1, On.DONE:
+            return (*BUSY, "JOB 1/2 #2 echo", "done"), "done 2"
+        case at, event:
+            return BEFORE[at], HAPPENS[event]
 
 
 def test_the_worker_walks_every_edge_of_its_map() -> None:
     states = state_maps()[0]
-    assert states.states == Cl.NAMES
-    walked = set()
     for edge in states.edges:
-        if not edge.event:
-            continue  # passed through, below
-        worker = Walker()
+        worker = Worker(Options(), 2)
         worker.handle(Started(), 10.0)
-        at = Cl.NAMES.index(edge.state)
-        happens = HAPPENS.get(edge.event)
-        for text in GREETED if happens is None else BEFORE[at]:
+        before, happens = scene(edge)
+        for text in before:
             hear(worker, text)
-        assert worker.state == at
-        worker.path[:] = [at]
-        before = edges_walked(states, worker, 10.0)
-        if happens is None:
-            assert edge.event == "nothing left to stop"
-            hear(worker, "STOP(all)")
-            before["CL_LOOP0", "STOP(n)"] += 1
-            worker.path.remove(at)  # STOP(n) itself
-        else:
-            hear(worker, happens)
-        pairs = [(Cl.NAMES[one], Cl.NAMES[two]) for one, two in pairwise(worker.path)]
-        assert pairs[0] == (edge.state, edge.next), edge
-        walked |= set(pairs)
-        counted = edges_walked(states, worker, 10.0) - before
-        assert counted[edge.state, edge.event] == 1 and counted.total() == len(pairs), edge
-        assert states.current(worker.snapshot(10.0)) == {Cl.NAMES[worker.state]: 1}
-        assert states.visits(worker.snapshot(10.0))[edge.next] >= 1
-    assert walked == {(edge.state, edge.next) for edge in states.edges}
+        way, counted = Way(WORKER, worker), Way(WORKER, worker)
+        stood = worker.state
+        hear(worker, happens)
+        path = way.passed(stood)
+        assert counted.rows()[edge.state, edge.event] == 1 and edge.next in path, (edge, path)
+        assert path[-1] == worker.state, (edge, path)
+        assert states.current(worker.snapshot(10.0)) == {worker.state: 1}
+        assert states.visits(worker.snapshot(10.0))[worker.state] >= 1
 
 
-def edges_walked(states: StateMap, core: Core, now: float) -> Counter[tuple[str, str]]:
-    assert states.walked is not None
-    found = states.walked(core.snapshot(now))
-    return Counter({(edge.state, edge.event): found.get((edge.state, edge.event), 0) for edge in states.edges})
-
-
-SV_HAPPENS = {
-    "OK(n)": "say t1 OK(2)",
-    "DISCONNECT": "close t1",
-    "JOB_QUEUED": "ask c1 1 submit echo",
-    "UPDATE(n)": "say t1 UPDATE 9/9 done free 2",
-    "STOP_REQ(n)": "ask c1 1 stop 1",
-    "STOP_IMMED": "ask c1 1 stop now",
-}
+def link_scene(edge: Edge) -> tuple[list[str], str]:
+    """What is done until a link stands where an edge begins, and what happens then."""
+    greeted = ["open p1"] if edge.state == Sv.INIT1 else ["open p1", "say p1 OK(2)"]
+    counted = int(edge.state == Sv.LOOP2)
+    match edge.state, edge.event:
+        case Sv.INIT0, _:
+            return [], "open p1"
+        case ((Sv.INIT2 | Sv.LOOP0 | Sv.LOOP1), _):
+            return ["open p1"], "say p1 OK(2)"
+        case Sv.LOOP3, _:
+            return greeted, "say p1 UPDATE 9/9 done free 2"
+        case _, On.REFUSED:
+            return [*greeted, "ask c1 1 submit echo"], "say p1 ERROR 1 #1"
+    happens = {
+        On.OK_N: "say p1 OK(2)",
+        On.ALIVE: f"alive p1 {counted}",
+        On.DISCONNECT: "say p1 ERROR(2)",
+        On.OPENING: "open p1",
+        On.SILENCE: "wait 3",
+        On.WRONG: "say p1 ff",
+        On.UNSENT: "gone p1",
+        On.JOB_QUEUED: "ask c1 1 submit echo",
+        On.UPDATE: "say p1 UPDATE 9/9 done free 2",
+        On.STOP_REQ: "ask c1 1 stop 1",
+        On.STOP_IMMED: "ask c1 1 stop now",
+    }
+    return greeted, happens[edge.event]
 
 
 def test_a_link_walks_every_edge_of_its_map() -> None:
     states = state_maps()[1]
-    assert states.states == Sv.NAMES
-    walked = set()
     for edge in states.edges:
-        if not edge.event:
-            continue
         bench = Bench()
-        bench.do("open t1")
-        walked |= set(pairwise(bench.broker.path))
-        if edge.state == "SV_LOOP2":
-            bench.do("say t1 OK(2)")
-        else:
-            assert states.current(bench.broker.snapshot(bench.now)) == {"SV_INIT1": 1}
-        before = edges_walked(states, bench.broker, bench.now)
-        assert before["SV_INIT0", ""] == 1
-        bench.broker.path[:] = [Sv.NAMES.index(edge.state)]
-        bench.do(SV_HAPPENS[edge.event])
-        pairs = list(pairwise(bench.broker.path))
-        assert (Sv.NAMES[pairs[0][0]], Sv.NAMES[pairs[0][1]]) == (edge.state, edge.next), edge
-        counted = edges_walked(states, bench.broker, bench.now) - before
-        assert counted[edge.state, edge.event] == 1 and counted.total() == len(pairs), edge
-        walked |= set(pairs)
-    assert {(Sv.NAMES[one], Sv.NAMES[two]) for one, two in walked} == {(edge.state, edge.next) for edge in states.edges}
+        before, happens = link_scene(edge)
+        for line in before:
+            bench.do(line)
+        way = Way(SEEN, bench.broker)
+        bench.do(happens)
+        rows = way.rows()
+        assert rows[edge.state, edge.event] == 1, (edge, rows)
+        expected = {Sv.LOOP2: 1} if edge.next in (Sv.LOOP0, Sv.LOOP1, Sv.LOOP2, Sv.LOOP3) else {edge.next: 1}
+        if edge.next == Sv.INIT2:
+            expected = {Sv.LOOP2: 1}
+        if edge.next == Sv.EXIT:
+            expected = {Sv.INIT1: 1} if edge.event == On.OPENING else {}
+        assert +Counter(states.current(bench.broker.snapshot(bench.now))) == expected, edge
+
+
+def job_scene(edge: Edge) -> tuple[list[str], str]:
+    """What is done until job 1 stands where an edge begins, and what happens then."""
+    asked, worker, two = "ask c1 1 submit echo", ["open p1", "say p1 OK(2)"], ["open p1", "say p1 OK(1)"]
+    end, back = "say p1 UPDATE 1/1 done free 1", "say p1 ERROR 1 #1"
+    hold, release, cancel = "ask c1 2 hold 1", "ask c1 2 release 1", "ask c1 2 cancel 1"
+    begun = {Does.NEW: [], Does.WAITING: [asked], Does.RUNNING: [*two, f"{asked} 3"]}
+    begun[Does.HELD] = [*begun[Does.RUNNING], hold]
+    begun[Does.CANCELLED] = [*begun[Does.RUNNING], cancel]
+    match edge.state, edge.event:
+        case Does.NEW, _:
+            return [], asked
+        case Does.WAITING, On.GIVEN:
+            return [*worker[:1], asked], worker[1]
+        case Does.HELD, On.RELEASE:
+            return [asked, hold], release
+        case Does.RUNNING, On.GIVEN:
+            return begun[Does.RUNNING], end
+        case Does.RUNNING, "a task ends as the last":
+            return [*two, asked], end
+        case Does.HELD, "a task ends as the last":
+            return [*two, asked, hold], end
+    happens = {
+        On.HOLD: hold,
+        On.CANCEL: cancel,
+        On.BACK: back,
+        On.ENDED: end,
+        "release of one that has begun": release,
+    }
+    return begun[edge.state], happens[edge.event]
+
+
+def test_a_job_walks_every_edge_of_its_map() -> None:
+    states = state_maps()[2]
+    for edge in states.edges:
+        bench = Bench()
+        before, happens = job_scene(edge)
+        for line in before:
+            bench.do(line)
+        way = Way(JOB_MACHINE, bench.broker)
+        bench.do(happens)
+        rows = way.rows()
+        assert rows[edge.state, edge.event] == 1, (edge, rows)
+        assert rows.total() == 1 or edge.event in (On.ENDED, On.BACK, On.GIVEN), (edge, rows)
+        ended = edge.next in (Does.CANCELLED, Does.FINISHED)
+        standing = {} if ended else {edge.next: 1}
+        assert +Counter(states.current(bench.broker.snapshot(bench.now))) == standing, edge
 
 
 def test_links_are_counted_by_state() -> None:
@@ -317,29 +376,30 @@ def test_links_are_counted_by_state() -> None:
 
 
 def test_the_clients_link() -> None:
-    states = state_maps()[2]
+    states = state_maps()[3]
     table = Table(Client(Options()), EXPLAIN, "client").start().order(BulkSpec("ping", 1))
     done = TaskEnded(1, 1, 1, True, "done", messages.answer(":ping") or None)
     happens: dict[tuple[str, str], Callable[[], object]] = {
-        ("silent", "anything"): lambda: table.hear([b""]),
-        ("linked", "TaskEnded"): lambda: table.hear([frontend.pack_answer(done)]),
-        ("linked", "no answer for expiry"): lambda: table.wait(Options().expiry),
-        ("silent", "no answer for expiry"): lambda: table.wait(Options().expiry),
-        ("silent", "connected anew"): lambda: table.do(Disconnected()).do(Connected()),
-        ("linked", "connected anew"): lambda: table.do(Disconnected()).do(Connected()),
+        (Link.SILENT, On.BEAT): lambda: table.wait(Options().heartbeat),
+        (Link.SILENT, On.CONNECTED): lambda: table.do(Disconnected()).do(Connected()),
+        (Link.SILENT, On.HEARD): lambda: table.hear([b""]),
+        (Link.LINKED, On.HEARD): lambda: table.hear([b""]),
+        (Link.LINKED, On.ANSWERED): lambda: table.hear([frontend.pack_answer(done)]),
+        (Link.LINKED, On.BEAT): lambda: table.wait(Options().heartbeat),
+        (Link.LINKED, On.CONNECTED): lambda: table.do(Disconnected()).do(Connected()),
+        (Link.LINKED, On.NO_ANSWER): lambda: table.wait(Options().expiry),
+        (Link.SILENT, On.NO_ANSWER): lambda: table.wait(Options().expiry),
     }
+    also = {(Link.LINKED, On.ANSWERED): {(Link.LINKED, On.HEARD)}}
     edges = {(edge.state, edge.event): edge for edge in states.edges}
     assert edges.keys() == happens.keys() and len(edges) == len(states.edges)
-    for edge in (edges[place] for place in happens if place != ("linked", "connected anew")):
-        assert stands(table, states) == edge.state
+    for place in happens:
+        assert stands(table, states) == place[0]
         before = counts(table, states)
-        happens[(edge.state, edge.event)]()
-        assert counts(table, states) - before == {(edge.state, edge.event): 1}
-        assert stands(table, states) == edge.next
-    table.hear([b""])
-    before = counts(table, states)
-    happens["linked", "connected anew"]()
-    assert counts(table, states) - before == {("linked", "connected anew"): 1} and stands(table, states) == "linked"
+        happens[place]()
+        walked = counts(table, states) - before
+        assert walked == dict.fromkeys({place, *also.get(place, ())}, 1), (place, walked)
+        assert stands(table, states) == edges[place].next
 
 
 def test_every_violation_of_the_two_tables_has_its_rule() -> None:

@@ -7,7 +7,7 @@ import pytest
 from engine.core import MAIN, Note, Send
 from engine.protocols.conversation import header, links
 from engine.protocols.conversation.jobs import Jobs, JobTask
-from engine.protocols.conversation.links import STREAM, Link, Stopped, Sv, hang_up
+from engine.protocols.conversation.links import STREAM, Link, Stopped, hang_up
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 
@@ -56,10 +56,6 @@ def test_the_counter_is_never_0() -> None:
 )
 def test_names(peer: bytes, name: str) -> None:
     assert links.name_of(peer) == name
-
-
-def test_every_state_has_its_name() -> None:
-    assert [getattr(Sv, name.removeprefix("SV_")) for name in Sv.NAMES] == list(range(len(Sv.NAMES)))
 
 
 def test_a_second_live_connection_of_its_id_is_told() -> None:
