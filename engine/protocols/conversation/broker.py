@@ -70,7 +70,7 @@ class Broker:
         self.counts = dict.fromkeys(picture.COUNTS, 0)
         self.inspected: bytes | None = None
         self._ready: Ready[Link] = Ready()
-        self._stopped = Stopped()
+        self._stopped = Stopped(options.expiry + 3 * options.heartbeat)
         self._opened = 0
 
     def handle(self, event: Event, now: float) -> list[Command]:
@@ -192,7 +192,7 @@ class Broker:
         if link.state == Sv.INIT1:
             return  # a greeting has its own deadline, which no keep-alive moves
         self.liveness.heard(link.key, now)
-        link.row = None
+        link.row, link.doubt = None, max(0, link.doubt - 1)
         out.append(Send([link.peer, b"", link.sent.beat(len(beat))]))
 
     def _read(self, link: Link, chunk: bytes, now: float, out: list[Command]) -> None:
@@ -305,7 +305,7 @@ class Broker:
         nproc = nproc if nproc == STOP_NOW else min(nproc, link.max_nproc)
         # 001 SV_LOOP2 on STOP_REQ(n), on STOP_IMMED: send STOP
         self._send(link, header.pack_sealed(STOP, nproc), out)
-        link.max_nproc = max(0, link.max_nproc - nproc)
+        link.max_nproc, link.doubt = max(0, link.max_nproc - nproc), links.DOUBT
         self._step(link, On.STOP_IMMED if nproc == STOP_NOW else On.STOP_REQ, On.PASS, On.PASS)
         link.row = None
         self._place(link)
@@ -323,7 +323,7 @@ class Broker:
         for task in held:
             if isinstance(task, JobTask):
                 self.desk.returned(task, task.attempt >= self.options.tries, "lost", out)
-        self._stopped.ended(link, why == "left")
+        self._stopped.ended(link, why == "left", now)
         if known and told:  # or strangers would fill every log with their ends
             left = f", {len(held)} tasks out" if held else ""
             out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
@@ -339,7 +339,7 @@ class Broker:
             self.liveness.heard(link.key, now)
         self._place(link)
         out.append(Note("good", f"{link.name} joined with {link.max_nproc} processors", link.key))
-        if excess := self._stopped.excess(link):
+        if excess := self._stopped.excess(link, now):
             self._stop(link, excess, out)
 
     def _record(self, link: Link, update: messages.Update, now: float, out: list[Command]) -> None:

@@ -16,6 +16,7 @@ from engine.protocols.conversation.machine import Sv
 
 WRAP = 0xFFFF_FFFF
 STREAM = "stream"
+DOUBT = 3  # keep-alives of a worker: one that crosses a STOP, and two more over a slow line
 REMEMBERED = 1000  # workers that were stopped and are gone
 
 
@@ -23,12 +24,13 @@ class Link:
     """``max_nproc`` less ``used`` is what may be given. ``out``: tasks by the counter of their JOB (ruling 8).
 
     ``key`` is the link's name among all links, ``peer`` its routing id on ``socket``. ``said``: the nproc that the
-    worker last named; ``offered``: how many processors it came with. ``shut``: it wants nothing now. ``row``: its
-    picture, None once that is out of date.
+    worker last named; ``offered``: how many processors it came with. ``doubt``: keep-alives of the worker that must
+    come before its STOP has arrived for certain. ``shut``: it wants nothing now. ``row``: its picture, None once it is
+    out of date.
     """
 
     __slots__ = (
-        "connected", "counter", "decoder", "done", "failed", "joined", "key", "max_nproc", "name", "offered",
+        "connected", "counter", "decoder", "done", "doubt", "failed", "joined", "key", "max_nproc", "name", "offered",
         "opened", "out", "peer", "row", "said", "sent", "shut", "socket", "state", "used",
     )  # fmt: skip
 
@@ -40,6 +42,7 @@ class Link:
         self.sent = Sent()
         self.counter = 0
         self.max_nproc = self.offered = self.used = self.said = 0
+        self.doubt = 0
         self.shut = False
         self.connected = True
         self.out: dict[int, JobTask] = {}
@@ -93,23 +96,26 @@ def hang_up(peer: bytes, socket: str) -> Send:
 
 
 class Stopped:
-    """To how many processors workers were stopped whose conversation has ended since.
+    """To how many processors workers were stopped whose conversation ended before their STOP had arrived for certain.
 
-    A STOP may have been lost with its conversation, so a worker that comes back with more is told again. A routing id
-    is a process's own, so one that was started anew is not meant.
+    It may have been lost with the conversation, so a worker that comes back with more is told again. A worker goes on
+    with its keep-alives only where those of the broker speak of what it has received: the STOP as well. One that comes
+    later than a lost conversation takes is another process.
     """
 
-    def __init__(self) -> None:
-        self._left: dict[bytes, int] = {}  # by routing id, oldest first
+    def __init__(self, patience: float) -> None:
+        self._patience = patience  # seconds in which a worker that lost its conversation comes back
+        self._left: dict[bytes, tuple[int, float]] = {}  # by routing id, oldest first: how many, and when it ended
 
-    def ended(self, link: Link, left: bool) -> None:
+    def ended(self, link: Link, left: bool, now: float) -> None:
         """A conversation has ended. ``left``: by the worker's own word, so it does not come back."""
         self._left.pop(link.peer, None)
-        if link.socket != STREAM and not left and link.max_nproc < link.offered:
-            self._left[link.peer] = link.max_nproc
+        if link.socket != STREAM and not left and link.doubt:
+            self._left[link.peer] = link.max_nproc, now
             if len(self._left) > REMEMBERED:
                 del self._left[next(iter(self._left))]
 
-    def excess(self, link: Link) -> int:
+    def excess(self, link: Link, now: float) -> int:
         """How many processors a worker that has just come still has, though they were stopped."""
-        return max(0, link.max_nproc - self._left.pop(link.peer, link.max_nproc))
+        nproc, ended = self._left.pop(link.peer, (link.max_nproc, now))
+        return max(0, link.max_nproc - nproc) if now <= ended + self._patience else 0

@@ -208,6 +208,15 @@ def test_a_stop_that_was_lost_with_its_conversation_is_said_again() -> None:
     assert "w1 > OK(1)" in said and not [line for line in said if "STOP" in line]
 
 
+def test_a_worker_that_is_started_anew_under_its_id_is_not_stopped_for_one_that_was() -> None:
+    """The STOP had arrived: the worker went on with keep-alives that came after it."""
+    bench = Bench()
+    for line in ("open p1", "say p1 OK(4)", "ask c1 1 stop 3", "alive p1 1", "alive p1 1", "alive p1 1"):
+        bench.do(line)
+    assert bench.do("open p1")[-1] == "p1 < OK(0)"
+    assert bench.do("say p1 OK(4)") == ["p1 < OK(4)"]
+
+
 def test_events_that_concern_no_broker_and_orders_that_it_does_not_take() -> None:
     broker = Broker(Options())
     assert broker.handle(Started(), 0.0) == broker.handle(Woken(), 0.0) == broker.handle(Finished(1, True, b""), 0.0)

@@ -74,30 +74,36 @@ def test_a_conversation_ends_in_the_words_of_its_transport() -> None:
 def stopped(peer: bytes, left: int, socket: str = MAIN) -> Link:
     """A link whose worker came with 4 processors, of which so many are left."""
     one = Link(peer, peer, socket, "name", 100, 1.0)
-    one.offered, one.max_nproc = 4, left
+    one.offered, one.max_nproc, one.doubt = 4, left, int(left < 4)
     return one
 
 
 def test_who_was_stopped_and_comes_back_with_more_is_told_again_once() -> None:
-    known = Stopped()
-    known.ended(stopped(b"w", 1), left=False)
-    assert known.excess(stopped(b"v", 4)) == 0
-    assert known.excess(stopped(b"w", 4)) == 3
-    assert known.excess(stopped(b"w", 4)) == 0
-    known.ended(stopped(b"w", 1), left=False)
-    assert known.excess(stopped(b"w", 1)) == 0  # the STOP had arrived
+    known = Stopped(6.0)
+    known.ended(stopped(b"w", 1), left=False, now=10.0)
+    assert known.excess(stopped(b"v", 4), 16.0) == 0
+    assert known.excess(stopped(b"w", 4), 16.0) == 3
+    assert known.excess(stopped(b"w", 4), 16.0) == 0
+    known.ended(stopped(b"w", 1), left=False, now=10.0)
+    assert known.excess(stopped(b"w", 1), 16.0) == 0  # the STOP had arrived
 
 
 def test_who_left_or_was_never_stopped_or_came_over_plain_tcp_is_not_remembered() -> None:
-    known = Stopped()
+    known = Stopped(6.0)
     for link, left in ((stopped(b"w", 0), True), (stopped(b"w", 4), False), (stopped(b"w", 1, STREAM), False)):
-        known.ended(link, left)
-        assert known.excess(stopped(b"w", 4)) == 0
+        known.ended(link, left, 10.0)
+        assert known.excess(stopped(b"w", 4), 16.0) == 0
 
 
 def test_so_many_that_were_stopped_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "REMEMBERED", 2)
-    known = Stopped()
+    known = Stopped(6.0)
     for peer in (b"1", b"2", b"3"):
-        known.ended(stopped(peer, 1), left=False)
-    assert [known.excess(stopped(peer, 4)) for peer in (b"1", b"2", b"3")] == [0, 3, 3]
+        known.ended(stopped(peer, 1), left=False, now=10.0)
+    assert [known.excess(stopped(peer, 4), 16.0) for peer in (b"1", b"2", b"3")] == [0, 3, 3]
+
+
+def test_who_comes_later_than_a_lost_conversation_takes_is_another_process() -> None:
+    known = Stopped(6.0)
+    known.ended(stopped(b"w", 0), left=False, now=10.0)
+    assert known.excess(stopped(b"w", 4), 16.1) == 0
