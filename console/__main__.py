@@ -11,9 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from console.cli.arguments import Asked, read_arguments
 from console.cli.streams import OutputLost, result, tell
+
+SERVERS = ("console", "broker", "worker", "bulkping", "bulkdata")
+"""Commands in whose processes cores are driven. Not ``drive``: what it starts needs a process of one thread."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +65,7 @@ def carry_out(asked: Asked) -> int:
     from engine.settings import Wrong
 
     try:
-        with collecting():
+        with collecting() if asked.command in SERVERS else nullcontext():
             return start(asked)
     except Wrong as wrong:
         for problem in wrong.problems:

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
 LOADED = """
 import sys
+import threading
+from argparse import Namespace
 from console.__main__ import main
 statuses = [main(line.split()) for line in ("--version", "--help", "paths", "runs", "bulkpin", "bulkping x", "")]
 print(statuses, sorted({name.split(".")[0] for name in sys.modules} & {"textual", "zmq"}))
@@ -73,6 +77,22 @@ def test_each_command_reaches_its_module(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = ("", "broker", "worker", "bulkdata 1", "runs", "paths", f"drill {__file__}", "ping")
     assert [program.main(line.split()) for line in lines] == [0, 1, 2, 3, 4, 5, 6, 3]
     assert called == [*names, "runs.run"]
+
+
+@pytest.mark.parametrize(("command", "collected"), [("broker", True), ("console", True), ("drive", False)])
+def test_the_collector_has_a_thread_in_servers_alone(
+    command: str, collected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ``drive`` starts is made by fork, which is only safe in a process of one thread."""
+    threads: list[str] = []
+
+    def look(asked: Asked) -> int:
+        threads.extend(thread.name for thread in threading.enumerate())
+        return 0
+
+    monkeypatch.setattr(program, "start", look)
+    assert program.carry_out(Asked(command, Namespace(), [])) == 0
+    assert ("roundhouse-collector" in threads) == collected
 
 
 def environment(folder: Path) -> dict[str, str]:
