@@ -50,6 +50,10 @@ class Console(Host):
         """The commands that can be typed."""
         return kind_of(self.lab.system).words
 
+    def depends_on(self, session: Session) -> list[str]:
+        """Who or what of others depends on this process, one line each."""
+        return kind_of(session.lab.system).depends(session)
+
     def ends_with(self, session: Session) -> list[str]:
         """What ends with the console, one line each; [] if quitting costs nothing."""
         return kind_of(session.lab.system).ends(session)

@@ -155,9 +155,22 @@ class Host(Shell):
         lines = [*ends[: ENDS - len(more)], *more]
         self.push_screen(Confirm("Quit roundhouse?", lines, "Quit"), self._quit_answered)
 
+    def action_suspend(self) -> None:
+        """Suspend the process, unless somebody depends on it."""
+        self.look()
+        depends = [words for session in self.sessions.values() for words in self.depends_on(session)]
+        if depends:
+            self.say(f"not suspended: it would stop for {depends[0]}", "bad")
+        else:
+            self.action_suspend_process()
+
     def _quit_answered(self, yes: bool | None) -> None:
         if yes:
             self.exit()
+
+    @abstractmethod
+    def depends_on(self, session: Session) -> list[str]:
+        """Who or what of others depends on this process, one line each."""
 
     @abstractmethod
     def ends_with(self, session: Session) -> list[str]:

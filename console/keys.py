@@ -29,6 +29,8 @@ APP = (
     Key("quit", "q", "leave", "quit", "go back; on the main screen: quit, after a question if something would end"),
     Key("quit.ask", "ctrl+c", "ask_to_quit", "", "quit from any screen, after a question if something would end"),
     Key("quit.now", "ctrl+q", "quit", "", "quit at once, without a question"),
+    Key("copy", "y", "copy", "", "copy the selected text, row or page to the clipboard of the terminal (OSC 52)"),
+    Key("suspend", "ctrl+z", "suspend", "", "suspend the console, as in a shell; fg brings it back"),
     Key("theme", "t", "theme", "theme", "choose a colour theme"),
 )
 MAIN = (
@@ -50,7 +52,7 @@ MAIN = (
         "details",
         "details of the selected worker: tasks, counters, violations, routing id",
     ),
-    Key("worker.stop", "k", "stop_worker", "stop worker", "stop the selected worker; asks first"),
+    Key("worker.stop", "ctrl+k", "stop_worker", "stop worker", "stop the selected worker; asks first"),
     Key(
         "filter",
         "slash",
@@ -74,10 +76,10 @@ RUNS = tuple(
 )
 """Keys of runs on the other screens of a system with a broker."""
 TABLE = (
-    Key("table.up", "up", "cursor(-1)", "", "up one row"),
+    Key("table.up", "up,k", "cursor(-1)", "", "up one row"),
     Key("table.down", "down,j", "cursor(1)", "", "down one row"),
-    Key("table.page_up", "pageup", "page(-1)", "", "up one page"),
-    Key("table.page_down", "pagedown", "page(1)", "", "down one page"),
+    Key("table.page_up", "pageup,ctrl+b", "page(-1)", "", "up one page"),
+    Key("table.page_down", "pagedown,ctrl+f", "page(1)", "", "down one page"),
     Key("table.top", "home,g", "edge(-1)", "", "go to the first row"),
     Key("table.bottom", "end,G", "edge(1)", "", "go to the last row"),
 )
@@ -102,14 +104,15 @@ SYSTEM = tuple(
 JOBS = (
     Key("job.hold", "h", "hold", "hold", "hold the selected job: give its tasks to no more workers"),
     Key("job.release", "l", "release", "release", "release the selected job"),
-    Key("job.cancel", "c", "cancel_job", "cancel", "cancel the waiting tasks of the selected job; asks first"),
+    Key("job.cancel", "X", "cancel_job", "cancel", "cancel the waiting tasks of the selected job; asks first"),
     Key(
         "job.stop",
-        "k",
+        "ctrl+k",
         "stop_workers",
         "stop workers",
         "stop all workers: they finish their tasks and leave; asks first",
     ),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
 )
 PAIR = (
     Key("pair.pull", "u", "pull_plug", "pull the plug", "kill the primary, as if its process had died; asks first"),
@@ -196,18 +199,18 @@ QUEUES = (
         "select the previous stage; orders apply to the selected stage",
     ),
     Key("stage.next", "right", "screen.stage(1)", "stage", "select the next stage"),
-    Key("document.retry", "r", "retry", "retry", "give the selected document, which failed twice, two more attempts"),
+    Key("document.retry", "R", "retry", "retry", "give the selected document, which failed twice, two more attempts"),
     Key(
         "stage.pause",
-        "p",
+        "h",
         "pause_stage",
         "pause stage",
         "pause the stage: its drivers finish and leave; again: resume it",
     ),
     Key("stage.add", "plus,equals_sign", "add_driver", "driver", "add a driver to the stage"),
     Key("stage.remove", "minus", "remove_driver", "driver", "remove a driver: it finishes its document and leaves"),
-    Key("driver.kill", "k", "kill_driver", "kill driver", "kill the selected driver; asks first"),
-    Key("feed", "f", "feed", "feed", "put twenty demonstration documents into the first queue"),
+    Key("driver.kill", "ctrl+k", "kill_driver", "kill driver", "kill the selected driver; asks first"),
+    Key("feed", "p", "feed", "feed", "put twenty demonstration documents into the first queue"),
     *(key._replace(bar="freeze") for key in MAIN if key.id == "pause"),
     *COMMAND,
     *(key for key in MAIN if key.id in ("sort", "sort.reverse", "focus.next")),

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.keys import format_key
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
@@ -232,6 +233,24 @@ class Shell(App[None]):
         for name, own in self.keymap.items():
             shown.setdefault(name, [own.replace(",", " ")])  # keys of other screens, remapped
         self.open_screen(Page("help", self.help_lines({name: " ".join(all_) for name, all_ in shown.items()})))
+
+    def on_key(self, event: events.Key) -> None:
+        """Say it of a key that does nothing here."""
+        if event.key not in self.active_bindings and not isinstance(self.screen, ModalScreen):
+            self.say(f"{format_key(event.key)} does nothing here · ? lists the keys")
+
+    def action_copy(self) -> None:
+        """Copy what is marked with the mouse, else the row or the page with the keyboard."""
+        text = self.screen.get_selected_text() or ""
+        copied = getattr(self.focused, "copied", None)
+        if not text and copied is not None:
+            text = copied()
+        if not text:
+            self.say("there is nothing to copy here", "warn")
+            return
+        self.copy_to_clipboard(text)
+        first, *more = text.splitlines()
+        self.say(f"copied {len(more) + 1:,} lines" if more else f"copied {clean(first)}", "good")
 
     def action_leave(self) -> None:
         """Go back; from the main screen: quit, after a question if something would end."""

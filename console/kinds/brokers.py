@@ -60,17 +60,14 @@ def _summary(session: BrokerSession) -> str | None:
     return summary_of(client.run) if client and client.run is not None else None
 
 
-def ending(picture: Picture) -> list[str]:
-    """What ends with this process: the broker of others' peers, tasks, the run."""
+def depending(picture: Picture) -> list[str]:
+    """What others have at this broker: their workers, and tasks that are not of a run of ours."""
     strangers = [row for row in picture.rows if row.worker.state != "lost" and picture.seat_of(row.worker.key) is None]
     lines = []
     if strangers:
         names = ", ".join(row.label for row in strangers[:NAMED]) + (", …" if len(strangers) > NAMED else "")
         lines.append(f"{units.several(len(strangers), 'worker')} of other processes: {names}")
-    run, broker = picture.run, picture.broker
-    if run is not None and run.state != "ended":
-        done = f"{units.count(run.ledger.succeeded)} of {units.count(run.spec.n)} done"
-        lines.append(f"the run bulk{run.spec.kind}: {done}")
+    broker = picture.broker
     waits = broker is not None and bool(broker.backlog or broker.in_flight or picture.rates.sent)
     if broker is not None and waits and (lines or picture.rested > RESTED):
         held = f"{units.count(broker.in_flight)} with workers, {units.count(broker.backlog)} in the backlog"
@@ -78,8 +75,20 @@ def ending(picture: Picture) -> list[str]:
     return lines
 
 
-def _ends(session: BrokerSession) -> list[str]:
-    return ending(session.picture) if session.mode == "live" and session.picture is not None else []
+def ending(picture: Picture) -> list[str]:
+    """The same, and the run."""
+    run = picture.run
+    if run is None or run.state == "ended":
+        return depending(picture)
+    done = f"{units.count(run.ledger.succeeded)} of {units.count(run.spec.n)} done"
+    return [f"the run bulk{run.spec.kind}: {done}", *depending(picture)]
+
+
+def _of(lines: Callable[[Picture], list[str]]) -> Callable[[BrokerSession], list[str]]:
+    def told(session: BrokerSession) -> list[str]:
+        return lines(session.picture) if session.mode == "live" and session.picture is not None else []
+
+    return told
 
 
 KIND = Kind(
@@ -92,6 +101,7 @@ KIND = Kind(
     ink=_ink,
     explained=_explained,
     summary=_summary,
-    ends=_ends,
+    ends=_of(ending),
+    depends=_of(depending),
     words=WORDS,
 )

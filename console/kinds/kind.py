@@ -23,8 +23,8 @@ class Kind:
     ``offered``: keys of that screen that stand in the palette. ``help(session, shown)``: the page of help. ``ink``: the
     colour of its state. ``explained(session, what)``: what makes the lines of the state maps or of the conformance out
     of a picture and a width in cells. ``summary``: the lines to print at the end, None for none. ``ends``: the
-    work and the peers of others that end with the console, one line each. ``words``: the commands
-    that can be typed.
+    work and the peers of others that end with the console, one line each; ``depends``: those of others. ``words``:
+    the commands that can be typed.
     """
 
     session: Callable[..., Session]
@@ -37,4 +37,5 @@ class Kind:
     explained: Callable[[Any, str], Callable[[Any, int], list[Parts]]]
     summary: Callable[[Any], str | None]
     ends: Callable[[Any], list[str]]
+    depends: Callable[[Any], list[str]]
     words: tuple[Word, ...]

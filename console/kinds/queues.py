@@ -86,5 +86,6 @@ KIND = Kind(
     explained=_explained,
     summary=_summary,
     ends=_ends,
+    depends=_ends,
     words=QUEUE_WORDS,
 )

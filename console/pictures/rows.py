@@ -174,7 +174,10 @@ class Flow:
 
 
 class RowFilter(NamedTuple):
-    """``/`` in the table: a regular expression on name, routing id and state; ``!`` in front turns it round."""
+    """``/`` in the table: a regular expression on each column's text; ``!`` in front turns it round.
+
+    A column's text is the name, the state, the routing id (as text and in hexadecimal) or one of the protocol's own.
+    """
 
     text: str
     pattern: re.Pattern[str]
@@ -194,8 +197,10 @@ class RowFilter(NamedTuple):
 
     def __call__(self, row: Shown) -> bool:
         """Whether the row is shown."""
-        found = self.pattern.search(f"{row.label} {row.worker.state}") or self.pattern.search(row.worker.name)
-        return bool(found) is not self.inverse
+        worker = row.worker
+        texts = (row.label, worker.state, worker.name, label(worker.key), worker.key.hex())
+        found = any(map(self.pattern.search, (*texts, *(value for _, value in worker.terms))))
+        return found is not self.inverse
 
 
 def figure(run: Mapping[str, Any], *path: str) -> float:

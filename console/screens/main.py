@@ -222,11 +222,13 @@ class Main(Screen[None]):
         self.table.set_filter(None)
 
     def on_prompt_edited(self, event: Prompt.Edited) -> None:
-        """Filter while typing. An incomplete expression keeps the last valid one."""
+        """Filter while typing. An expression that is wrong is marked, and the last valid one stays."""
         try:
             self.table.set_filter(RowFilter.parse(event.line))
-        except ValueError:
-            return
+        except ValueError as error:
+            self.prompt.mark(str(error).rpartition(": ")[2])
+        else:
+            self.prompt.mark("")
 
     def on_prompt_entered(self, event: Prompt.Entered) -> None:
         """Set the filter that was typed."""

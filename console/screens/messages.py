@@ -246,6 +246,15 @@ class Messages(Layer):
         self._close()
         self.perform_filter(event.line)
 
+    def on_prompt_edited(self, event: Prompt.Edited) -> None:
+        """Mark a filter that is wrong while it is typed."""
+        try:
+            parse(event.line)
+        except BadFilter as bad:
+            self.prompt.mark(str(bad))
+        else:
+            self.prompt.mark("")
+
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""
         try:

@@ -18,7 +18,11 @@ from console.screens.layer import Question
 class Pick(Question[str | None]):
     """What was chosen, None for nothing. ``choices``: the answer, and the clean text that stands for it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "cancel", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "cancel", "back"),
+        Binding("j", "move(1)", show=False),
+        Binding("k", "move(-1)", show=False),
+    ]
 
     def __init__(self, question: str, choices: Sequence[tuple[str, str]], first: str = "") -> None:
         super().__init__()
@@ -42,6 +46,14 @@ class Pick(Question[str | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """This one."""
         self.dismiss(self._choices[event.option_index][0])
+
+    def action_move(self, step: int) -> None:
+        """Go to the next one, or to the one before."""
+        options = self.query_one(OptionList)
+        if step > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
 
     def action_cancel(self) -> None:
         """None of them."""

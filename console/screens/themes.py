@@ -20,6 +20,8 @@ class Themes(Question[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "cancel", "back"),
+        Binding("j", "move(1)", show=False),
+        Binding("k", "move(-1)", show=False),
         Binding("t", "next", "next"),
     ]
 
@@ -58,6 +60,14 @@ class Themes(Question[None]):
         """The key that opened this moves on."""
         options = self.query_one(OptionList)
         options.highlighted = ((options.highlighted or 0) + 1) % len(self._names)
+
+    def action_move(self, step: int) -> None:
+        """Go to the next one, or to the one before."""
+        options = self.query_one(OptionList)
+        if step > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
 
     def action_cancel(self) -> None:
         """As it was."""

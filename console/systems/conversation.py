@@ -153,6 +153,15 @@ class Conversation(Terms):
         client = self._client.lines("client", counts(Cl.NAMES, (own.terms for own in ours)), states)
         return beside(server, client, width)
 
+    def action_sort(self) -> None:
+        """Sort the jobs by the next column."""
+        self._jobs.sort_next()
+
+    def action_sort_reverse(self) -> None:
+        """Reverse the order of the jobs."""
+        if self._jobs.sort_column is not None:
+            self._jobs.sort_by(self._jobs.sort_column, not self._jobs.reverse)
+
     # ---- orders -----------------------------------------------------------------------------------------------------
 
     def action_hold(self) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from console.keys import TABLE, bindings
 from console.widgets.ink import Inked, Parts, folded
 
 
@@ -17,6 +20,7 @@ class Pager(Inked, ScrollView, can_focus=True):
     ``follow``: it stays at the end, unless somebody has scrolled away from there.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     DEFAULT_CSS = "Pager { overflow: hidden auto; scrollbar-size-vertical: 1; }"
 
     def __init__(self, *, follow: bool = False, id: str | None = None) -> None:
@@ -44,6 +48,22 @@ class Pager(Inked, ScrollView, can_focus=True):
         if self._follow and at_end:
             self.scroll_to(y=max(0, len(lines) - self.size.height), animate=False, force=True)
         self.redraw()
+
+    def action_cursor(self, step: int) -> None:
+        """Scroll by lines."""
+        self.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by pages."""
+        self.scroll_relative(y=step * max(1, self.size.height - 1), animate=False)
+
+    def action_edge(self, step: int) -> None:
+        """Scroll to an end."""
+        self.scroll_to(y=0 if step < 0 else self.max_scroll_y, animate=False)
+
+    def copied(self) -> str:
+        """All lines as text."""
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._told)
 
     def on_resize(self) -> None:
         """What was at the end stays there."""

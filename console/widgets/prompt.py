@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from console.commands import WORDS, Names, Word, complete, completions
 from console.history import History
+from console.text import clean
 
 PATIENCE = 5.0  # seconds that a key waits for those before it at most
 
@@ -92,18 +93,21 @@ class Prompt(Horizontal):
         self._offered: list[str] = []  # what tab goes through
         self.sign = ":"
         self._sign = Static(":", id="sign", markup=False)  # both are there before they are shown: keys may be faster
+        self._wrong = Static("", id="wrong", markup=False)
         self._line = Input(id="line", compact=True, suggester=Words(words, names), select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """The sign and the line."""
         yield self._sign
         yield self._line
+        yield self._wrong
 
     def open(self, sign: str, text: str = "") -> None:
         """Begin a line."""
         self.sign = sign
         self.history.rewind()
         self._offered = []
+        self.mark("")
         self._sign.update(sign)
         line = self._line
         line.suggester = Words(self.words, self.names) if sign == ":" else None
@@ -112,6 +116,11 @@ class Prompt(Horizontal):
         line.cursor_position = len(text)
         self.display = True
         self.screen.set_focus(line)  # at once: what is typed ahead belongs to the line, and must not be orders
+
+    def mark(self, wrong: str) -> None:
+        """Say what is wrong with what is typed; "": nothing."""
+        self.set_class(bool(wrong), "wrong")
+        self._wrong.update(clean(wrong))
 
     def close(self) -> None:
         """Hide the line."""

@@ -120,6 +120,14 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         place = self._place()
         return None if place is None else self.shown[place]
 
+    def copied(self) -> str:
+        """The row under the cursor as text, its columns separated by tabs; "" if there is no row."""
+        row = self.chosen()
+        if row is None:
+            return ""
+        drawn = (column.draw(row, self._now, max(column.width, column.stretch)) for column in self.columns)
+        return "\t".join("".join(text for text, _ in parts).strip() for parts in drawn)
+
     def release(self) -> None:
         """Clear the selection and show the top."""
         self.cursor, self._last = None, 0
@@ -235,10 +243,14 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
             here = self._key(row) == self.cursor and self.cursor is not None
             parts: Parts = [("▌", "busy") if here else (" ", "text")]
             for column, cells in chosen:
-                parts += column.draw(row, self._now, cells)
+                parts += self.marked(column.draw(row, self._now, cells))
                 parts.append((" ", "text"))
             strips.append(self.line(parts, width, "table--cursor" if here else ""))
         return strips
+
+    def marked(self, parts: Parts) -> Parts:
+        """A drawn cell, with what is looked for made visible."""
+        return parts
 
     def _header(self, chosen: list[tuple[Column[R], int]], width: int) -> Strip:
         parts: Parts = [(" ", "text")]

@@ -9,7 +9,7 @@ from textual.content import Content
 from console import units
 from console.pictures.bridge import Picture
 from console.pictures.rows import RowFilter, Shown
-from console.text import clean, fit, fit_tail
+from console.text import clean, fit, fit_tail, true_bytes
 from console.widgets.ink import Panel, Parts
 from console.widgets.table import Column, Table
 from engine.core import NEVER
@@ -161,11 +161,31 @@ class Workers(Table[Shown], Panel):
         self._picture: Picture | None = None
         self._subtitle = ""
 
+    def copied(self) -> str:
+        """The name and the routing id of the chosen worker; "" for none."""
+        row = self.chosen()
+        return f"{row.label} {true_bytes(row.worker.key)}" if row is not None else ""
+
     def show(self, picture: Picture) -> None:
         """Show the workers of a picture."""
         self._picture = picture
         rows = picture.rows if self.filter is None else [row for row in picture.rows if self.filter(row)]
+        self._empty = "no worker matches" if picture.rows else "no workers"
         self.set_rows(rows, picture.at)
+
+    def marked(self, parts: Parts) -> Parts:
+        """What the filter matches is underlined."""
+        if self.filter is None or self.filter.inverse:
+            return parts
+        found: Parts = []
+        for text, ink in parts:
+            place = 0
+            for match in self.filter.pattern.finditer(text):
+                if match.group().strip():
+                    found += [(text[place : match.start()], ink), (match.group(), f"{ink} underline")]
+                    place = match.end()
+            found.append((text[place:], ink))
+        return found
 
     def set_filter(self, wanted: RowFilter | None) -> None:
         """Show only the rows that match; the workers themselves do not change."""

@@ -151,7 +151,7 @@ def test_hammered_keys_do_no_harm(tmp_path: Path) -> None:
                 "S",
                 "space",
                 "down",
-                "k",
+                "ctrl+k",
                 "escape",
                 "r",
                 "escape",
@@ -327,7 +327,7 @@ def test_a_run_is_told_from_idling(tmp_path: Path, busy: bool) -> None:
     drive(scenario, tmp_path, lab=FakeLab(5, busy=busy))
 
 
-@pytest.mark.parametrize("opens", ["t", "k", "question_mark", "r", "enter", "ctrl+p"])
+@pytest.mark.parametrize("opens", ["t", "ctrl+k", "question_mark", "r", "enter", "ctrl+p"])
 def test_keys_that_were_typed_ahead_leave_a_screen_once(tmp_path: Path, opens: str) -> None:
     async def scenario(driver: Driver) -> None:
         for last in ("escape", "enter"):

@@ -59,7 +59,7 @@ def test_words_that_mean_the_same_everywhere(tmp_path: Path) -> None:
 
 def test_q_goes_back_and_leaves_at_once_where_it_costs_nothing(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        for opens in ("r", "question_mark", "v", "C", "T", "L", "t", "k"):
+        for opens in ("r", "question_mark", "v", "C", "T", "L", "t", "ctrl+k"):
             await driver.press(opens)
             assert not driver.at_main, opens
             await driver.press("q")
@@ -90,3 +90,45 @@ def test_quitting_asks_and_says_what_ends_read_only_too(tmp_path: Path) -> None:
         assert not driver.app.is_running
 
     drive(scenario, tmp_path, lab=FakeLab(4, readonly=True))
+
+
+def test_hands_of_a_pager_are_those_of_a_table_and_a_key_that_does_nothing_says_so(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table = driver.main.table
+        await driver.press("g", "j", "j", "k")
+        assert table.cursor == table.shown[1].worker.key
+        await driver.press("y")
+        row = table.shown[1]
+        assert driver.app.clipboard == f"{row.label} {row.worker.key.hex(' ', -4)}"
+        assert driver.notice == f"✓ copied {driver.app.clipboard}"
+        await driver.press("ctrl+f")
+        assert table.cursor != table.shown[1].worker.key
+        await driver.press("ctrl+b", "G")
+        assert table.cursor == table.shown[-1].worker.key
+        await driver.press("J")
+        assert driver.notice == "· J does nothing here · ? lists the keys"
+        await driver.press("j")
+        assert driver.notice == ""
+        await driver.press("question_mark", "j", "ctrl+f")
+        page = driver.app.screen.query_one("#page")
+        assert page.scroll_offset.y > 1
+        await driver.press("y")
+        assert driver.shows(" lines") and driver.app.clipboard.startswith("anywhere")
+        await driver.press("k", "g")
+        assert page.scroll_offset.y == 0
+
+    drive(scenario, tmp_path)
+
+
+def test_it_is_suspended_unless_somebody_depends_on_it(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        suspended: list[bool] = []
+        driver.app.action_suspend_process = lambda: suspended.append(True)  # type: ignore[method-assign]
+        await driver.press("ctrl+z")
+        assert driver.notice == "× not suspended: it would stop for 2 workers of other processes: tern-01, kestrel-01"
+        driver.lab.seats = {worker.key: worker.name for worker in driver.lab.workers}
+        await driver.tick()
+        await driver.press("ctrl+z")
+        assert suspended == [True]
+
+    drive(scenario, tmp_path, lab=FakeLab(2, busy=False))

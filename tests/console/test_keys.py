@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from console.keys import APP, BACK, IDS, JOBS, MAIN, OLD_IDS, PAIR, SYSTEM, TABLE, TYPED, bindings, current
+from console.keys import APP, BACK, IDS, JOBS, MAIN, OLD_IDS, PAIR, QUEUES, SEE, SYSTEM, TABLE, TYPED, bindings, current
 from engine.catalogue import CATALOGUE
 
 ALL = (*APP, *MAIN, *TABLE, *SYSTEM)
-ELSEWHERE = (*JOBS, *PAIR)
+ELSEWHERE = (*(key for key in JOBS if key not in MAIN), *PAIR)
 
 
 def test_ids_are_unique_and_every_key_is_explained() -> None:
@@ -38,3 +38,20 @@ def test_a_keymap_of_an_earlier_version_names_keys_by_their_old_ids() -> None:
     assert current({"stage": "f7", "quit": "Q"}) == {"sandbox": "f7", "quit": "Q"}
     assert current({"stage": "f7", "sandbox": "f8"}) == current({"sandbox": "f8", "stage": "f7"}) == {"sandbox": "f8"}
     assert set(OLD_IDS.values()) <= IDS and not OLD_IDS.keys() & IDS
+
+
+def test_a_letter_means_the_same_on_every_main_screen_and_protocol_screen() -> None:
+    """Orders of disk queues and of protocol screens take no letter that means something else on a main screen."""
+    here = {name: key for key in (*MAIN, *APP, *SEE) for name in key.keys.split(",")}
+    alike = {
+        "enter",
+        "plus",
+        "minus",
+        "equals_sign",
+        "escape",
+        "p",
+    }  # open, more, less, back; p: a run, or documents fed
+    for key in (*JOBS, *PAIR, *QUEUES):
+        for name in key.keys.split(","):
+            assert name in alike or here.get(name, key).id == key.id or name == "ctrl+k", key
+    assert {key.keys for key in (*MAIN, *JOBS, *QUEUES) if "stop" in key.id or "kill" in key.id} == {"x", "ctrl+k"}

@@ -63,7 +63,7 @@ def test_words_of_the_command_line_and_the_help(tmp_path: Path) -> None:
 
 def test_the_chosen_worker_is_stopped(tmp_path: Path) -> None:
     async def scenario(user: User) -> None:
-        await user.press("down", "k", "y")
+        await user.press("down", "ctrl+k", "y")
         user.lab.advance(2.0)
         await user.pass_time(0.25)
         assert len(user.lab.feed.pictures["broker"].workers) == 1

@@ -10,17 +10,17 @@ from tests.helpers.pilot import Driver, drive
 
 def test_cancel_is_the_default(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press("down", "k")
+        await driver.press("down", "ctrl+k")
         assert isinstance(driver.app.screen, Confirm)
         assert driver.shows("Stop worker heron-01?") or driver.shows("Stop worker badger-01?")
         assert driver.shows("Cancel (n)") and driver.shows("Stop worker (y)")
         await driver.press("enter")
         assert driver.at_main
         for key in ("escape", "n", "q"):
-            await driver.press("k")
+            await driver.press("ctrl+k")
             await driver.press(key)
             assert driver.at_main
-        await driver.press("k", "ctrl+c")
+        await driver.press("ctrl+k", "ctrl+c")
         assert not driver.app.is_running, "whoever quits need not answer first"
         assert driver.lab.orders == []
 
@@ -30,7 +30,7 @@ def test_cancel_is_the_default(tmp_path: Path) -> None:
 def test_it_acts_on_the_row_that_it_named_and_on_no_other(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         table = driver.main.table
-        await driver.press("down", "down", "k")
+        await driver.press("down", "down", "ctrl+k")
         named = table.cursor
         await driver.press("right")
         table.sort_by(table.columns[3])
@@ -47,7 +47,7 @@ def test_it_acts_on_the_row_that_it_named_and_on_no_other(tmp_path: Path) -> Non
 
 def test_it_is_all_there_on_the_smallest_terminal(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press("down", "k")
+        await driver.press("down", "ctrl+k")
         assert driver.shows("Stop worker badger-01?") and driver.shows("Cancel")
 
     drive(scenario, tmp_path, size=(40, 10))
@@ -55,7 +55,7 @@ def test_it_is_all_there_on_the_smallest_terminal(tmp_path: Path) -> None:
 
 def test_a_filter_changes_nothing_about_it(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press("down", "k")
+        await driver.press("down", "ctrl+k")
         named = driver.main.table.cursor
         driver.main.perform_filter("nothing at all")
         await driver.press("y")
@@ -68,7 +68,7 @@ def test_what_is_held_is_said_and_markup_is_not_read(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         driver.lab.replace(0, name="[b]x[/red]", in_flight=3)
         await driver.tick()
-        await driver.press("k")
+        await driver.press("ctrl+k")
         assert driver.shows("Stop worker [b]x[/red]?")
         assert driver.shows("It finishes what it holds (3), then leaves.")
 
@@ -83,7 +83,7 @@ def test_what_can_not_be_asked_to_stop_is_not_said_to_be(tmp_path: Path) -> None
             ("drain", "worker vole-01 is leaving already"),
         ):
             table.cursor = next(worker.key for worker in lab.workers if worker.state == state)
-            await driver.press("k")
+            await driver.press("ctrl+k")
             assert driver.at_main and driver.notice.endswith(told)
         assert lab.orders == []
         lost = next(worker.key for worker in lab.workers if worker.state == "lost")
@@ -91,7 +91,7 @@ def test_what_can_not_be_asked_to_stop_is_not_said_to_be(tmp_path: Path) -> None
         lab.feed.show("pool", {"osprey-01": WorkerView(lab.at, "linking", 1, 0, 0, lab.at)})
         await driver.tick()
         table.cursor = lost
-        await driver.press("k", "y")
+        await driver.press("ctrl+k", "y")
         assert driver.notice.endswith("worker osprey-01 is asked to stop, though its broker has lost it")
         assert lab.orders == [("stop_worker", lost)]
 

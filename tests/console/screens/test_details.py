@@ -56,7 +56,7 @@ def test_it_is_live_while_the_main_screen_is_paused(tmp_path: Path) -> None:
 
 def test_it_can_be_stopped_from_here(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press("down", "enter", "k", "y")
+        await driver.press("down", "enter", "ctrl+k", "y")
         assert driver.lab.orders == [("inspect", b"tern-01"), ("stop_worker", b"tern-01")]
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))

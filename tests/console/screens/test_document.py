@@ -16,7 +16,7 @@ def test_all_that_is_known_and_another_try(tmp_path: Path) -> None:
         for text in ("document doc-09", "failed twice, was given up", "its input, kept", "attempt 1 failed · driver 2"):
             assert driver.shows(text), text
         assert driver.shows("no good at all")
-        await driver.press("r", "escape")
+        await driver.press("R", "escape")
         assert driver.lab.orders == [("inspect", "doc-09"), ("retry", "values", "doc-09"), ("inspect", "")]
 
     drive_queues(scenario, tmp_path)
@@ -27,7 +27,7 @@ def test_what_has_not_failed_twice_is_not_tried_again(tmp_path: Path) -> None:
         await driver.press("right", "down", "down", "enter")
         await driver.tick()
         assert driver.shows("in no queue") and driver.shows("none: it has not failed")
-        await driver.press("r")
+        await driver.press("R")
         assert driver.lab.orders == [("inspect", "doc-25")]
         assert driver.shows("it has not failed twice")
 

@@ -21,7 +21,7 @@ def test_process_document_output_and_a_kill(tmp_path: Path) -> None:
         driver.lab.picture = a_view(drivers=())
         await driver.tick()
         assert driver.shows("× ended")
-        await driver.press("k", "y")
+        await driver.press("ctrl+k", "y")
         assert driver.lab.orders == [("kill_driver", "2")]
 
     drive_queues(scenario, tmp_path)

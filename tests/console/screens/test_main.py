@@ -167,7 +167,7 @@ def test_pause_freezes_the_picture_and_scrolling_goes_on(tmp_path: Path) -> None
 
 def test_read_only_refuses_what_destroys(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        for keys in (["x"], ["minus"], ["down", "k"]):
+        for keys in (["x"], ["minus"], ["down", "ctrl+k"]):
             await driver.press(*keys)
             assert driver.notice == "× refused: this console is read-only (--readonly)"
             assert driver.app.screen is driver.main
@@ -192,7 +192,7 @@ def test_what_the_lab_refuses_is_told_in_its_words(tmp_path: Path) -> None:
 
 def test_without_workers_there_is_nothing_to_stop_or_to_look_at(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        await driver.press("k")
+        await driver.press("ctrl+k")
         assert driver.notice == "! there is no worker to stop"
         await driver.press("enter")
         assert driver.notice == "! there is no worker to look at"

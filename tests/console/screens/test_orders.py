@@ -25,7 +25,7 @@ def test_in_the_end_the_books_are_told(tmp_path: Path) -> None:
 def test_a_refusal_is_told_in_its_own_words(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         driver.lab.refusal = "the pipeline has ended"
-        for key in ("plus", "minus", "p", "f"):
+        for key in ("plus", "minus", "h", "p"):
             await driver.press(key)
             assert driver.notice == "× the pipeline has ended"
         assert driver.lab.orders == []
@@ -35,13 +35,13 @@ def test_a_refusal_is_told_in_its_own_words(tmp_path: Path) -> None:
 
 def test_killing_asks_names_the_driver_and_means_no_other(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
-        await driver.press("right", "tab", "down", "k")
+        await driver.press("right", "tab", "down", "ctrl+k")
         assert isinstance(driver.app.screen, Confirm)
         assert driver.app.screen.question == "Kill driver 2 of parse?"
         assert driver.shows("doc-30 counts as failed")
         await driver.press("enter")
         assert driver.lab.orders == [], "Cancel is what enter means"
-        await driver.press("k", "y")
+        await driver.press("ctrl+k", "y")
         assert driver.lab.orders == [("kill_driver", "2")]
         assert driver.notice == "✓ driver 2 is killed"
 
@@ -50,7 +50,7 @@ def test_killing_asks_names_the_driver_and_means_no_other(tmp_path: Path) -> Non
 
 def test_read_only_asks_nothing_and_kills_nothing(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
-        await driver.press("tab", "k")
+        await driver.press("tab", "ctrl+k")
         assert driver.app.screen is driver.app.main
         assert driver.notice.startswith("× refused: this console is read-only")
         assert driver.shows("read-only")

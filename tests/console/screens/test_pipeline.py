@@ -58,7 +58,7 @@ def test_the_tables_follow_the_chosen_stage(tmp_path: Path) -> None:
 
 def test_orders_mean_the_chosen_stage(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
-        await driver.press("plus", "right", "plus", "equals_sign", "minus", "p")
+        await driver.press("plus", "right", "plus", "equals_sign", "minus", "h")
         assert driver.lab.orders == [
             ("set_workers", "values", 2),
             ("set_workers", "parse", 4),
@@ -71,7 +71,7 @@ def test_orders_mean_the_chosen_stage(tmp_path: Path) -> None:
             stages = (view.stages[0], view.stages[1]._replace(state=state), view.stages[2])
             driver.lab.picture = view._replace(stages=stages)
             await driver.tick()
-            await driver.press("p")
+            await driver.press("h")
             assert driver.lab.orders[-1] == ("resume_stage", "parse")
 
     drive_queues(scenario, tmp_path)
@@ -79,12 +79,12 @@ def test_orders_mean_the_chosen_stage(tmp_path: Path) -> None:
 
 def test_only_what_failed_twice_is_tried_again(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
-        await driver.press("r")
+        await driver.press("R")
         assert driver.notice == "! choose a document that failed twice"
-        await driver.press("right", "down", "r")
+        await driver.press("right", "down", "R")
         assert driver.lab.orders == [("retry", "values", "doc-09")]
         assert driver.notice == "✓ doc-09 is tried again"
-        await driver.press("down", "r")
+        await driver.press("down", "R")
         assert len(driver.lab.orders) == 1
 
     drive_queues(scenario, tmp_path)
@@ -108,7 +108,7 @@ def test_where_nothing_is_to_be_looked_at_that_is_told(tmp_path: Path) -> None:
         assert driver.notice == "! there is no document to look at"
         await driver.press("tab", "enter")
         assert driver.notice == "! there is no driver to look at"
-        await driver.press("k")
+        await driver.press("ctrl+k")
         assert driver.notice == "! no driver of output runs"
         assert driver.lab.orders == []
 
@@ -132,15 +132,15 @@ def test_space_freezes_the_picture_and_nothing_else(tmp_path: Path) -> None:
 
 def test_feeding_a_pipeline_that_exists_asks_first(tmp_path: Path) -> None:
     async def demonstration(driver: QueueDriver) -> None:
-        await driver.press("f")
+        await driver.press("p")
         assert driver.lab.orders == [("feed_some",)]
 
     async def existing(driver: QueueDriver) -> None:
-        await driver.press("f")
+        await driver.press("p")
         assert isinstance(driver.app.screen, Confirm)
         await driver.press("enter")
         assert driver.lab.orders == []
-        await driver.press("f", "y")
+        await driver.press("p", "y")
         assert driver.lab.orders == [("feed_some",)]
         assert driver.shows("/srv/pipeline")
 

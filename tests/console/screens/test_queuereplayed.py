@@ -94,7 +94,7 @@ def test_stages_are_chosen_and_documents_looked_at(tmp_path: Path) -> None:
 def test_orders_are_none_of_a_recordings(tmp_path: Path) -> None:
     async def scenario(viewer: Viewer) -> None:
         before = viewer.still()
-        await viewer.press("p", "k", "f", "r")
+        await viewer.press("h", "ctrl+k", "p", "R")
         assert viewer.app.screen is viewer.app.main and viewer.still() == before
 
     watch(scenario, tmp_path)

@@ -130,7 +130,7 @@ def test_orders_are_refused_and_typing_moves_nothing(tmp_path: Path) -> None:
         position = user.lab.position
         await user.press("slash", "1", "full_stop", "space", "left", "home", "enter")
         assert user.lab.position == position and user.shows("/1. "), "they are letters of the filter"
-        await user.press("escape", "x", "k", "p")
+        await user.press("escape", "x", "ctrl+k", "p")
         assert user.lab.position == position
 
     on(recording(tmp_path / "a.journal"), scenario, tmp_path)

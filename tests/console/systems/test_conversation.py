@@ -75,12 +75,12 @@ def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
             ("order_client", Release(8), "releasing a job"),
         ]
         driver.lab.orders.clear()
-        await driver.press("c", "enter")
+        await driver.press("X", "enter")
         assert orders(driver) == [], "cancel is the default"
-        await driver.press("c", "y")
+        await driver.press("X", "y")
         assert orders(driver) == [("order_client", CancelJob(8), "cancelling a job")]
         driver.lab.orders.clear()
-        await driver.press("k", "enter", "k", "y")
+        await driver.press("ctrl+k", "enter", "ctrl+k", "y")
         assert orders(driver) == [("order_client", StopWorkers(0), "stopping workers")]
 
     drive(scenario, tmp_path, labs=labs())
@@ -90,7 +90,7 @@ def test_read_only_refuses_every_order(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("v")
         await driver.tick()
-        await driver.press("down", "h", "l", "c", "k")
+        await driver.press("down", "h", "l", "X", "ctrl+k")
         assert driver.shows("refused: this console is read-only")
         assert orders(driver) == []
 

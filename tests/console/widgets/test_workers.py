@@ -101,3 +101,30 @@ def test_the_title_counts_what_is_shown(tmp_path: Path) -> None:
         assert driver.lab.orders == []
 
     drive(scenario, tmp_path, lab=FakeLab(1000))
+
+
+def test_a_filter_searches_names_states_and_ids_marks_what_is_wrong_and_shows_what_it_found(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table = driver.main.table
+        await driver.type("/zzz")
+        assert driver.shows("no worker matches") and not driver.shows("no workers")
+        await driver.press("escape")
+        await driver.type("/7465726e")  # tern, in hexadecimal
+        assert [row.label for row in table.shown] == ["tern-01"]
+        await driver.press("escape")
+        await driver.type("/tern(")
+        assert driver.shows("missing ), unterminated subpattern") and len(table.shown) == 1
+        await driver.press("backspace")
+        assert not driver.shows("missing )")
+        await driver.press("enter")
+        (line,) = [
+            strip for strip in driver.app.screen._compositor.render_strips(driver.app.size) if "tern-01" in strip.text
+        ]
+        assert [part.text for part in line if part.style and part.style.underline] == ["tern"]
+        await driver.press("escape")
+        await driver.type("/!lost")
+        await driver.press("enter")
+        assert {row.worker.state for row in table.shown} >= {"late", "drain"}
+        assert "lost" not in {row.worker.state for row in table.shown}
+
+    drive(scenario, tmp_path)
