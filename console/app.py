@@ -16,6 +16,7 @@ from console.history import History
 from console.host import Host
 from console.kinds import kind_of
 from console.pictures.bridge import Labs, Settings
+from console.screens.allevents import AllEvents
 from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.sessions.session import Session
@@ -96,6 +97,11 @@ class Console(Host):
         if isinstance(before, Messages | Lines):
             before.dismiss()
         self.open_screen(screen)
+
+    def action_events(self) -> None:
+        """Open all events."""
+        if not isinstance(self.screen, AllEvents):
+            self.open_screen(AllEvents(self.history, self.main.name_of))
 
     def action_sandbox(self) -> None:
         """Open a sandbox of the system."""

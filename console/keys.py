@@ -101,6 +101,9 @@ SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"go to {name}; it is opened if it does not run yet")
     for number, name in enumerate(CATALOGUE, 1)
 )
+EVENTS = (
+    Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
+)
 JOBS = (
     Key("job.hold", "h", "hold", "hold", "hold the selected job: give its tasks to no more workers"),
     Key("job.release", "l", "release", "release", "release the selected job"),
@@ -120,6 +123,7 @@ PAIR = (
 )
 
 SEE = (
+    Key("events", "E", "events", "events", "list all events, with a filter"),
     Key("trace", "T", "see('trace')", "trace", "list every message, with the rule of the seed"),
     Key("ladder", "L", "see('ladder')", "ladder", "draw messages as arrows between client, broker and workers"),
     Key("maps", "M", "see('maps')", "maps", "show each role's state machine and how many are in each state"),
@@ -129,6 +133,7 @@ SEE = (
     ),
 )
 _OF_QUEUES = {
+    "events": "list all events, with a filter",
     "trace": "list what each driver did with which file, with the rule",
     "ladder": "draw the same as arrows between queues and drivers",
     "maps": "show a document's states and how many are in each",

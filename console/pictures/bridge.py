@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from console import units
 from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
@@ -18,6 +19,7 @@ from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
 from engine.system import System
 from engine.tracing.trace import Trace
 
+STUCK = 3.0  # seconds without an end of a task after which work stands still
 SETTLE = HERTZ  # polls after the end of a run until it is surely kept
 
 
@@ -130,6 +132,7 @@ class Picture(NamedTuple):
     ]  # our own workers' pictures of themselves, by seat; drawn when asked for
     seat_of: Callable[[bytes], str | None]
     name: Callable[[bytes], str]  # of a peer, for people
+    stuck: float = 0.0  # seconds, of the broker's clock, in which tasks were under way and none ended
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
 
     def own(self, key: bytes) -> WorkerView | None:
@@ -143,10 +146,19 @@ class Picture(NamedTuple):
         return self.client.run if self.client else None
 
     @property
+    def books(self) -> tuple[str, LedgerView | None]:
+        """Whose ledger is shown, and it: the broker's, or that of the client's run if the broker is elsewhere.
+
+        An unbalanced one goes first.
+        """
+        ledgers = [(name, view.ledger) for name, view in (("broker", self.broker), ("client", self.run)) if view]
+        first: tuple[str, LedgerView | None] = ledgers[0] if ledgers else ("broker", None)
+        return next((one for one in ledgers if not one[1].balanced), first)
+
+    @property
     def ledger(self) -> LedgerView | None:
-        """The broker's ledger, or that of the client's run if the broker is elsewhere; an unbalanced one goes first."""
-        ledgers = [view.ledger for view in (self.broker, self.run) if view]
-        return next((ledger for ledger in ledgers if not ledger.balanced), ledgers[0] if ledgers else None)
+        """The same ledger alone."""
+        return self.books[1]
 
     @property
     def busy(self) -> bool:
@@ -158,6 +170,23 @@ class Picture(NamedTuple):
     def failed(self) -> int:
         """Tasks that ended wrongly."""
         return failures(self.ledger) if self.ledger else 0
+
+
+def trouble(picture: Picture) -> str:
+    """Why work stands still or some of it may be lost, in words; "" if neither."""
+    broker, run, tally = picture.broker, picture.run, picture.tally
+    holders = [row.worker for row in picture.rows if row.worker.in_flight]
+    if holders and all(worker.state in ("late", "lost") for worker in holders):
+        held = sum(worker.in_flight for worker in holders)
+        return f"all {units.several(held, 'task')} with workers that are late or lost"
+    if picture.stuck >= STUCK:
+        for_long = f"for {units.age(picture.stuck)}"
+        if broker is not None and broker.backlog and tally.free:
+            return f"tasks wait {for_long} although {units.several(tally.free, 'slot')} free"
+        if run is not None and run.state != "ended" and run.ledger.in_flight:
+            return f"no answer {for_long}, {units.count(run.ledger.in_flight)} in flight"
+    late = tally.of("late", "lost")
+    return f"{late:,} of {units.several(len(picture.rows), 'worker')} late or lost" if late else ""
 
 
 def badge(picture: Picture, paused: bool) -> tuple[str, str]:
@@ -172,7 +201,7 @@ def badge(picture: Picture, paused: bool) -> tuple[str, str]:
         return "UNBALANCED", "bad"
     if picture.broker and not picture.tally.present:
         return "NO WORKERS", "bad"
-    if picture.tally.of("late", "lost"):
+    if trouble(picture):
         return "DEGRADED", "warn"
     return ("RUNNING", "good") if picture.busy else ("READY", "good")
 
@@ -190,6 +219,8 @@ class Bridge:
         self._runs: tuple[Run, ...] = ()
         self._ended: tuple[BulkSpec, float] | None = None
         self._ran = -math.inf  # when a run was seen under way, or a new one
+        self._ended_tasks: tuple[int, int] | None = None  # by the books that are shown
+        self._moved = -math.inf  # when one ended, or none was under way
         self._look = 0  # polls until the kept runs are read: that is many files, so only when there is a new one
 
     def poll(self, now: float) -> Picture:
@@ -207,13 +238,16 @@ class Bridge:
             rates = self._flow.update(client.at, client.run.ledger)
         self._polls.append(now)
         self._watch_run(client.run if client else None, now)
+        at = broker.at if broker else now
+        stuck = self._watch_ends(broker.ledger if broker else client.run.ledger if client and client.run else None, at)
         health = self.lab.health()
         spent = now - self._polls[0]
         hertz = (len(self._polls) - 1) / spent if spent > 0 else float(HERTZ)
         self.lab.feed.refresh = hertz
         return Picture(
             up=now - self.lab.started,
-            at=broker.at if broker else now,
+            at=at,
+            stuck=stuck,
             broker=broker,
             client=client,
             rows=self.rows.rows,
@@ -231,6 +265,13 @@ class Bridge:
             name=self.rows.name,
             rested=now - self._ran,
         )
+
+    def _watch_ends(self, ledger: LedgerView | None, at: float) -> float:
+        """Seconds in which tasks were under way and none ended."""
+        ended = (ledger.succeeded, failures(ledger)) if ledger is not None else (0, 0)
+        if ledger is None or ended != self._ended_tasks or not (ledger.in_flight or ledger.queued) or at < self._moved:
+            self._ended_tasks, self._moved = ended, at
+        return at - self._moved
 
     def read_runs(self) -> Sequence[Run]:
         """The kept runs of all systems as they are now."""

@@ -198,7 +198,7 @@ class RowFilter(NamedTuple):
     def __call__(self, row: Shown) -> bool:
         """Whether the row is shown."""
         worker = row.worker
-        texts = (row.label, worker.state, worker.name, label(worker.key), worker.key.hex())
+        texts = (row.label, worker.state, label(worker.key), worker.key.hex())
         found = any(map(self.pattern.search, (*texts, *(value for _, value in worker.terms))))
         return found is not self.inverse
 

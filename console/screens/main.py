@@ -61,7 +61,7 @@ class Main(Screen[None]):
         self.session = session
         self.paused = False
         self._view = view
-        lab, namer = session.lab, self._name_of
+        lab, namer = session.lab, self.name_of
         self.table = Workers(view.columns, id="workers")
         self.keybar = KeyBar(id="keys")
         self.prompt = Prompt(history, id="prompt")
@@ -78,8 +78,8 @@ class Main(Screen[None]):
         self._bottom: tuple[Panel, ...] = (NewestEvent(namer, id="newest"), Ledger(id="ledger"))
         self._picture: Picture | None = None
 
-    def _name_of(self, key: bytes) -> str:
-        """By the session's bridge, which a recording makes anew for each position."""
+    def name_of(self, key: bytes) -> str:
+        """Of a peer, by the session's bridge, which a recording makes anew for each position."""
         return self.session.bridge.rows.name(key)
 
     def compose(self) -> ComposeResult:

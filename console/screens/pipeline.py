@@ -55,8 +55,8 @@ class Pipelines(Screen[None]):
         self._identity = QueueIdentity(lab.system.name, lab.root, lab.demonstration, lab.readonly, id="identity")
         self._banner = Banner(id="banner")
         self._strip = QueueStrip(id="strip")
-        self._events = Events(_nobody, id="events")
-        self._newest = NewestEvent(_nobody, id="newest")
+        self._events = Events(self.name_of, id="events")
+        self._newest = NewestEvent(self.name_of, id="newest")
         self._stages = Stages(id="stages")
         self._ledger = QueueLedger(id="ledger")
         self._picture: QueuePicture | None = None
@@ -214,6 +214,10 @@ class Pipelines(Screen[None]):
         else:
             ask_to_kill(self.app, driver)
 
+    def name_of(self, subject: bytes) -> str:
+        """Events about drivers and documents contain their names already."""
+        return clean(subject.decode("utf-8", "backslashreplace"))
+
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
         match command:
@@ -251,8 +255,3 @@ class Pipelines(Screen[None]):
     def _feed(self, yes: bool | None) -> None:
         if yes:
             self.app.order(lambda lab: lab.feed_some(), "twenty documents are being fed")
-
-
-def _nobody(subject: bytes) -> str:
-    """Events about drivers and documents contain their names already."""
-    return clean(subject.decode("utf-8", "backslashreplace"))

@@ -127,6 +127,10 @@ class QueueSandboxScreen(VirtualTime, Screen[None]):
             self.chosen = min(max(0, self.chosen + step), len(self._picture.view.stages) - 1)
             self.show(self._picture)
 
+    def name_of(self, subject: bytes) -> str:
+        """Events about drivers and documents contain their names already."""
+        return clean(subject.decode("utf-8", "backslashreplace"))
+
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
         match command:

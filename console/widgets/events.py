@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard
 
 from textual.content import Content
 from textual.strip import Strip
 
 from console import units
-from console.pictures.eventlog import Gap, Line
-from console.text import clean
+from console.pictures.eventlog import EVENTS, Gap, Line
+from console.pictures.rows import natural, short_name
+from console.text import clean, label
 from console.widgets.ink import Panel, Parts, cut
 from console.widgets.pager import Pager
 from engine.core import Level
@@ -28,7 +29,8 @@ GLYPHS: dict[Level, tuple[str, str, str]] = {
 _OWN = re.compile(r"^(?:worker-|w)\d+\b(?=[ :])")
 """A broker's or pool's name for a worker at the start of an event; the screen may use another name."""
 
-TOGETHER = 2.0  # seconds within which our workers' routine is told as one
+TOGETHER = 1.0  # seconds within which what is alike is told as one
+ROUTINE = 2.0  # the same of our workers' routine
 
 Namer = Callable[[bytes], str]
 
@@ -42,14 +44,25 @@ class Told(Protocol):
     def rows(self) -> Sequence[object]: ...
 
 
-def event_line(line: Line, namer: Namer, times: int = 1) -> Parts:
-    """One event as a line; ``times``: how often it was repeated."""
+class Group(NamedTuple):
+    """Events that are told as one line."""
+
+    last: Line
+    times: int
+    subjects: list[bytes]  # whom they are about
+
+
+def event_line(line: Line, namer: Namer, times: int = 1, subjects: Sequence[bytes] = ()) -> Parts:
+    """One event as a line; ``times``: how often it was repeated. ``subjects``: whom all of them are about."""
     if isinstance(line, Gap):
         return [(f"{'':9}… {units.count(line.lost)} events missed", "warn")]
     level = "info" if routine(line) else line.level
     glyph, ink, words = GLYPHS[level]
     alike = routine(line) and times > 1  # of as many workers
     who = namer(line.subject) if line.subject and not alike else ""
+    if who and len(subjects) > 1:
+        names = sorted({namer(subject) for subject in subjects}, key=natural)
+        who = names[0] if len(names) == 1 else f"{names[0]}…{names[-1]}"
     text = _OWN.sub(lambda _: who, clean(line.text), count=1) if who else clean(line.text)
     parts: Parts = [(units.time_of_day(line.at), "faint" if level == "info" else "label")]
     parts += [(f" {glyph} ", ink), (text, words)]
@@ -60,22 +73,44 @@ def event_line(line: Line, namer: Namer, times: int = 1) -> Parts:
     return parts
 
 
-def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
-    """All events. Equal events in a row become one line, with the time of the newest.
-
-    Routine events of our own workers and of the broker alternate, so each kind is grouped separately.
-    """
-    said: list[tuple[Line, int]] = []
-    places: dict[str, int] = {}  # of our workers' routine in ``said``, by what they say
+def grouped(lines: Sequence[Line]) -> list[Group]:
+    """Events that are alike but for whom they are about and that came within a second, as one; so are equal ones
+    in a row, whenever they came. A group stands where it began."""
+    said: list[Group] = []
+    places: dict[tuple[object, ...], int] = {}  # of the newest group of each kind
     for line in lines:
-        place = places.get(line.text, -1) if routine(line) else len(said) - 1
-        if place >= 0 and _same(said[place][0], line):
-            said[place] = line, said[place][1] + 1
+        if isinstance(line, Gap):
+            places.clear()
+        kind = _kind(line)
+        place = places.get(kind, -1)
+        if place < 0 or isinstance(line, Gap) or not _together(said[place].last, line, place == len(said) - 1):
+            places[kind] = len(said)
+            said.append(Group(line, 1, [] if isinstance(line, Gap) else [line.subject]))
         else:
-            if routine(line):
-                places[line.text] = len(said)
-            said.append((line, 1))
-    return [event_line(line, namer, times) for line, times in said]
+            group = said[place]
+            group.subjects.append(line.subject)
+            said[place] = Group(line, group.times + 1, group.subjects)
+    return said
+
+
+def _kind(line: Line) -> tuple[object, ...]:
+    if isinstance(line, Gap):
+        return ()
+    text = _OWN.sub("", line.text, count=1) if line.subject else line.text
+    return line.level, line.source == "pool", bool(line.subject), text
+
+
+def _together(before: Line, line: Fact, in_a_row: bool) -> bool:
+    if isinstance(before, Gap):
+        return False
+    if routine(before) and routine(line):
+        return line.at - before.at < ROUTINE
+    return line.at - before.at < TOGETHER or (in_a_row and (before.text, before.subject) == (line.text, line.subject))
+
+
+def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
+    """All events, alike ones as one line with the time of the newest."""
+    return [event_line(last, namer, times, subjects) for last, times, subjects in grouped(lines)]
 
 
 def routine(line: Line) -> TypeGuard[Fact]:
@@ -83,12 +118,22 @@ def routine(line: Line) -> TypeGuard[Fact]:
     return not isinstance(line, Gap) and line.source == "pool" and line.level in ("good", "info")
 
 
-def _same(before: Line, line: Line) -> bool:
-    if isinstance(before, Gap) or isinstance(line, Gap):
-        return False
-    if routine(before) and routine(line):
-        return line.at - before.at < TOGETHER
-    return (before.level, before.text, before.subject) == (line.level, line.text, line.subject)
+class Names:
+    """Names that stay: whoever was called w3 once is not called by a routing id later."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._told: dict[bytes, str] = {}
+
+    def __call__(self, key: bytes) -> str:
+        """The name of a peer by its routing id."""
+        name = self._namer(key)
+        if name == short_name(label(key)) and key in self._told:
+            return self._told[key]
+        self._told[key] = name
+        if len(self._told) > EVENTS:
+            del self._told[next(iter(self._told))]
+        return name
 
 
 class Events(Pager, Panel):
@@ -96,7 +141,7 @@ class Events(Pager, Panel):
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(follow=True, id=id)
-        self._namer = namer
+        self._namer = Names(namer)
         self._events: Sequence[Line] = ()
         self._named = 0  # workers whose names were known: an event comes sooner than the picture of whom it is about
 
@@ -116,7 +161,7 @@ class NewestEvent(Panel):
 
     def __init__(self, namer: Namer, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._namer = namer
+        self._namer = Names(namer)
         self._events: Sequence[Line] = ()
 
     def show(self, picture: Told) -> None:
@@ -130,4 +175,6 @@ class NewestEvent(Panel):
         if not self._events:
             return []
         matters = [line for line in self._events if not routine(line)] or self._events
-        return [self.line(cut([(" ", "text"), *event_lines(matters, self._namer)[-1]], width), width)]
+        newest = next(group for group in reversed(grouped(matters)) if group.last is matters[-1])
+        line = event_line(newest.last, self._namer, newest.times, newest.subjects)
+        return [self.line(cut([(" ", "text"), *line], width), width)]

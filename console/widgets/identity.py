@@ -8,7 +8,7 @@ from typing import NamedTuple
 from textual.strip import Strip
 
 from console import units
-from console.pictures.bridge import Picture, badge
+from console.pictures.bridge import Picture, badge, trouble
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread
 
@@ -73,17 +73,24 @@ class Identity(Inked):
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
         several, named = several_parts(self._others), several_parts(self._others, names=True)
-        choices = [
-            spread([*name, *state, *named, *where], full, width) if several else [],
-            spread([*name, *state, *several, *system, *where], full, width),
-            spread([*name, *state, *named], full, width) if several else [],
-            spread([*name, *state, *several, *system], full, width) if several else [],
-            spread([*name[:1], *state, *several, *system], full, width) if several else [],
-            spread([*name[:1], *state, *several], [*right, *fails, (" ", "text")], width) if several else [],
-            spread([*name, *state, *where], full, width),
-            spread([*name, *state, *system], full, width),
-            spread([*name, *state], full, width),
-            spread([*name[:1], *state], [*right, *fails, (" ", "text")], width),
-            spread([*name[:1], *state], [*right, (" ", "text")], width),
-        ]
-        return [self.line(first_that_fits(filter(None, choices), width), width)]
+        why = trouble(picture) if word == "DEGRADED" else ""
+        choices = []
+        for shown in ([*state, (f" {why} ", "warn")], state) if why else (state,):
+            if several:
+                choices += [
+                    spread([*name, *shown, *named, *where], full, width),
+                    spread([*name, *shown, *several, *system, *where], full, width),
+                    spread([*name, *shown, *named], full, width),
+                    spread([*name, *shown, *several, *system], full, width),
+                    spread([*name[:1], *shown, *several, *system], full, width),
+                    spread([*name[:1], *shown, *several], [*right, *fails, (" ", "text")], width),
+                ]
+            choices += [
+                spread([*name, *shown, *system, *where], full, width),
+                spread([*name, *shown, *where], full, width),
+                spread([*name, *shown, *system], full, width),
+                spread([*name, *shown], full, width),
+                spread([*name[:1], *shown], [*right, *fails, (" ", "text")], width),
+                spread([*name[:1], *shown], [*right, (" ", "text")], width),
+            ]
+        return [self.line(first_that_fits(choices, width), width)]

@@ -75,9 +75,9 @@ class Ledger(Panel):
         pace: Parts = [(f"{picture.hertz:.1f} Hz", "warn" if slow else "label")]
         late = "warn" if picture.lag > _LAG else "label"
         pace += [(" · lag", "faint"), (fit(units.duration(picture.lag * 1e6), 6, right=True), late), (" ", "text")]
-        title: Parts = [(" ledger ", "label")]
+        titles: list[Parts] = [[(f" {picture.books[0]}'s ledger ", "label")], [(" ledger ", "label")]]
         full, terse = equation(picture.ledger), equation(picture.ledger, terse=True)
         blank: Parts = [(" ", "text")]
-        lines = [[*title, *full], [*blank, *full], [*blank, *terse], brief(picture.ledger)]
-        choices = [spread(line, pace, width) for line in lines[: 2 if not slow else 3]] + lines
+        lines = [*([*title, *full] for title in titles), [*blank, *full], [*blank, *terse], brief(picture.ledger)]
+        choices = [spread(line, pace, width) for line in lines[: 3 if not slow else 4]] + lines
         return [self.line(first_that_fits(choices, width), width)]

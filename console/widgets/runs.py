@@ -10,7 +10,7 @@ from console import units
 from console.pictures.bridge import Picture, Run
 from console.pictures.rows import failed_of, failures, figure
 from console.text import clean, fit
-from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, first_that_fits, spread, values
+from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, cut, first_that_fits, spread, values
 from engine.parts.bulk import BulkView
 
 PASS: Parts = [(" PASS ", "good bold reverse")]
@@ -44,7 +44,7 @@ def verdict_of(run: BulkView) -> Parts:
 
 
 def run_lines(run: BulkView, width: int) -> list[Parts]:
-    """A run in four lines."""
+    """A run in four lines, in five if some of it failed: how its client saw them fail."""
     ledger = run.ledger
     failed = failures(ledger)
     done = ledger.succeeded + failed
@@ -62,10 +62,12 @@ def run_lines(run: BulkView, width: int) -> list[Parts]:
         times.append(("p99", units.duration(run.service.p99), "text"))
     else:
         times.append(("eta", units.clock((run.spec.n - done) / rate) if rate else "–", "text"))
+    kinds = ", ".join(f"{clean(kind)} {units.count(n)}" for kind, n in ledger.failed)
     return [
         spread(title_of(run), verdict_of(run), width),
         bar(done / run.spec.n, failed / run.spec.n, width, ink),
         counts,
+        *([cut([(f"client's failures: {kinds}", "bad")], width)] if failed else []),
         values(times),
     ]
 

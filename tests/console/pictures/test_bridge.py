@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from console.pictures.bridge import SETTLE, Bridge, Lab, Picture, badge
+from console.pictures.bridge import SETTLE, STUCK, Bridge, Lab, Picture, badge, trouble
 from console.pictures.eventlog import EVENTS, Gap
 from console.pictures.samples import HERTZ, SPAN
 from engine.feed import Feed
@@ -120,6 +120,31 @@ def test_the_state_of_everything_in_one_word() -> None:
     assert badge(ready._replace(tally=ready.tally._replace(states={"ready": 2, "late": 1})), False)[0] == "DEGRADED"
     unbalanced = broker_of(ready)._replace(ledger=LedgerView(5, 1, (), 0, 0, 0))
     assert badge(ready._replace(broker=unbalanced), False) == ("UNBALANCED", "bad")
+
+
+def test_work_that_stands_still_degrades_it_and_the_reason_is_said() -> None:
+    lab = FakeLab(2, busy=False)
+    bridge = Bridge(lab)
+    assert trouble(polls(bridge, lab, 2)) == ""
+    for place in (0, 1):
+        lab.replace(place, in_flight=5, state="late")
+    assert trouble(polls(bridge, lab, 2)) == "all 10 tasks with workers that are late or lost"
+    lab.replace(0, state="ready")
+    assert trouble(polls(bridge, lab, 2)) == "1 of 2 workers late or lost"
+    for place in (0, 1):
+        lab.replace(place, state="ready", in_flight=0, free=8)
+    lab._backlog = 3
+    polls(bridge, lab, 1)
+    lab.advance(STUCK)
+    assert trouble(bridge.poll(lab.at)).endswith("s although 16 slots free")
+    assert badge(bridge.poll(lab.at), False) == ("DEGRADED", "warn")
+    lab._done += 1
+    assert trouble(polls(bridge, lab, 1)) == "", "one has ended"
+    lab._backlog = 0
+    busy = FakeLab(1)
+    view = busy.feed.pictures["broker"]
+    picture = Bridge(busy).poll(busy.at)._replace(stuck=4.0, broker=view._replace(backlog=0))
+    assert trouble(picture) == "no answer for 4.0s, 256 in flight"
 
 
 def test_a_dead_thread_and_lag_are_passed_on() -> None:

@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.pictures.eventlog import Gap, Line
-from console.widgets.events import event_line, event_lines, routine
+from console.pictures.rows import short_name
+from console.text import label
+from console.widgets.events import Names, event_line, event_lines, routine
 from engine.core import Level, Note
 from engine.feed import Fact
 from tests.helpers.fake_lab import FakeLab
@@ -85,6 +87,31 @@ def test_the_newest_one_where_there_is_no_room_for_all(tmp_path: Path) -> None:
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))
 
 
+def test_what_is_alike_within_a_second_is_one_line_with_the_range_of_names() -> None:
+    lines: list[Line] = [said(n, f"w{n} joined", b"w%d" % n, "broker", n / 2000) for n in range(1, 1001)]
+    assert [text(parts) for parts in event_lines(lines, name)] == ["+ w1…w1000 joined × 1,000"]
+    apart: list[Line] = [said(1, "w1 joined", b"w1", "broker"), said(2, "w2 joined", b"w2", "broker", 1.0)]
+    assert len(event_lines(apart, name)) == 2, "a second has passed"
+    mixed: list[Line] = [*lines[:2], fact(3, "w1 left", subject=b"w1"), *lines[2:4], Gap(7), lines[4]]
+    assert [text(parts) for parts in event_lines(mixed, name)] == [
+        "+ w1…w4 joined × 4",
+        "· w1 left",
+        "… 7 events missed",
+        "+ w5 joined",
+    ]
+
+
+def test_a_name_that_was_told_stays() -> None:
+    known = {b"\x01": "w3"}
+    names = Names(lambda key: known.get(key) or short_name(label(key)))
+    assert names(b"\x01") == "w3"
+    known.clear()
+    assert names(b"\x01") == "w3"
+    assert names(b"\x02") == "02"
+    known[b"\x02"] = "w4"
+    assert names(b"\x02") == "w4"
+
+
 def said(number: int, text: str, subject: bytes, source: str = "pool", at: float = 0.0) -> Fact:
     return Fact(number, 1_750_000_000.0 + at, source, "good", text, subject)
 
@@ -98,9 +125,8 @@ def test_what_our_workers_say_of_their_routine_is_quiet_and_one_line() -> None:
         said(5, "registered", b"w3", at=9.0),
     ]
     assert [text(parts) for parts in event_lines(lines, name)] == [
-        "+ w1 joined",
+        "+ w1…w2 joined × 2",
         "· registered × 2",
-        "+ w2 joined",
         "· registered · w3",
     ]
     assert not routine(lines[0]) and routine(lines[1])

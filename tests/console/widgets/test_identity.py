@@ -14,7 +14,7 @@ ALL = ["◆ roundhouse", "● DEGRADED", "tcp://127.0.0.1:6714", "req/s", "61 fa
     ("size", "there", "not_there"),
     [
         ((120, 36), [*ALL, "roundrobin"], []),
-        ((80, 24), ALL, ["roundrobin"]),
+        ((80, 24), [*ALL[1:2], "2 of 16 workers late or lost", *ALL[3:5]], ["roundrobin", "roundhouse", "tcp"]),
         ((40, 10), ["◆", "● DEGRADED", "req/s", "61 fail"], ["roundhouse", "tcp"]),
     ],
 )  # fmt: skip
@@ -57,6 +57,16 @@ def test_endpoints_are_those_of_now(tmp_path: Path) -> None:
         driver.lab.endpoints = ("tcp://127.0.0.1:7714",)
         await driver.tick()
         assert "tcp://127.0.0.1:7714" in driver.screen()[0]
+
+    drive(scenario, tmp_path)
+
+
+def test_why_it_is_degraded_is_said_beside_the_badge(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        for width in (120, 80):
+            await driver.pilot.resize_terminal(width, 24)
+            await driver.tick()
+            assert "● DEGRADED  2 of 16 workers late or lost" in driver.screen()[0]
 
     drive(scenario, tmp_path)
 

@@ -60,6 +60,7 @@ def test_a_slow_screen_and_a_late_engine_are_said(tmp_path: Path) -> None:
         ):
             ledger.show(picture._replace(hertz=hertz, lag=lag))
             (line,) = ledger.draw(150, 1)
+            assert line.text.startswith(" broker's ledger sent ")
             assert said in line.text
             assert next(part for part in line if " Hz" in part.text).style == ledger.ink(ink)
 

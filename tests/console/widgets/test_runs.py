@@ -47,8 +47,8 @@ def test_a_run_that_has_passed_or_failed() -> None:
     assert text(run_lines(run(), 36)[0]).endswith(" PASS ")
     lines = [text(line) for line in run_lines(run(lost=1), 36)]
     assert lines[0].endswith(" FAIL ")
-    assert lines[2] == "ok 3  fail 1  in flight 0"
-    assert "p99 1.0ms" in lines[3]
+    assert lines[2:4] == ["ok 3  fail 1  in flight 0", "client's failures: timeout 1"]
+    assert "p99 1.0ms" in lines[4]
 
 
 def test_a_run_of_nothing_yet_has_no_eta() -> None:
