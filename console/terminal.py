@@ -79,6 +79,7 @@ class Terminal(LinuxDriver):
     def _sigcont_application(self, *_: Any) -> None:
         if self._must_signal_resume:  # suspended by ctrl+z: the terminal was given back
             super()._sigcont_application()
+            self._console.call_later(self._console.refresh, repaint=True, layout=True)
         elif self._raw is not None and os.tcgetpgrp(self.fileno) == os.getpgrp():
             termios.tcsetattr(self.fileno, termios.TCSANOW, self._raw)  # a shell may have changed it meanwhile
             self._console.call_later(self._console.refresh, repaint=True, layout=True)

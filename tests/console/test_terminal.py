@@ -61,6 +61,11 @@ def test_a_process_that_is_frozen_and_woken_draws_again_and_reads_keys_once(monk
     terminal._sigcont_application()
     assert termios.tcgetattr(screen) == terminal._raw != before
     assert (terminal.attrs_before, later) == (before, [("refresh", {"repaint": True, "layout": True})])
+    later.clear()
+    terminal._must_signal_resume = True  # suspended by ctrl+z, and brought back
+    monkeypatch.setattr("textual.drivers.linux_driver.LinuxDriver._sigcont_application", lambda _: None)
+    terminal._sigcont_application()
+    assert later == [("refresh", {"repaint": True, "layout": True})]
     os.close(keyboard)
     os.close(screen)
 
