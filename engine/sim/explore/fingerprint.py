@@ -3,7 +3,7 @@
 The rules of this file:
 
 - A core is kept as a pickle: a copy costs one ``loads``. Closures, settings and machines never change, so copies share
-  them.
+  them. How often a row of a machine was walked changes nothing either: all copies count in common.
 - A fingerprint is of everything in the core but what can change nothing that the core does: counts, histograms,
   latencies, notes (``IGNORED``), and the fields that its system names (``Explored.ignored``). What is not known to be
   of this kind counts. So two states may be told apart in vain, and are never taken for one wrongly.
@@ -13,7 +13,7 @@ The rules of this file:
 from __future__ import annotations
 
 import pickle
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from enum import Enum
 from hashlib import blake2b
@@ -29,7 +29,7 @@ from engine.parts.machine import Machine, Tally, Walk
 from engine.parts.violations import Violations
 from engine.sim.explore.properties import Constant
 
-COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine, Counter)
+COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine)
 """Kinds of values that are only counted and shown, wherever they stand."""
 
 IGNORED: Mapping[str, frozenset[str]] = {
@@ -37,6 +37,7 @@ IGNORED: Mapping[str, frozenset[str]] = {
     "properties.Observed": frozenset({"wrong"}),
     "bulk.Bulk": frozenset({"bytes", "late", "warmed", "warm_at", "_last", "started", "ended"}),
 }
+WALKED = frozenset({"walked", "_walked"})  # fields that count the rows of a state machine
 HEAPS = frozenset({"_heap"})  # fields that hold one, whose inner order says nothing
 DIGITS = 9  # of a time in seconds
 
@@ -111,7 +112,7 @@ class _Printer(pickle.Pickler):
             return _as, ("function", self._copier.shared.number(thing))
         if isinstance(thing, tuple) or made is deque:
             return _as, (made.__name__, *thing)
-        if isinstance(thing, type) or (made.__module__ in ("collections", "builtins") and made is not Counter):
+        if isinstance(thing, type) or made.__module__ in ("collections", "builtins"):
             return NotImplemented
         before = len(self._seen)
         seen = self._seen.setdefault(id(thing), before)
@@ -123,7 +124,7 @@ class Copier:
 
     def __init__(self, options: Any, ignored: Mapping[str, frozenset[str]]) -> None:
         self.shared = Shared()
-        self._constant = (FunctionType, Machine, Constant, type(options))
+        self._constant = (FunctionType, Machine, Walk, Tally, Constant, type(options))
         self._ignored = {**IGNORED, **ignored}
         self._fields: dict[type[Any], tuple[str, ...] | None] = {}
 
@@ -160,7 +161,7 @@ class Copier:
             return None
         slots = {name for base in made.__mro__ for name in getattr(base, "__slots__", ())}
         names = sorted({*slots, *getattr(thing, "__dict__", ())} - {"__weakref__", "__dict__"})
-        ignored = self._ignored.get(_name(made), frozenset())
+        ignored = self._ignored.get(_name(made), frozenset()) | WALKED
         return tuple(name for name in names if name not in ignored) or None
 
 

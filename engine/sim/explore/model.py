@@ -66,7 +66,8 @@ class Model:
         self.names = [place.name for place in self.world.places]
         self.keys = [next(iter(place.sockets.values())).routing_id for place in self.world.places]
         keys = tuple(self.keys[who] for who in self.workers)
-        self._rules.value = Rules(scene.system.explain, not scene.faults, not scene.pair, keys)
+        twice = "duplicate" in scene.faults
+        self._rules.value = Rules(scene.system.explain, not scene.faults, not scene.pair, twice, keys)
         self.horizon = NEVER
         self.opening: list[Move] = []
 

@@ -17,15 +17,18 @@ from engine.core import Command, Core, Event, Received, Send
 from engine.parts.explain import Decoded, Explain, task_name
 from engine.parts.inflight import TaskKey
 
+MOST = 2  # times that a request that came twice is remembered
+
 
 class Rules(NamedTuple):
     """What a witness goes by. ``strict``: nothing goes wrong. ``alone``: no other broker tells this one of tasks.
-    ``workers``: routing ids.
+    ``twice``: a message may come twice, and a request that does may count as another one. ``workers``: routing ids.
     """
 
     explain: Explain
     strict: bool
     alone: bool
+    twice: bool
     workers: tuple[bytes, ...]
 
 
@@ -45,12 +48,12 @@ class Witness:
         self.held: dict[tuple[bytes, bytes], TaskKey] = {}  # worker, and the name that both have for the task
         self.used: list[bytes] = []  # workers, the one that was used longest ago first
 
-    def came(self, one: Decoded) -> TaskKey | None:
+    def came(self, one: Decoded, twice: bool = False) -> TaskKey | None:
         """A message of a peer; the task that it answers."""
         peer = one.peer or b""
         if one.leg == "request":
             key = (one.client or peer, one.task)
-            if key not in self.open:
+            if key not in self.open or (twice and self.open.count(key) < MOST):
                 self.open.append(key)
                 self.waiting.append(key)
         elif one.leg == "answer":
@@ -67,12 +70,10 @@ class Witness:
                 wrong = f"task {task_name(key[1])} is given, and nobody waits for it"
             elif strict and key in self.open and key not in self.waiting:
                 wrong = f"task {task_name(key[1])} is given twice"
-            elif strict and key in self.waiting and self.waiting[0] != key:
-                wrong = f"task {task_name(key[1])} overtakes {task_name(self.waiting[0][1])}"
             if key in self.waiting:
                 self.waiting.remove(key)
             self.held[worker, one.alias or key[1]] = key
-        if strict and not wrong and worker in self.used:
+        if strict and not wrong and worker in free and worker in self.used:
             at = self.used.index(worker)
             longer = [other for other in free - {worker} if other not in self.used[at:]]
             if longer:
@@ -80,6 +81,15 @@ class Witness:
         self._use(worker)
         free.discard(worker)
         return wrong
+
+    def overtaken(self, before: list[TaskKey]) -> str:
+        """Of the tasks that waited ``before`` an event, whether others than the first were given in it. They may have
+        gone in packed messages, whose order says nothing.
+        """
+        given = [key for key in before if key not in self.waiting]
+        late = [key for key in before[: len(given)] if key not in given]
+        first = next((key for key in given if key not in before[: len(given)]), None)
+        return f"task {task_name(first[1])} overtakes {task_name(late[0][1])}" if first is not None else ""
 
     def replied(self, one: Decoded, rules: Rules, answered: list[TaskKey]) -> str:
         """A reply goes to a client. ``answered``: the tasks of the answers that came."""
@@ -115,18 +125,24 @@ class Observed:
         """See ``engine.core.Core``."""
         rules: Rules = self.rules.value
         answered: list[TaskKey] = []
+        free: set[bytes] = set()
         if type(event) is Received:
             for frames in event.messages:
-                came = rules.explain.decode("broker", "in", list(frames), event.socket)
-                answered += [key for one in came if (key := self.witness.came(one)) is not None]
-        free = set(rules.workers) if rules.strict else set()
-        if free:
-            free.intersection_update(row.key for row in self.core.snapshot(now).workers if row.free)
+                for one in rules.explain.decode("broker", "in", list(frames), event.socket):
+                    if not one.leg:
+                        continue
+                    if rules.strict and not free:
+                        free = {row.key for row in self.core.snapshot(now).workers if row.free}
+                    if (key := self.witness.came(one, rules.twice)) is not None:
+                        answered.append(key)
+        free.intersection_update(rules.workers)
         commands = self.core.handle(event, now)
-        self.wrong = ""
+        self.wrong, before = "", list(self.witness.waiting)
         for command in commands:
             if type(command) is Send:
                 self._said(command, answered, free)
+        if rules.strict:
+            self.wrong = self.wrong or self.witness.overtaken(before)
         return commands
 
     def _said(self, send: Send, answered: list[TaskKey], free: set[bytes]) -> None:

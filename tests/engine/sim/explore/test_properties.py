@@ -13,7 +13,7 @@ from engine.sim.explore.properties import Observed, Rules, Witness
 from tests.engine.sim.explore.scenes import scene
 
 EXPLAIN = SYSTEMS["negotiated"].explain
-STRICT = Rules(EXPLAIN, True, True, (b"w1", b"w2"))
+STRICT = Rules(EXPLAIN, True, True, False, (b"w1", b"w2"))
 LAX, PAIR = STRICT._replace(strict=False), STRICT._replace(strict=False, alone=False)
 ONE, TWO = (b"c", b"\x01" + bytes(7)), (b"c", b"\x02" + bytes(7))
 
@@ -34,15 +34,26 @@ def test_a_task_goes_out_once_in_order() -> None:
     assert not witness.gave(says("give", b"w1"), ONE, STRICT, set())
     assert witness.gave(says("give", b"w2"), ONE, STRICT, set()) == "task 1 is given twice"
     assert not witness.gave(says("give", b"w2"), ONE, LAX, set())
-    assert asked().gave(says("give", b"w1"), TWO, STRICT, set()) == "task 2 overtakes 1"
+    witness, before = asked(), [ONE, TWO]
+    assert not witness.gave(says("give", b"w1"), TWO, STRICT, set())
+    assert witness.overtaken(before) == "task 2 overtakes 1"
+    assert not witness.gave(says("give", b"w1"), ONE, STRICT, set()) and not witness.overtaken(before)
     assert Witness().gave(says("give", b"w1"), ONE, LAX, set()) == "task 1 is given, and nobody waits for it"
     assert not Witness().gave(says("give", b"w1"), ONE, PAIR, set())
+
+
+def test_a_request_that_came_twice_may_be_two() -> None:
+    witness = asked()
+    assert witness.open == [ONE, TWO]
+    for _ in range(3):
+        witness.came(says("request", *ONE), twice=True)
+    assert witness.open == [ONE, TWO, ONE]
 
 
 def test_who_was_used_longest_ago_is_next() -> None:
     witness = asked()
     assert not witness.gave(says("give", b"w1"), ONE, STRICT, {b"w1", b"w2"})
-    wrong = witness.gave(says("give", b"w1"), TWO, STRICT, {b"w1", b"w2"})
+    wrong = witness.gave(says("give", b"w1"), TWO, STRICT, {b"w1", b"w2"})  # of the next event
     assert wrong == "b'w1' is given a task, though b'w2' was used longer ago"
     witness = asked()
     assert not witness.gave(says("give", b"w1"), ONE, STRICT, {b"w1"})
