@@ -64,6 +64,7 @@ DOCUMENTS = {
     "engine/labs/queuesandbox.py",
     "engine/labs/queuewhy.py",
     "engine/sim/disk.py",
+    "engine/sim/explore/documents.py",
     "engine/sim/driver.py",
     "engine/sim/queues.py",
     "engine/sim/recovery.py",

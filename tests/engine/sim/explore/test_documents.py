@@ -1,27 +1,73 @@
-"""The scenes in docs/scenes are read, and begin."""
+"""Two drivers, every order of their operations, and somebody who dies at any moment."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from console.cli.explorefile import read_scene
-from engine.sim.explore.model import Model
-
-ROOT = Path(__file__).parents[4]
-SCENES = sorted((ROOT / "docs" / "scenes").glob("*.toml"))
-
-
-@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
-def test_a_scene_of_the_documents_begins(path: Path) -> None:
-    scene = read_scene(path)
-    model = Model(scene)
-    state = model.begin()
-    assert state.left == (1 if scene.faults else 0) and model.moves(state)
-    assert path.read_text(encoding="utf-8").startswith("# Seed 00") or path.stem == "twice"
+from engine.core import Start, Woken
+from engine.protocols.diskqueue import driver as drivers
+from engine.protocols.diskqueue.operations import Done, List, Sync
+from engine.sim.explore.documents import Actor, Documents, walk
 
 
-def test_each_scene_is_told_of() -> None:
-    text = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
-    assert SCENES and [path.name for path in SCENES if path.name not in text] == []
+@pytest.mark.parametrize("fault", ["", "power"])
+def test_one_document_is_published_once_whatever_the_order(fault: str) -> None:
+    found = walk(Documents(1, fault))
+    assert not found.wrong and found.states > 1_000 and found.transitions > found.states
+    assert walk(Documents(1, fault)) == found
+
+
+def test_a_kill_at_any_moment_loses_nothing() -> None:
+    found = walk(Documents(1, "kill"), most=8_000)
+    assert not found.wrong and found.states >= 8_000
+
+
+def test_an_actor_does_the_same_after_the_same_answers() -> None:
+    model = Documents(1)
+    actor, state = model.actors[0], model.begin
+    for _ in range(30):
+        point = state.points[0]
+        assert point is not None
+        if point.ended:
+            break
+        state = model.apply(state, ("act", 0))
+    assert point is not None and point.ended and not model.wrong(state)
+    again = Actor("1", False)
+    assert isinstance(again.first.asks, List) and repr(again.first.asks) == repr(actor.first.asks)
+
+
+def test_a_look_in_vain_leaves_nothing_behind() -> None:
+    model = Documents(1)
+    state = model.begin
+    while isinstance(asks := state.points[0].asks, List) or (asks is not None and type(asks) is not Start):  # type: ignore[union-attr]
+        state = model.apply(state, ("act", 0))
+    while (point := state.points[1]) is not None and point.asks is not None:
+        state = model.apply(state, ("act", 1))
+    assert ("act", 1) in model.moves(state) or state.seen[1] == state.disk
+    waits = state.points[1]
+    assert waits is not None
+    again = model.actors[1].after(waits, Woken())
+    while again.asks is not None:
+        state = state._replace(points=(state.points[0], again, *state.points[2:]))
+        state = model.apply(state, ("act", 1))
+        after = state.points[1]
+        assert after is not None
+        again = after
+    assert again is waits
+
+
+def test_a_mutant_that_publishes_before_all_is_on_the_disk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    perform = drivers.Driver.handle
+
+    def unsynced(self: Any, event: Any, now: float) -> Any:
+        commands = perform(self, event, now)
+        while commands and isinstance(commands[0], Sync) and commands[0].name:
+            commands = perform(self, Done(commands[0]), now)
+        return commands
+
+    monkeypatch.setattr(drivers.Driver, "handle", unsynced)
+    found = walk(Documents(1))
+    assert found.wrong == "d1 is published before it is on the disk"
+    assert len(found.course) > 5 and {kind for kind, _ in found.course} == {"act"}

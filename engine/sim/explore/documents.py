@@ -1,0 +1,269 @@
+"""Every interleaving of drivers on one disk: documents are taken, worked on and published while anybody may die.
+
+The rules of this file:
+
+- A move is one operation of one driver or recoverer, or half of the work on a document. What an actor asks next depends
+  on the answers that it got, so an actor's state is the list of those, each worked out once.
+- A fault comes once, at any moment: a driver is killed (``kill``), or the power is cut (``power``), which ends
+  everybody and takes the content that was not put on the disk. Whoever died is recovered; where nobody is left, a new
+  driver comes.
+- A driver that waits looks again once the disk is another one: a look at the same disk changes nothing.
+- Always: nothing incomplete stands as ``.ready``, no document is lost, and none stands twice. In the end each was
+  published, or given up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from engine.core import NEVER, Exit, Note, Start, Started, Woken
+from engine.protocols.diskqueue import names
+from engine.protocols.diskqueue.driver import Driver
+from engine.protocols.diskqueue.operations import Done, Exists, List, Process, Processed, Read
+from engine.protocols.diskqueue.transitions import recover
+from engine.sim.disk import SimDisk
+from engine.sim.driver import EPOCH, config, result
+
+SRC, DST = "src", "dst"
+LOOKS = (List, Exists, Read)
+"""Operations that change nothing."""
+
+
+class Point(NamedTuple):
+    """Where an actor stands. ``asks``: its next operation or work; None where it waits or has ended."""
+
+    number: int
+    asks: Any
+    ended: bool
+
+
+class Actor:
+    """A driver, or the recoverer of one: what it asks after which answers."""
+
+    def __init__(self, number: str, recovers: bool) -> None:
+        self.number, self._recovers = number, recovers
+        self._points: list[Point] = []
+        self._ways: list[tuple[Any, ...]] = []
+        self._after: dict[tuple[int, Any], Point] = {}
+        self.first = self._point(())
+
+    def after(self, point: Point, answer: Any) -> Point:
+        """Where it stands after an answer."""
+        key = (point.number, repr(answer))
+        found = self._after.get(key)
+        if found is None:
+            way = (*self._ways[point.number], answer)
+            found = self._waited(way) or self._point(way)
+            self._after[key] = found
+        return found
+
+    def _waited(self, way: tuple[Any, ...]) -> Point | None:
+        """Where it waits again, after looking in vain: that leaves nothing behind but a longer sleep."""
+        woken = max((at for at, answer in enumerate(way) if type(answer) is Woken), default=-1)
+        looks = way[woken + 1 :]
+        if woken < 0 or not all(isinstance(answer, Done) and isinstance(answer.operation, LOOKS) for answer in looks):
+            return None
+        asks, ended = (None, True) if self._recovers else self._driven(way)
+        if asks is not None or ended:
+            return None
+        return next(point for point in self._points if self._ways[point.number] == way[:woken])
+
+    def _point(self, way: tuple[Any, ...]) -> Point:
+        asks, ended = self._recovered(way) if self._recovers else self._driven(way)
+        self._points.append(Point(len(self._points), asks, ended))
+        self._ways.append(way)
+        return self._points[-1]
+
+    def _recovered(self, way: tuple[Any, ...]) -> tuple[Any, bool]:
+        steps = recover(SRC, DST, self.number, True, EPOCH)
+        try:
+            asks: Any = next(steps)
+            for answer in way:
+                asks = steps.send(answer)
+        except StopIteration:
+            return None, True
+        return asks, False
+
+    def _driven(self, way: tuple[Any, ...]) -> tuple[Any, bool]:
+        core, now = Driver(config(SRC, DST, self.number), EPOCH), 0.0
+        todo = deque(core.handle(Started(), now))
+        core.check()
+        for answer in (None, *way):
+            if type(answer) is Woken:
+                now = core.wake_at()
+                assert now < NEVER, "it waits for nothing"
+            elif answer is not None:
+                todo.popleft()
+            if answer is not None:
+                todo += core.handle(answer, now)
+                core.check()
+            while todo and isinstance(todo[0], Note):
+                todo.popleft()
+        if todo and isinstance(todo[0], Exit):
+            return None, True
+        return (todo[0] if todo else None), False
+
+
+class State(NamedTuple):
+    """``points``: of each actor that is there; ``seen``: the disk as it was when each began its look at it, -1
+    for one that has not.
+    """
+
+    disk: int
+    points: tuple[Point | None, ...]
+    seen: tuple[int, ...]
+    left: int
+
+
+class Documents:
+    """Two drivers, then whoever recovers them, and a third that comes when nobody else is left."""
+
+    def __init__(self, documents: int = 2, fault: str = "") -> None:
+        self.fault = fault
+        self.texts = {f"d{number}": f"text {number}" for number in range(1, documents + 1)}
+        self.actors = [Actor("1", False), Actor("2", False), Actor("1", True), Actor("2", True), Actor("3", False)]
+        self._disks: list[SimDisk] = []
+        self._known: dict[Any, int] = {}
+        disk = SimDisk(SRC, DST)
+        for id, text in self.texts.items():
+            disk.put(SRC, names.ready(id), text)
+        disk.put(SRC, names.DONE)
+        first, second = self.actors[0].first, self.actors[1].first
+        self.begin = State(self._number(disk), (first, second, None, None, None), (-1,) * 5, 1 if fault else 0)
+
+    # ---- moves ------------------------------------------------------------------------------------------------------
+
+    def moves(self, state: State) -> list[tuple[str, int]]:
+        """What can happen next: who acts, who is killed, or the power is cut."""
+        found = [("act", who) for who, point in enumerate(state.points) if point is not None and self._can(state, who)]
+        if state.left and self.fault == "kill":
+            found += [("kill", who) for who in (0, 1) if (point := state.points[who]) is not None and not point.ended]
+        if state.left and self.fault == "power":
+            found.append(("power", 0))
+        return found
+
+    def _can(self, state: State, who: int) -> bool:
+        point = state.points[who]
+        assert point is not None
+        return not point.ended and (point.asks is not None or state.seen[who] != state.disk)  # or nothing is new
+
+    def apply(self, state: State, move: tuple[str, int]) -> State:
+        """The next state."""
+        kind, who = move
+        disk, points, seen = deepcopy(self._disks[state.disk]), list(state.points), list(state.seen)
+        if kind == "act":
+            point = points[who]
+            assert point is not None
+            points[who] = self._act(disk, who, point)
+        else:
+            dead = [who] if kind == "kill" else [at for at in (0, 1) if not _has_ended(points[at])]
+            if kind == "power":
+                disk.cut_power()
+            for at in dead:
+                points[at], points[at + 2] = None, self.actors[at + 2].first
+        number = self._number(disk)
+        before = state.points[who]
+        if kind == "act" and before is not None:  # a pass begins with what follows a wait
+            seen[who] = -1 if before.asks is None else state.disk if seen[who] < 0 else seen[who]
+        if points[4] is None and all(map(_has_ended, points[:4])) and self._live(disk):
+            points[4] = self.actors[4].first
+        return State(number, tuple(points), tuple(seen), state.left - (kind != "act"))
+
+    def _act(self, disk: SimDisk, who: int, point: Point) -> Point:
+        actor, asks = self.actors[who], point.asks
+        if asks is None:
+            return actor.after(point, Woken())
+        if not isinstance(asks, Start):
+            return actor.after(point, disk.perform(asks, actor.number))
+        body = asks.body
+        assert isinstance(body, Process)
+        output, made = names.writing(body.id, actor.number), result(self.texts[body.id])
+        if disk.folders[DST].get(output) is None:
+            disk.put(DST, output, made[: len(made) // 2], synced=False)
+            return point
+        disk.put(DST, output, made, synced=False)
+        return actor.after(point, Processed("done"))
+
+    def _live(self, disk: SimDisk) -> bool:
+        items = [item for name in disk.folders[SRC] if isinstance(item := names.parse(name), names.Item)]
+        return any(item.live for item in items)
+
+    # ---- disks ------------------------------------------------------------------------------------------------------
+
+    def _number(self, disk: SimDisk) -> int:
+        times = sorted(file.mtime_ns for files in disk.folders.values() for file in files.values())
+        ranks = {time: rank for rank, time in enumerate(times)}
+        key = tuple(
+            (folder, name, file.content, file.synced, ranks[file.mtime_ns])
+            for folder, files in disk.folders.items()
+            for name, file in sorted(files.items())
+        )
+        if key not in self._known:
+            self._known[key] = len(self._disks)
+            for files in disk.folders.values():  # the order of times is all that counts
+                files.update({name: file._replace(mtime_ns=ranks[file.mtime_ns]) for name, file in files.items()})
+            self._disks.append(disk)
+        return self._known[key]
+
+    def wrong(self, state: State) -> str:
+        """What is wrong with the disk; empty for nothing."""
+        disk = self._disks[state.disk]
+        over = not self.moves(state)
+        for id, text in self.texts.items():
+            published = names.ready(id) in disk.folders[DST]
+            if published and disk.text(DST, names.ready(id)) != result(text):
+                return f"{id} is published, and incomplete"
+            if published and not disk.folders[DST][names.ready(id)].synced:
+                return f"{id} is published before it is on the disk"
+            waiting = [name for name in (names.ready(id), names.failed(id)) if name in disk.folders[SRC]]
+            if len(waiting) + published > 1:
+                return f"{id} stands twice: {', '.join(waiting)}{' and published' if published else ''}"
+            there = [one for name in disk.folders[SRC] if (one := names.parse(name)) and getattr(one, "id", "") == id]
+            if not there and not published:
+                return f"{id} is lost"
+            if over and not published and names.failed_twice(id) not in {*disk.folders[SRC], *disk.folders[DST]}:
+                return f"{id} is neither published nor given up in the end"
+        return ""
+
+
+def _has_ended(point: Point | None) -> bool:
+    return point is None or point.ended
+
+
+class Walked(NamedTuple):
+    """``course``: the moves to what is ``wrong``."""
+
+    states: int
+    transitions: int
+    depth: int
+    wrong: str
+    course: tuple[tuple[str, int], ...]
+
+
+def walk(model: Documents, most: int = 1_000_000) -> Walked:
+    """Walk all states, breadth first, until the first that is wrong."""
+    parents: dict[State, tuple[State, tuple[str, int]] | None] = {model.begin: None}
+    layer, transitions, depth = [model.begin], 0, 0
+    while layer and len(parents) < most:
+        after: list[State] = []
+        for state in layer:
+            if wrong := model.wrong(state):
+                return Walked(len(parents), transitions, depth, wrong, _way(parents, state))
+            for move in model.moves(state):
+                following = model.apply(state, move)
+                transitions += 1
+                if following not in parents:
+                    parents[following] = (state, move)
+                    after.append(following)
+        layer, depth = after, depth + bool(after)
+    return Walked(len(parents), transitions, depth, "", ())
+
+
+def _way(parents: dict[State, tuple[State, tuple[str, int]] | None], state: State) -> tuple[tuple[str, int], ...]:
+    moves = []
+    while (before := parents[state]) is not None:
+        state, move = before
+        moves.append(move)
+    return tuple(reversed(moves))
