@@ -67,9 +67,10 @@ def test_services_that_many_clients_make_up_keep_no_worker_out() -> None:
     it = busy()
     for i in range(40):
         it.client(f"c{i}")
-        asks(it, f"c{i}", 64, f"service-{i}")
-        for j in range(64):
-            it.ask(b"more-%d" % j, f"of-{i}-{j}", f"c{i}")
+        wanted = [request(f"c{i}", b"%d" % j, f"service-{i}") for j in range(64)]
+        wanted += [request(f"c{i}", b"more-%d" % j, f"of-{i}-{j}") for j in range(64)]
+        it.core.handle(Received(wanted, "frontend"), it.now)
+        it.core.check()
     assert len(it.core.service.desk.queues) == MAX_ASKED
     services = " ".join(f"own-{i}" for i in range(32))
     assert it.ready("w", services) == ["w READYOK"]
