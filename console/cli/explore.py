@@ -7,16 +7,19 @@ import time
 from argparse import Namespace
 from dataclasses import replace
 
+from console.cli import explorequeues
 from console.cli.common import settings_of, system_of
 from console.cli.explorefile import read_scene
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
+from engine.catalogue import QUEUES
 from engine.core import Note
 from engine.errors import Refused
 from engine.settings import Flag
 from engine.sim.explore.counterexample import Recorder, repeat
 from engine.sim.explore.coverage import Rows
+from engine.sim.explore.moves import FAULTS
 from engine.sim.explore.report import Found, Report, document, explore
 from engine.sim.explore.scene import Scene
 from engine.sim.explore.walk import Progress as Walked
@@ -26,8 +29,9 @@ SHOWN = 6  # rows that were never walked, of each machine
 
 def run(options: Namespace, flags: list[Flag]) -> int:
     """Walk a scene: 0 where everything held, 1 where something did not. Raises Wrong and Refused."""
-    scene = scene_of(options, flags)
     clock, line = time.monotonic, Progress("explore")
+    queues = settings_of(flags).system if options.scene is None else ""
+    scene = None if queues in QUEUES else scene_of(options, flags)
     with Signals() as signals:
         began = clock()
 
@@ -35,6 +39,8 @@ def run(options: Namespace, flags: list[Flag]) -> int:
             line.line(in_words(progress, clock() - began))
             return "a signal" if signals.wait(0) else ""
 
+        if scene is None:
+            return signals.status(explorequeues.run(queues, options, clock, told))
         report = explore(scene, clock, told)
         line.clear()
     if options.json != STDOUT:
@@ -55,6 +61,8 @@ def scene_of(options: Namespace, flags: list[Flag]) -> Scene:
         scene = Scene(system_of(settings_of(flags)))
     given = {name: getattr(options, name) for name in ("depth", "seconds", "states") if getattr(options, name)}
     scene = replace(scene, bounds=replace(scene.bounds, **given))
+    if options.faults and not set(options.faults) <= FAULTS:
+        raise Refused(f"explore: {', '.join(set(options.faults) - FAULTS)} is for disk queues alone")
     return scene if options.faults is None else replace(scene, faults=options.faults)
 
 

@@ -13,7 +13,7 @@ from engine.sim.explore.scene import Fault
 DEPTH = Annotated[int, Range(1, 1_000_000)]
 STATES = Annotated[int, Range(1, 100_000_000)]
 SECONDS = Annotated[float, Range(0.01, 1_000_000.0, "seconds")]
-NONE = "none"
+NONE, POWER = "none", "power"
 
 
 def add_command(command: Callable[..., Parser], *parents: Any) -> None:
@@ -27,7 +27,7 @@ def add_command(command: Callable[..., Parser], *parents: Any) -> None:
     parser = command("explore", words, *parents, examples=shown)
     scene = source("the scene, in TOML")
     parser.add_argument("--scene", metavar="FILE", type=scene, help="what to walk (two workers, a client, two tasks)")
-    kinds = f"what may go wrong once, at any moment, with commas between them; {NONE} for nothing"
+    kinds = f"what may go wrong once, at any moment, with commas between them; {NONE} for nothing, {POWER} for a disk"
     parser.add_argument("--faults", metavar="KINDS", type=faults, help=f"{kinds} (that of the scene)")
     parser.add_argument("--depth", metavar="N", type=value(DEPTH), help="most moves from the beginning")
     parser.add_argument("--states", metavar="N", type=value(STATES), help="most states")
@@ -41,6 +41,6 @@ def faults(text: str) -> tuple[str, ...]:
     if given(text).strip() == NONE:
         return ()
     try:
-        return tuple(fit(word.strip(), Fault) for word in text.split(","))
+        return tuple(word if word == POWER else fit(word, Fault) for word in map(str.strip, text.split(",")))
     except Misfit as misfit:
         raise argparse.ArgumentTypeError(str(misfit)) from None

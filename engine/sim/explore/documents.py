@@ -15,6 +15,7 @@ The rules of this file:
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from engine.protocols.diskqueue.operations import Done, Exists, List, Process, P
 from engine.protocols.diskqueue.transitions import recover
 from engine.sim.disk import SimDisk
 from engine.sim.driver import EPOCH, config, result
+from engine.sim.explore.walk import TOLD, Progress
 
 SRC, DST = "src", "dst"
 LOOKS = (List, Exists, Read)
@@ -233,24 +235,32 @@ def _has_ended(point: Point | None) -> bool:
 
 
 class Walked(NamedTuple):
-    """``course``: the moves to what is ``wrong``."""
+    """``bound``: what ended the walk early; ``course``: the moves to what is ``wrong``. Both are empty for nothing."""
 
-    states: int
-    transitions: int
-    depth: int
+    progress: Progress
+    bound: str
     wrong: str
     course: tuple[tuple[str, int], ...]
 
 
-def walk(model: Documents, most: int = 1_000_000) -> Walked:
+Tell = Callable[[Progress], str]
+"""Told now and then how far a walk is; answers why it is to end, nothing where it goes on."""
+
+
+def walk(model: Documents, most: int = 5_000_000, tell: Tell = lambda progress: "") -> Walked:
     """Walk all states, breadth first, until the first that is wrong."""
     parents: dict[State, tuple[State, tuple[str, int]] | None] = {model.begin: None}
     layer, transitions, depth = [model.begin], 0, 0
-    while layer and len(parents) < most:
+    bound = ""
+    while layer and not bound:
         after: list[State] = []
-        for state in layer:
+        for number, state in enumerate(layer, 1):
+            progress = Progress(len(parents), transitions, depth, len(layer) - number + len(after))
             if wrong := model.wrong(state):
-                return Walked(len(parents), transitions, depth, wrong, _way(parents, state))
+                return Walked(progress, "", wrong, _way(parents, state))
+            bound = f"{most:,} states" if len(parents) >= most else "" if number % TOLD else tell(progress)
+            if bound:
+                break
             for move in model.moves(state):
                 following = model.apply(state, move)
                 transitions += 1
@@ -258,7 +268,17 @@ def walk(model: Documents, most: int = 1_000_000) -> Walked:
                     parents[following] = (state, move)
                     after.append(following)
         layer, depth = after, depth + bool(after)
-    return Walked(len(parents), transitions, depth, "", ())
+    return Walked(Progress(len(parents), transitions, depth, len(layer) if bound else 0), bound, "", ())
+
+
+def in_words(model: Documents, move: tuple[str, int]) -> str:
+    """A move as it is told."""
+    kind, who = move
+    if kind == "power":
+        return "the power is cut"
+    actor = model.actors[who]
+    name = f"the recoverer of driver {actor.number}" if who in (2, 3) else f"driver {actor.number}"
+    return f"{kind} {name}" if kind == "kill" else f"{name} goes on"
 
 
 def _way(parents: dict[State, tuple[State, tuple[str, int]] | None], state: State) -> tuple[tuple[str, int], ...]:

@@ -9,19 +9,21 @@ import pytest
 from engine.core import Start, Woken
 from engine.protocols.diskqueue import driver as drivers
 from engine.protocols.diskqueue.operations import Done, List, Sync
-from engine.sim.explore.documents import Actor, Documents, walk
+from engine.sim.explore.documents import Actor, Documents, in_words, walk
 
 
 @pytest.mark.parametrize("fault", ["", "power"])
 def test_one_document_is_published_once_whatever_the_order(fault: str) -> None:
     found = walk(Documents(1, fault))
-    assert not found.wrong and found.states > 1_000 and found.transitions > found.states
+    assert not found.wrong and found.progress.transitions > found.progress.states > 1_000
     assert walk(Documents(1, fault)) == found
 
 
 def test_a_kill_at_any_moment_loses_nothing() -> None:
     found = walk(Documents(1, "kill"), most=8_000)
-    assert not found.wrong and found.states >= 8_000
+    assert not found.wrong and found.bound == "8,000 states" and found.progress.states >= 8_000
+    told = walk(Documents(1, "kill"), tell=lambda progress: "enough")
+    assert told.bound == "enough" and told.progress.frontier > 0
 
 
 def test_an_actor_does_the_same_after_the_same_answers() -> None:
@@ -70,4 +72,9 @@ def test_a_mutant_that_publishes_before_all_is_on_the_disk_is_found(monkeypatch:
     monkeypatch.setattr(drivers.Driver, "handle", unsynced)
     found = walk(Documents(1))
     assert found.wrong == "d1 is published before it is on the disk"
+    words = [in_words(Documents(1), move) for move in found.course]
+    assert set(words) <= {"driver 1 goes on", "driver 2 goes on"}
+    assert in_words(Documents(1), ("kill", 0)) == "kill driver 1"
+    assert in_words(Documents(1), ("act", 2)) == "the recoverer of driver 1 goes on"
+    assert in_words(Documents(1), ("power", 0)) == "the power is cut"
     assert len(found.course) > 5 and {kind for kind, _ in found.course} == {"act"}
