@@ -20,10 +20,9 @@ from tests.engine.sim.explore.scenes import scene
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_course_is_played_again_from_its_text(name: str) -> None:
-    small = scene(name, faults=("kill",))
+    small = replace(scene(name, faults=("kill",)), bounds=Bounds(rounds=1, states=1_000))
     walk = Walk(Model(small))
-    walk.run()
-    moves = walk.way(len(walk.progress._fields) * 100)
+    moves = walk.way(walk.run().progress.states - 1)
     course = repeat(small, moves, after=False)
     assert not course.wrong and sum(line.startswith("! ") for line in course.lines) == len(moves)
     assert played(small, course.lines) == course
