@@ -3,7 +3,9 @@
 The rules of this file:
 
 - A move is one operation of one driver or recoverer, or half of the work on a document. What an actor asks next depends
-  on the answers that it got, so an actor's state is the list of those, each worked out once.
+  on the answers that it got. A recoverer's state is the list of those; a driver's is where its procedure stands
+  (``procedure.stands``), so that two lists after which it stands alike are one state.
+- Times count for nothing: a driver writes them into records, and only people read them there.
 - A fault comes once, at any moment: a driver is killed (``kill``), or the power is cut (``power``), which ends
   everybody and takes the content that was not put on the disk. Whoever died is recovered; where nobody is left, a new
   driver comes.
@@ -14,6 +16,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from copy import deepcopy
@@ -22,15 +25,15 @@ from typing import Any, NamedTuple
 from engine.core import NEVER, Exit, Note, Start, Started, Woken
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Driver
-from engine.protocols.diskqueue.operations import Done, Exists, List, Process, Processed, Read
+from engine.protocols.diskqueue.operations import Process, Processed
 from engine.protocols.diskqueue.transitions import recover
 from engine.sim.disk import SimDisk
 from engine.sim.driver import EPOCH, config, result
+from engine.sim.explore.procedure import stands
 from engine.sim.explore.walk import TOLD, Progress
 
 SRC, DST = "src", "dst"
-LOOKS = (List, Exists, Read)
-"""Operations that change nothing."""
+TIME = re.compile(r"^((?:begin|fail|back)\t[^\t]*\t[^\t]*\t)[^\t]*", re.MULTILINE)
 
 
 class Point(NamedTuple):
@@ -46,7 +49,7 @@ class Actor:
 
     def __init__(self, number: str, recovers: bool) -> None:
         self.number, self._recovers = number, recovers
-        self._points: list[Point] = []
+        self._points: dict[Any, Point] = {}  # by what tells them apart
         self._ways: list[tuple[Any, ...]] = []
         self._after: dict[tuple[int, Any], Point] = {}
         self.first = self._point(())
@@ -56,39 +59,28 @@ class Actor:
         key = (point.number, repr(answer))
         found = self._after.get(key)
         if found is None:
-            way = (*self._ways[point.number], answer)
-            found = self._waited(way) or self._point(way)
-            self._after[key] = found
+            found = self._after[key] = self._point((*self._ways[point.number], answer))
         return found
 
-    def _waited(self, way: tuple[Any, ...]) -> Point | None:
-        """Where it waits again, after looking in vain: that leaves nothing behind but a longer sleep."""
-        woken = max((at for at, answer in enumerate(way) if type(answer) is Woken), default=-1)
-        looks = way[woken + 1 :]
-        if woken < 0 or not all(isinstance(answer, Done) and isinstance(answer.operation, LOOKS) for answer in looks):
-            return None
-        asks, ended = (None, True) if self._recovers else self._driven(way)
-        if asks is not None or ended:
-            return None
-        return next(point for point in self._points if self._ways[point.number] == way[:woken])
-
     def _point(self, way: tuple[Any, ...]) -> Point:
-        asks, ended = self._recovered(way) if self._recovers else self._driven(way)
-        self._points.append(Point(len(self._points), asks, ended))
-        self._ways.append(way)
-        return self._points[-1]
+        asks, ended, key = self._recovered(way) if self._recovers else self._driven(way)
+        found = self._points.get(key)
+        if found is None:
+            found = self._points[key] = Point(len(self._ways), asks, ended)
+            self._ways.append(way)
+        return found
 
-    def _recovered(self, way: tuple[Any, ...]) -> tuple[Any, bool]:
+    def _recovered(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
         steps = recover(SRC, DST, self.number, True, EPOCH)
         try:
             asks: Any = next(steps)
             for answer in way:
                 asks = steps.send(answer)
         except StopIteration:
-            return None, True
-        return asks, False
+            return None, True, "ended"
+        return asks, False, repr(way)
 
-    def _driven(self, way: tuple[Any, ...]) -> tuple[Any, bool]:
+    def _driven(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
         core, now = Driver(config(SRC, DST, self.number), EPOCH), 0.0
         todo = deque(core.handle(Started(), now))
         core.check()
@@ -104,8 +96,8 @@ class Actor:
             while todo and isinstance(todo[0], Note):
                 todo.popleft()
         if todo and isinstance(todo[0], Exit):
-            return None, True
-        return (todo[0] if todo else None), False
+            return None, True, "ended"
+        return (todo[0] if todo else None), False, stands(core) or repr(way)
 
 
 class State(NamedTuple):
@@ -194,7 +186,14 @@ class Documents:
 
     # ---- disks ------------------------------------------------------------------------------------------------------
 
+    @property
+    def disks(self) -> frozenset[Any]:
+        """Every disk that a walk came to: its files by folder, with their content."""
+        return frozenset(self._known)
+
     def _number(self, disk: SimDisk) -> int:
+        for files in disk.folders.values():
+            files.update({name: file._replace(content=_timeless(file.content)) for name, file in files.items()})
         times = sorted(file.mtime_ns for files in disk.folders.values() for file in files.values())
         ranks = {time: rank for rank, time in enumerate(times)}
         key = tuple(
@@ -230,6 +229,11 @@ class Documents:
         return ""
 
 
+def _timeless(content: str) -> str:
+    """Without the times in the lines of a record of attempts."""
+    return TIME.sub(r"\g<1>0", content)
+
+
 def _has_ended(point: Point | None) -> bool:
     return point is None or point.ended
 
@@ -250,15 +254,16 @@ Tell = Callable[[Progress], str]
 def walk(model: Documents, most: int = 5_000_000, tell: Tell = lambda progress: "") -> Walked:
     """Walk all states, breadth first, until the first that is wrong."""
     parents: dict[State, tuple[State, tuple[str, int]] | None] = {model.begin: None}
-    layer, transitions, depth = [model.begin], 0, 0
+    layer, transitions, depth, looked = [model.begin], 0, 0, 0
     bound = ""
     while layer and not bound:
         after: list[State] = []
         for number, state in enumerate(layer, 1):
+            looked += 1
             progress = Progress(len(parents), transitions, depth, len(layer) - number + len(after))
             if wrong := model.wrong(state):
                 return Walked(progress, "", wrong, _way(parents, state))
-            bound = f"{most:,} states" if len(parents) >= most else "" if number % TOLD else tell(progress)
+            bound = f"{most:,} states" if len(parents) >= most else "" if looked % TOLD else tell(progress)
             if bound:
                 break
             for move in model.moves(state):

@@ -15,13 +15,15 @@ from engine.sim.explore.documents import Actor, Documents, in_words, walk
 @pytest.mark.parametrize("fault", ["", "power"])
 def test_one_document_is_published_once_whatever_the_order(fault: str) -> None:
     found = walk(Documents(1, fault))
-    assert not found.wrong and found.progress.transitions > found.progress.states > 1_000
+    assert not found.wrong and found.progress.transitions > found.progress.states > 700
     assert fault or walk(Documents(1, fault)) == found
 
 
 def test_a_kill_at_any_moment_loses_nothing() -> None:
-    found = walk(Documents(1, "kill"), most=8_000)
-    assert not found.wrong and found.bound == "8,000 states" and found.progress.states >= 8_000
+    found = walk(Documents(1, "kill"))
+    assert (found.wrong, found.bound) == ("", "") and found.progress.states > 5_000
+    bounded = walk(Documents(1, "kill"), most=2_000)
+    assert bounded.bound == "2,000 states" and bounded.progress.states >= 2_000
     told = walk(Documents(1, "kill"), tell=lambda progress: "enough")
     assert told.bound == "enough" and told.progress.frontier > 0
 
