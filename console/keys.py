@@ -107,7 +107,7 @@ EVENTS = (
 JOBS = (
     Key("job.hold", "h", "hold", "hold", "hold the selected job: give its tasks to no more workers"),
     Key("job.release", "l", "release", "release", "release the selected job"),
-    Key("job.cancel", "X", "cancel_job", "cancel", "cancel the waiting tasks of the selected job; asks first"),
+    Key("job.cancel", "ctrl+x", "cancel_job", "cancel", "cancel the waiting tasks of the selected job; asks first"),
     Key(
         "job.stop",
         "ctrl+k",
@@ -161,6 +161,10 @@ STEP = (
     Key("step.faster", "plus,equals_sign", "speed(1)", "faster", "speed time up, to real time at most"),
     Key("step.slower", "minus", "speed(-1)", "slower", "slow time down, to a pause at last"),
     Key("step.fault", "f", "fault", "fault", "choose a fault; the protocol's promises are shown before it is injected"),
+)
+EXPLORE = (Key("explore", "X", "explore", "explore", "walk every order of events of a small scene of this system"),)
+EXPLORED = tuple(
+    key._replace(help="choose what goes wrong in the scene, and walk it anew") for key in STEP if key.id == "step.fault"
 )
 _STEP_OF_QUEUES = {
     "step.message": ("document", "step until a document has its next name"),
@@ -231,7 +235,9 @@ FIRST = TYPED | {key.id for key in REPLAY}
 """Keys with priority. Those of a recording are among them because tables use some of the same keys."""
 
 IDS = frozenset(
-    key.id for key in (*APP, *MAIN, *KEPT, *TABLE, *SYSTEM, *JOBS, *PAIR, *QUEUES, *SEE, *MESSAGES, *STEP, *REPLAY)
+    key.id
+    for group in (APP, MAIN, KEPT, TABLE, SYSTEM, JOBS, PAIR, QUEUES, SEE, MESSAGES, STEP, EXPLORE, REPLAY)
+    for key in group
 )
 
 

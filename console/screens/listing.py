@@ -22,7 +22,7 @@ GROUPS: Groups = (
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),
     ("trace and ladder", keys.MESSAGES),
-    ("sandbox", keys.STEP),
+    ("sandbox", (*keys.STEP, *keys.EXPLORE)),
     ("recording", keys.REPLAY),
     ("protocol screen of jobs", keys.JOBS),
     ("protocol screen of a pair of brokers", keys.PAIR),

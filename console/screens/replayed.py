@@ -29,7 +29,7 @@ HELP = (
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),
     ("trace and ladder", keys.MESSAGES),
-    ("sandbox", keys.STEP),
+    ("sandbox", (*keys.STEP, *keys.EXPLORE)),
 )
 
 

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from console import keys
 from console.history import History
 from console.pictures.bridge import Picture
+from console.screens.explored import Explored
 from console.screens.main import Main
 from console.screens.terms import View
 from console.screens.virtualtime import VirtualTime
@@ -19,7 +20,7 @@ from console.widgets.flow import FlowStrip
 from engine.parts.fault import Fault
 
 _TAKEN = frozenset({"pause", "workers.add", "workers.remove", "back", "runs"})
-OWN = (*keys.STEP, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
+OWN = (*keys.STEP, *keys.EXPLORE, *(key for key in keys.MAIN if key.id not in _TAKEN), *keys.BACK)
 
 
 class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
@@ -68,6 +69,11 @@ class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
         """Open the selected message if the ladder has the focus, else the selected worker."""
         if not self.open_message():
             super().action_details()
+
+    def action_explore(self) -> None:
+        """Walk every order of events of a small scene with the sandbox's options."""
+        lab = self.session.lab
+        self.app.open_screen(Explored(lab.system, lab.options))
 
     # ---- back -------------------------------------------------------------------------------------------------------
 

@@ -23,16 +23,20 @@ from engine.sim.explore.reduction import everything
 from engine.sim.explore.turn import State
 
 KEPT = 60_000  # parts that may hold their pickles, before those that are not needed are let go
-TOLD = 1_000  # states between two looks at the clock
+TOLD = 250  # states between two looks at the clock
+TOLD_OF_ENDS = 10  # ends, each of which takes a whole course
 
 
 class Progress(NamedTuple):
-    """How far a walk is. ``depth``: moves from the beginning; ``frontier``: states that were not looked at yet."""
+    """How far a walk is. ``depth``: moves from the beginning; ``frontier``: states that were not looked at yet;
+    ``layers``: how many states there are at each depth, from 0 on.
+    """
 
     states: int
     transitions: int
     depth: int
     frontier: int
+    layers: tuple[int, ...] = ()
 
 
 class Violation(NamedTuple):
@@ -71,6 +75,7 @@ class Walk:
         self._times: dict[float, int] = {}
         self._cuts: dict[object, int] = {}
         self._transitions = self._depth = self._frontier = 0
+        self._layers = [1]
         self.ends: list[tuple[int, State]] = []  # where the bound on virtual time ends the walk
 
     def run(self) -> Walked:
@@ -81,10 +86,12 @@ class Walk:
         number, why, wrong = 0, "", None
         while layer and not why and wrong is None:
             after: deque[State] = deque()
+            self._layers.append(0)
             for left, state in enumerate(layer):
                 wrong = self._expand(state, number, after)
                 number += 1
                 self._frontier = len(layer) - left - 1 + len(after)
+                self._layers[-1] = len(after)
                 why = self._bound(number)
                 if wrong is not None or why:
                     break
@@ -93,13 +100,14 @@ class Walk:
             if self.model.parts.kept > KEPT:
                 self.model.parts.let_go(self._needed(layer))
         if wrong is None and not why:
-            wrong = self._dead_end()
+            wrong, why = self._dead_end()
         return Walked(self.progress, "" if wrong is not None else why, wrong)
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        return Progress(len(self._index), self._transitions, self._depth, self._frontier)
+        layers = self._layers if self._layers[-1] else self._layers[:-1]
+        return Progress(len(self._index), self._transitions, self._depth, self._frontier, tuple(layers))
 
     def _bound(self, number: int) -> str:
         bounds = self.model.scene.bounds
@@ -128,17 +136,20 @@ class Walk:
         self._starts.append(len(self._follows))
         return None
 
-    def _dead_end(self) -> Violation | None:
-        """Of a complete walk: a state from which it does not go on as it has to."""
+    def _dead_end(self) -> tuple[Violation | None, str]:
+        """Of a complete walk: a state from which it does not go on as it has to; or why that was not looked for."""
         courses = Courses(self.model, self.key)
         good = bytearray(len(self._index))
-        for number, state in self.ends:
+        for looked, (number, state) in enumerate(self.ends, 1):
             wrong = courses.wrong(state)
             if wrong:
-                return Violation(wrong, self.way(number))
+                return Violation(wrong, self.way(number)), ""
+            why = "" if looked % TOLD_OF_ENDS else self._tell(self.progress)
+            if why:
+                return None, why
             good[number] = True
         number = stranded(self._starts, self._follows, good)
-        return None if number < 0 else Violation("time never goes on from here", self.way(number))
+        return (None if number < 0 else Violation("time never goes on from here", self.way(number))), ""
 
     # ---- states -----------------------------------------------------------------------------------------------------
 

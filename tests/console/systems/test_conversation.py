@@ -75,9 +75,9 @@ def test_orders_about_the_chosen_job(tmp_path: Path) -> None:
             ("order_client", Release(8), "releasing a job"),
         ]
         driver.lab.orders.clear()
-        await driver.press("X", "enter")
+        await driver.press("ctrl+x", "enter")
         assert orders(driver) == [], "cancel is the default"
-        await driver.press("X", "y")
+        await driver.press("ctrl+x", "y")
         assert orders(driver) == [("order_client", CancelJob(8), "cancelling a job")]
         driver.lab.orders.clear()
         await driver.press("ctrl+k", "enter", "ctrl+k", "y")
@@ -90,7 +90,7 @@ def test_read_only_refuses_every_order(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         await driver.press("v")
         await driver.tick()
-        await driver.press("down", "h", "l", "X", "ctrl+k")
+        await driver.press("down", "h", "l", "ctrl+x", "ctrl+k")
         assert driver.shows("refused: this console is read-only")
         assert orders(driver) == []
 

@@ -19,6 +19,8 @@ def test_a_small_scene_of_each_system_is_complete_and_holds(name: str) -> None:
     found = Walk(Model(scene(name))).run()
     assert found.complete and found.violation is None and found.progress.frontier == 0
     assert found.progress.transitions > found.progress.states > 300
+    layers = found.progress.layers
+    assert (layers[0], sum(layers), len(layers)) == (1, found.progress.states, found.progress.depth + 1)
     assert Walk(Model(scene(name))).run() == found  # and the next time it is the same
 
 
@@ -35,6 +37,13 @@ def test_bounds_end_it_and_are_said() -> None:
 
     found = Walk(Model(scene("roundrobin")), enough).run()
     assert found.bound == "enough" and len(told) == 1 and told[0].states >= walks.TOLD
+
+
+def test_the_look_at_the_ends_can_be_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walks, "TOLD", 10**9)
+    monkeypatch.setattr(walks, "TOLD_OF_ENDS", 1)
+    found = Walk(Model(scene(workers=1)), lambda progress: "enough").run()
+    assert found.bound == "enough" and not found.complete and found.progress.frontier == 0
 
 
 def test_what_is_let_go_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
