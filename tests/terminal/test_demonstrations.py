@@ -21,7 +21,7 @@ tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal 
 
 BLOCK = re.compile(r"^```keys\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 KEYS = {"enter": "Enter", "esc": "Escape", "tab": "Tab", "space": "Space", "end": "End", "home": "Home"}
-KEYS |= {"ctrl+k": "C-k", "←": "Left", "→": "Right", "↑": "Up", "↓": "Down"}
+KEYS |= {"ctrl+f": "C-f", "ctrl+k": "C-k", "←": "Left", "→": "Right", "↑": "Up", "↓": "Down"}
 
 
 class Step(NamedTuple):
