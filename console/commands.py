@@ -37,7 +37,7 @@ WORDS = (
     Word("quit", "", "quit the console"),
     Word("system", "SYSTEM", "go to another system; it is opened if it does not run yet", seed=False),
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
-    Word("fault", "FAULT [TARGET] …", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
+    Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
     Word("kill", "WORKER", "stop a worker, after a question; in a sandbox it dies without a word", seed=False),
     Word("stop", "", "stop the current run", seed=False),

@@ -13,6 +13,7 @@ from console.text import fit, label
 from console.widgets.ink import Parts
 from console.widgets.workers import STATES
 
+COLUMN = 20  # cells for a key or a command; the longest one fits
 Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
 
 GROUPS: Groups = (
@@ -36,8 +37,8 @@ def key_lines(shown: dict[str, str], groups: Groups) -> list[Parts]:
         lines += [[], [(title, "accent bold")]]
         for key in group:
             name = shown.get(key.id) or " ".join(map(format_key, key.keys.split(",")))
-            lines.append([("  " + fit(name, 18), "text bold"), (key.help, "label")])
-    return [*lines, [("  " + fit("ctrl+p", 18), "text bold"), ("the palette: search for what to do", "label")]]
+            lines.append([("  " + fit(name, COLUMN), "text bold"), (key.help, "label")])
+    return [*lines, [("  " + fit("ctrl+p", COLUMN), "text bold"), ("the palette: search for what to do", "label")]]
 
 
 def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
@@ -45,7 +46,7 @@ def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
     lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
     for word in WORDS:
-        lines.append([("  " + fit(f"{word.name} {word.usage}", 18), "text bold"), (word.help, "label")])
+        lines.append([("  " + fit(f"{word.name} {word.usage}", COLUMN), "text bold"), (word.help, "label")])
     lines += [[], [("states", "accent bold")]]
     meanings = {
         "ready": "has free slots",
@@ -56,7 +57,7 @@ def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
         "drain": "leaving: gets nothing new",
     }
     for state, (glyph, ink) in STATES.items():
-        lines.append([(f"  {glyph} {fit(state, 16)}", ink), (meanings[state], "label")])
+        lines.append([(f"  {glyph} {fit(state, COLUMN - 2)}", ink), (meanings[state], "label")])
     return lines[1:]
 
 

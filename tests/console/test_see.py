@@ -21,7 +21,8 @@ def test_one_takes_the_place_of_another_and_one_escape_leads_back(tmp_path: Path
             assert isinstance(top, KEYS[key])
             assert len(user.app.screen_stack) == 2, key
         await user.press("escape")
-        assert user.at_main
+        assert user.at_main and len(user.lab.taps) == 1
+        await user.command("trace off")
         assert user.lab.taps == ()
 
     on(running_sandbox(), scenario, tmp_path)
@@ -52,7 +53,7 @@ def test_help_explains_every_one_of_their_keys(tmp_path: Path) -> None:
         text = "\n".join(seen)
         for words in (
             "the protocol made visible", "trace and ladder", "list every message", "step to the next message",
-            "promises are shown before", "go back ten seconds", "go to 30 % of the recording", "fault NAME",
+            "promises are shown before", "go back ten seconds", "go to 30 % of the recording", "fault FAULT [TARGET]",
         ):  # fmt: skip
             assert words in text, words
 

@@ -40,7 +40,8 @@ def test_every_edge_of_every_map_is_shown_with_its_rule(tmp_path: Path, system: 
         assert any(line == states.title or line.startswith(f"{states.title}  · ") for line in lines)
         for edge in states.edges:
             assert edge.rule in text, edge
-        assert any(f"▐ {state} " in text for state in states.states), "somebody stands somewhere"
+        jobs = states.title == "A job at the broker"  # there is none
+        assert jobs or any(f"▐ {state} " in text for state in states.states), "somebody stands somewhere"
     boxes = [line for line in lines if "│ " in line or "▐ " in line]
     assert boxes and all(len(line) <= width for line in boxes)
     edges = sum(len(states.edges) for states in explain.state_maps())

@@ -38,7 +38,7 @@ def on_top(driver: QueueDriver, kind: type[object]) -> bool:
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-def test_operations_are_traced_while_the_screen_is_open_and_only_then(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_operations_are_traced_from_the_screens_opening_until_trace_off(tmp_path: Path, size: tuple[int, int]) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("T")
         assert len(driver.lab.traces) == 1 and on_top(driver, TraceScreen)
@@ -49,7 +49,9 @@ def test_operations_are_traced_while_the_screen_is_open_and_only_then(tmp_path: 
         await driver.press("L")
         assert on_top(driver, LadderScreen) and driver.shows("▶│") and len(driver.lab.traces) == 1
         await driver.press("escape")
-        assert driver.app.screen is driver.app.main and driver.lab.traces == []
+        assert driver.app.screen is driver.app.main and len(driver.lab.traces) == 1
+        await driver.press("colon", *"trace", "space", *"off", "enter")
+        assert driver.lab.traces == []
 
     drive_queues(scenario, tmp_path, size=size)
 
