@@ -65,6 +65,7 @@ DOCUMENTS = {
     "engine/labs/queuewhy.py",
     "engine/sim/disk.py",
     "engine/sim/explore/documents.py",
+    "engine/sim/explore/procedure.py",
     "engine/sim/driver.py",
     "engine/sim/queues.py",
     "engine/sim/recovery.py",
