@@ -1,8 +1,8 @@
 """Where a driver stands: its procedure's place, and every value that can change what it does next.
 
-A driver's life is one generator that calls others (``engine.protocols.diskqueue.driver``). Where each of them waits and
-what its variables hold is all that it knows, together with the driver's own fields. Left out is what changes nothing:
-counts, times, and variables that nobody reads again before they are set anew.
+A driver's life is one generator that calls others. Where each of them waits and what its variables hold is all that it
+knows, together with the driver's own fields. Left out is what changes nothing: counts, times, and variables that nobody
+reads again before they are set anew.
 """
 
 from __future__ import annotations
