@@ -38,20 +38,20 @@ def test_the_demonstration_on_the_screen(tmp_path: Path) -> None:
         app = Console(None, kind_of(lab.system).session("diskqueue", lab, at_once(lab)), FakeSettings(tmp_path))
         async with app.run_test(size=(120, 36)) as pilot:
             await shown(app, pilot, lambda text: "● RUNNING" in text and "demonstration" in text)
-            await pilot.press("f", "right")
+            await pilot.press("p", "right")
             await shown(
                 app, pilot, lambda text: "failed, to be tried again" in text and "failed twice, given up" in text
             )
             await shown(app, pilot, lambda text: "× failed twice" in text and "✓ published" in text)
             await pilot.press("down", "enter")
             await shown(app, pilot, lambda text: "failed twice, was given up" in text and "attempt 2 failed" in text)
-            await pilot.press("r")
+            await pilot.press("R")
             await shown(app, pilot, lambda text: "is tried again" in text)
-            await pilot.press("escape", "tab", "k")
+            await pilot.press("escape", "tab", "ctrl+k")
             await shown(app, pilot, lambda text: "Kill driver" in text and "of parse?" in text)
             await pilot.press("y")
             await shown(app, pilot, lambda text: "1 died" in text)
-            await pilot.press("p")
+            await pilot.press("h")
             await shown(app, pilot, lambda text: "◇ paused" in text and "● PAUSED" in text)
 
     with QueueLab(Options(poll=0.1)) as lab:
