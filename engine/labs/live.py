@@ -20,6 +20,7 @@ from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.users import Trust
 from engine.drive.sockets import make_context
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
@@ -28,7 +29,7 @@ from engine.labs.health import Health as Health
 from engine.labs.health import Workers as Workers
 from engine.labs.health import health_of
 from engine.labs.orders import PATIENCE, WorkerOrders
-from engine.labs.pool import BULK, Pool, wait_seated, wait_until
+from engine.labs.pool import BULK, Pool, wait_seated
 from engine.labs.record import begin
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView

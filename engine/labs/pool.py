@@ -5,7 +5,6 @@ Many threads would compete for the interpreter; a thousand cores on one thread d
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from typing import Protocol
@@ -13,10 +12,10 @@ from typing import Protocol
 import zmq
 
 from engine.core import Leave, Seat
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 
 BULK = 10  # workers in all after ``bulk``
-STEP = 0.01  # seconds between two looks at what is waited for
 LIMIT = 20_000  # workers in one process
 
 
@@ -126,13 +125,3 @@ def wait_seated(seated: Iterable[Future[None]], timeout: float) -> None:
             future.result()
         except zmq.ZMQError as error:
             raise Refused(f"can not connect to {error}") from None
-
-
-def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
-    """Poll every few milliseconds until it holds; False after ``timeout`` seconds."""
-    until = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() >= until:
-            return False
-        time.sleep(STEP)
-    return True
