@@ -9,6 +9,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
 
 from engine.errors import Refused
@@ -108,7 +109,7 @@ def _crew(drill: Drill) -> dict[str, Any]:
     return {"workers": crew.workers, "slots": crew.slots}
 
 
-class _Player:
+class _Player(ABC):
     """Plays acts in a sandbox; subclasses say what a run is."""
 
     sandbox: Any  # a Candidate of one kind or the other
@@ -136,20 +137,23 @@ class _Player:
 
     # ---- what differs -----------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _plan(self, line: str) -> Plan:
-        raise NotImplementedError
+        """The fault of a line, with its promises."""
 
+    @abstractmethod
     def _order(self, text: str) -> None:
-        raise NotImplementedError
+        """Give an order in words."""
 
+    @abstractmethod
     def _run(self, act: Act) -> None:
         """Begin one; its place among what was done is ``len(self._done)``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _ended(self, place: int) -> tuple[str, bool | None]:
         """What came of the run at this place, and whether it passed; None where it has not ended."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _look(self) -> None:
         """Note the state of runs while it can be seen."""
 
@@ -228,6 +232,9 @@ class _Documents(_Player):
         super().__init__()
         self.sandbox = QueueSandbox(drill.crew.stages, drill.options, seed=seed, feeding=False)
         self._fed: dict[int, tuple[int, list[str]]] = {}  # by place: how many are to be fed, and which were
+
+    def _look(self) -> None:
+        """Nothing to note: documents stay where they are."""
 
     def _plan(self, line: str) -> Plan:
         return queuefaults.plan(self.sandbox, line)

@@ -8,6 +8,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
@@ -47,7 +48,7 @@ class Record:
 R = TypeVar("R", bound=Record)
 
 
-class Ring(Generic[R]):
+class Ring(ABC, Generic[R]):
     """What can be asked of a trace, from any thread. ``total``: messages so far."""
 
     def __init__(self, kept: int = KEPT, most: int = BYTES) -> None:
@@ -82,13 +83,13 @@ class Ring(Generic[R]):
 
     # ---- what differs -------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def tap(self, node: str, name: str, now: float, event: Any, commands: Any) -> None:
         """One event of a core and what came of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _entries(self, record: R) -> Iterable[Entry]:
         """What a record says."""
-        raise NotImplementedError
 
     def _arrows(self, entries: Iterable[Entry]) -> list[Arrow]:
         """Entries in the order of their numbers → arrows in the order in which they began."""

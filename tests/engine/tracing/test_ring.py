@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from engine.parts.explain import Decoded
 from engine.tracing.filter import parse
@@ -19,6 +20,9 @@ class Toy(Ring[Record]):
         with self._lock:
             self.total += 1
             self._keep(Record(self.total, at, size, None))
+
+    def tap(self, node: str, name: str, now: float, event: Any, commands: Any) -> None:
+        self.say(now)
 
     def _entries(self, record: Record) -> Iterable[Entry]:
         self.explained += 1
