@@ -36,6 +36,7 @@ from engine.sim.wire import Link
 from engine.sim.world import World
 
 HERE = SYSTEM.endpoint
+GIVEN = "{} WORKREQUEST config_version=1 work_request_identifier=63.{} service=ping"
 FRONTEND = "tcp://127.0.0.1:6817"
 FALLBACK = "tcp://127.0.0.1:6727"
 HIDDEN = {"time", "echo", "config_hash", "message", "heartbeat_interval", "identity", "check"}
@@ -257,3 +258,35 @@ class One:
     def reply(self, peer: str, task_id: bytes, client: bytes = b"c") -> list[str]:
         """A worker's WORKREPLY."""
         return self.told(names.WORKREPLY, {names.IDENTIFIER: wire.task_identifier((client, task_id))}, peer=peer)
+
+
+def broker(**options: Any) -> One:
+    """A broker alone."""
+    return One(SYSTEM.broker(Options(**options), (HERE,)).core)
+
+
+def busy(*workers: str, **options: Any) -> One:
+    """A broker with workers in that order, and a client."""
+    it = broker(**options)
+    for worker in workers:
+        assert it.ready(worker) == [f"{worker} READYOK"]
+    assert it.client() == ["frontend c CONFIG config_type=json config_version=1"]
+    it.notes.clear()
+    return it
+
+
+def given(worker: str, task_id: bytes) -> str:
+    """What a worker is told when it is given the client's task."""
+    return GIVEN.format(worker, task_id.hex())
+
+
+def books(it: One) -> tuple[int, int, dict[str, int], int, int]:
+    """sent, succeeded, failed by kind, in flight, queued."""
+    view = it.core.snapshot(it.now).ledger
+    assert view.balanced and not view.dropped
+    return view.sent, view.succeeded, dict(view.failed), view.in_flight, view.queued
+
+
+def counters(it: One) -> dict[str, int]:
+    """The broker's named totals that are not zero."""
+    return {name: n for name, n in it.core.snapshot(it.now).counters if n}

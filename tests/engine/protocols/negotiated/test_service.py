@@ -8,42 +8,11 @@ import pytest
 
 from engine.core import NEVER, Drain, Paused, Unsent
 from engine.parts import limits
-from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import desk as desk_module
 from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated import names
 from engine.protocols.negotiated import service as module
-from tests.helpers.negotiated import HERE, One
-
-GIVEN = "{} WORKREQUEST config_version=1 work_request_identifier=63.{} service=ping"
-
-
-def broker(**options: Any) -> One:
-    return One(SYSTEM.broker(Options(**options), (HERE,)).core)
-
-
-def busy(*workers: str, **options: Any) -> One:
-    """Workers in that order, and a client."""
-    it = broker(**options)
-    for worker in workers:
-        assert it.ready(worker) == [f"{worker} READYOK"]
-    assert it.client() == ["frontend c CONFIG config_type=json config_version=1"]
-    it.notes.clear()
-    return it
-
-
-def given(worker: str, task_id: bytes) -> str:
-    return GIVEN.format(worker, task_id.hex())
-
-
-def books(it: One) -> tuple[int, int, dict[str, int], int, int]:
-    """sent, succeeded, failed by kind, in flight, queued."""
-    view = it.core.snapshot(it.now).ledger
-    assert view.balanced and not view.dropped
-    return view.sent, view.succeeded, dict(view.failed), view.in_flight, view.queued
-
-
-def counters(it: One) -> dict[str, int]:
-    return {name: n for name, n in it.core.snapshot(it.now).counters if n}
+from tests.helpers.negotiated import One, books, busy, counters, given
 
 
 def states(it: One) -> dict[str, str]:

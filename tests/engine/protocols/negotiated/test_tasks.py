@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from engine.core import NEVER, Paused, Received, Unsent, Withdraw
-from engine.protocols.negotiated import SYSTEM, Options, names, owners
+from engine.protocols.negotiated import Options, names, owners
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.desk import MAX_ASKED
 from engine.protocols.negotiated.tasks import UNOFFERED
-from tests.helpers.negotiated import HERE, One
+from tests.helpers.negotiated import One, books, busy, counters, given
 
-GIVEN = "{} WORKREQUEST config_version=1 work_request_identifier=63.{} service=ping"
 PATIENCE = Options().patience * Options().heartbeat
-
-
-def busy(*workers: str, **options: Any) -> One:
-    """Workers in that order, and a client."""
-    it = One(SYSTEM.broker(Options(**options), (HERE,)).core)
-    for worker in workers:
-        assert it.ready(worker) == [f"{worker} READYOK"]
-    assert it.client() == ["frontend c CONFIG config_type=json config_version=1"]
-    it.notes.clear()
-    return it
-
-
-def given(worker: str, task_id: bytes) -> str:
-    return GIVEN.format(worker, task_id.hex())
-
-
-def books(it: One) -> tuple[int, int, dict[str, int], int, int]:
-    """sent, succeeded, failed by kind, in flight, queued."""
-    view = it.core.snapshot(it.now).ledger
-    assert view.balanced and not view.dropped
-    return view.sent, view.succeeded, dict(view.failed), view.in_flight, view.queued
-
-
-def counters(it: One) -> dict[str, int]:
-    return {name: n for name, n in it.core.snapshot(it.now).counters if n}
 
 
 # ---- owners ---------------------------------------------------------------------------------------------------------
