@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,19 @@ REFERENCES = sorted(set(NAMED.findall(ARCHITECTURE)))
 
 def defined(path: Path, name: str) -> bool:
     """Whether a file defines this name: ``function``, ``CONSTANT``, ``Class`` or ``Class.method``."""
-    body = ast.parse(path.read_text()).body
+    body = statements(path)
     for part in name.split("."):
         found = [node for node in body if part in names(node)]
         if not found:
             return False
         body = getattr(found[0], "body", [])
     return True
+
+
+@cache
+def statements(path: Path) -> list[ast.stmt]:
+    """The top of a source file, parsed once."""
+    return ast.parse(path.read_text()).body
 
 
 def names(node: ast.stmt) -> list[str]:
