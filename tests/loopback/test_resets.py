@@ -1,13 +1,15 @@
-"""Connections of real sockets that are reset, two workers of one name: round robin, each role on a node of its own."""
+"""Connections of real sockets that are reset or end with their broker, two workers of one name; a node a role."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.catalogue import SYSTEMS
 from engine.drive.node import Node
 from engine.drive.sockets import make_context
 from engine.feed import Fact, Feed
@@ -95,3 +97,31 @@ def test_two_live_workers_of_one_name_end_as_two(house: House) -> None:
     assert len([note for note in house.said() if taken in note.text]) == 1
     assert dict(house.broker.counters)["takeovers"] >= 1
     assert [note for note in house.said() if "a second live connection took its id over" in note.text]
+
+
+PATIENT: dict[str, dict[str, float]] = {  # silence tells nothing for five minutes at least
+    "roundrobin": {"heartbeat": 300.0, "expiry": 900.0},
+    "pingpong": {"ping_every": 300.0, "broker_timeout": 900.0, "worker_expiry": 900.0, "probe_deadline": 900.0},
+    "conversation": {"heartbeat": 0.2, "expiry": 900.0},  # begins anew a heartbeat after the broker's ERROR(broken)
+    "negotiated": {"heartbeat": 300.0},
+}
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.parametrize("name", PATIENT)
+def test_a_broker_that_restarts_at_once_gets_its_worker_back(
+    house: House, name: str, transport: str, tmp_path: Path
+) -> None:
+    """It was away for less than 2 s, so nobody missed a PONG, and its worker never joined again (45 s watched)."""
+    system = SYSTEMS[name]
+    options = system.options(**PATIENT[name])
+    wall: dict[str, Any] = {"wall_offset": 0.0} if system.wall else {}
+    saved: dict[str, Any] = {"saved": None} if system.wall else {}
+    endpoint = free_endpoint() if transport == "tcp" else f"ipc://{tmp_path}/b"
+    house.seat("broker", system.broker(options, [endpoint], **wall))
+    house.seat("worker", system.worker(options, endpoint, 1, 4, **wall, **saved))
+    until(lambda: house.nodes["worker"].ask("worker").result().joined)
+    assert house.nodes["broker"].stop()
+    house.seat("broker", system.broker(options, [endpoint], **wall))
+    until(lambda: [row.state for row in house.broker.workers] == ["ready"], "the worker's return")
+    assert house.nodes["worker"].ask("worker").result().joined
