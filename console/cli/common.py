@@ -10,6 +10,7 @@ from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.live import Lab
+from engine.labs.spoken import spoken_at
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 from engine.system import System
@@ -38,6 +39,14 @@ def system_of(settings: Settings) -> System:
 def broker_of(settings: Settings) -> str:
     """The default endpoint to join: where a broker of this user listens."""
     return settings.bind[0] if settings.bind else system_of(settings).endpoint
+
+
+def spoken(system: System, endpoint: str) -> str:
+    """What another protocol that is spoken there is called, and what to do; nothing where none of ours is."""
+    other = spoken_at(endpoint, [known for known in SYSTEMS.values() if known is not system])
+    if other is None:
+        return ""
+    return f"{endpoint} speaks {other.name} (seed {other.seed}), not {system.name}: use --system {other.name} there"
 
 
 def lab_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 
-from console.cli.common import broker_of, lab_of, settings_of, system_of
+from console.cli.common import broker_of, lab_of, settings_of, spoken, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, result, tell
 from engine.errors import Refused
@@ -54,6 +54,8 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
                 looks += 1
                 if looks == 40:
                     tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
+                    if other := spoken(lab.system, connect):
+                        tell(other)
             if signals.caught is None and workers is not None and joined(workers) and workers.here:
                 result(f"ready {workers.joined} workers at {connect}\n")
             status = serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)

@@ -63,6 +63,7 @@ class Brokers:
         for endpoint in endpoints:
             check_local(endpoint)
         tried = [tuple(endpoints)] if endpoints else [(endpoint,) for endpoint in beside(self._system.endpoint)]
+        taken = ""
         for bound in tried:
             try:
                 self._sit(FIRST, (*bound, inner(self._system)))
@@ -70,13 +71,15 @@ class Brokers:
                 problem = str(error)
                 self._left(FIRST)
                 if error.errno == zmq.EADDRINUSE:
+                    taken = taken or problem.rpartition(": ")[0]  # it may be a port beside the one that was named
                     continue
                 raise Refused(f"can not bind {problem}") from None
             if bound != tried[0]:
-                say(Note("warn", f"{tried[0][0]} is taken by another program; this broker is at {bound[0]}"))
+                say(Note("warn", f"{taken} is taken by another program; this broker is at {bound[0]}"))
             self._bound = bound
             return bound
-        raise Refused(f"can not bind {problem}; name a free one with --bind")
+        beside_it = "" if taken in tried[0] else f", which the broker at {tried[0][0]} needs too"
+        raise Refused(f"can not bind {problem}{beside_it}; name a free one with --bind")
 
     def open_fallback(self) -> None:
         """Seat a fallback beside it."""

@@ -11,6 +11,7 @@ import pytest
 
 from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS
 from engine.core import Core, Seat
+from engine.labs.binding import beside
 from engine.settings import Known, Paths, read_settings
 from engine.system import QueueSystem, System
 
@@ -35,6 +36,21 @@ def test_a_system_is_what_the_contract_says(system: System) -> None:
         core: Core = seat.core
         core.check()
         assert seat.sockets
+
+
+def test_the_default_ports_of_all_systems_are_apart() -> None:
+    """A broker's own and those beside it, and those to which each of them moves where another program has one."""
+    taken: dict[str, str] = {}
+    for name, system in SYSTEMS.items():
+        bound = [
+            at
+            for endpoint in beside(system.endpoint)
+            for socket in system.broker(system.options(), [endpoint]).sockets
+            for at in socket.bind
+        ]
+        assert len(bound) == len(set(bound)), f"{name} binds one of its ports twice"
+        assert not taken.keys() & set(bound), f"{name} binds a port of another system"
+        taken |= dict.fromkeys(bound, name)
 
 
 def test_the_settings_have_a_table_for_each() -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 WAIT = 60.0  # seconds at most for what takes one; the one limit of all tests, and no test passes by waiting
 KEPT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 FOLDERS = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"}
-SIDES = (0, 1, 100, 200)  # ports beside a broker's that one system or another binds as well
+SIDES = (0, 100, 200)  # ports beside a broker's that one system or another binds as well
 PORTS, LANES, LANE = 10_000, 10, 2_000  # the first port, and so many for each of so many processes that run tests
 _random = random.SystemRandom()  # whatever a test has seeded
 _given: deque[set[int]] = deque(maxlen=50)
@@ -36,7 +36,7 @@ def until(condition: Callable[[], object], what: str = "what must come") -> None
         time.sleep(0.01)
 
 
-def free_endpoint() -> str:
+def free_endpoint(sides: Collection[int] = SIDES) -> str:
     """A tcp endpoint that is free with its neighbours, below the ports that the system gives to others.
 
     No other process of this test run is given one of them, nor is this one again while the last ones may be in use: it
@@ -44,8 +44,8 @@ def free_endpoint() -> str:
     """
     lane = int("".join(filter(str.isdigit, os.environ.get("PYTEST_XDIST_WORKER", ""))) or 0) % LANES
     while True:
-        port = PORTS + lane * LANE + _random.randrange(LANE - SIDES[-1])
-        ports = {port + side for side in SIDES}
+        port = PORTS + lane * LANE + _random.randrange(LANE - max(sides))
+        ports = {port + side for side in sides}
         if not all(map(ports.isdisjoint, _given)):
             continue
         with ExitStack() as stack, suppress(OSError):

@@ -21,7 +21,7 @@ from engine.labs.live import Lab
 from engine.runs.history import History
 from engine.runs.load import RunRecord, from_json
 from engine.settings import Paths
-from tests.helpers.processes import WAIT
+from tests.helpers.processes import SIDES, WAIT, beside, free_endpoint
 
 ROOT = Path(__file__).parents[2]
 Capture = pytest.CaptureFixture[str]
@@ -186,3 +186,24 @@ def test_one_message_each(endpoint: str, home: Path, capsys: Capture) -> None:
     assert pingt.startswith("pingt: ")
     assert data.startswith("data: 1,024 bytes, ")
     assert [run["kind"] for run in kept(home)] == ["ping", "ping", "data"]
+
+
+def test_brokers_of_two_systems_run_side_by_side_as_far_apart_as_their_defaults(start: Start) -> None:
+    names = ("conversation", "negotiated")
+    first, second = (int(SYSTEMS[name].endpoint.rpartition(":")[2]) for name in names)
+    between = second - first
+    endpoint = free_endpoint([*SIDES, *(between + side for side in SIDES)])
+    for name, at in zip(names, (endpoint, beside(endpoint, between)), strict=True):
+        assert said(start("broker", "--system", name, "--bind", at)) == f"ready {at}\n"
+        assert said(start("worker", "--system", name, "--connect", at)) == f"ready 1 workers at {at}\n"
+
+
+def test_a_worker_that_finds_another_protocol_says_which(start: Start, endpoint: str) -> None:
+    said(start("broker", "--system", "pingpong", "--bind", endpoint))
+    worker = start("worker", "--system", "conversation", "--connect", endpoint)
+    assert worker.stderr is not None
+    waits, which = worker.stderr.readline(), worker.stderr.readline()
+    assert waits.endswith("has taken all 1 workers yet; waiting\n")
+    assert (
+        which == f"roundhouse: {endpoint} speaks pingpong (seed 002), not conversation: use --system pingpong there\n"
+    )

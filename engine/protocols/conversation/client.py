@@ -101,14 +101,9 @@ class Client:
             case Started():
                 self._beat, self._patient = now, now + self.options.expiry
             case Received(found):
-                if self._link == Link.LINKED:
-                    self._told_again.times += 1
-                else:
-                    self._step(On.HEARD)
-                self._heard, self._patient = now, now + self.options.expiry
-                self._taken.heard(now)
-                for frames in found:
-                    self._arrived(frames, now, out)
+                spoken = [self._arrived(frames, now, out) for frames in found]
+                if any(spoken):
+                    self._hear(now)
             case Unsent(frames):
                 self._unsent(frames, now)
             case Ordered(order):
@@ -206,6 +201,15 @@ class Client:
             self._beat = now + self.options.heartbeat
             out.append(Send([b""]))
 
+    def _hear(self, now: float) -> None:
+        """The broker is there: what answers in another protocol is none."""
+        if self._link == Link.LINKED:
+            self._told_again.times += 1
+        else:
+            self._step(On.HEARD)
+        self._heard, self._patient = now, now + self.options.expiry
+        self._taken.heard(now)
+
     def _step(self, event: str) -> None:
         self._link = self._walk.step(self._link, event)
 
@@ -268,17 +272,18 @@ class Client:
                 self._followed.add(ref)
         out.append(Send([frontend.pack_request(ref, request)]))
 
-    def _arrived(self, frames: Frames, now: float, out: list[Command]) -> None:
+    def _arrived(self, frames: Frames, now: float, out: list[Command]) -> bool:
+        """One message; whether it is one of this protocol."""
         match frames:
             case [b""]:
-                return
+                return True
             case [body]:
                 answer = frontend.answer(body)
             case _:
                 answer = "not one frame"
         if isinstance(answer, str):
             out.extend(self.violations.add(b"", answer, now))
-            return
+            return False
         bulk = self._bulk
         if bulk is not None and 0 <= answer.ref - self._base < bulk.spec.n:
             match answer:
@@ -294,6 +299,7 @@ class Client:
             self._answered(answer, out)
         else:
             self._late += 1
+        return True
 
     def _answered(self, answer: Answer, out: list[Command]) -> None:
         """An answer to an order; a followed job gives more of them until it has ended."""

@@ -1,14 +1,15 @@
 """Where the broker's other two sockets are, told from the endpoint of its first. Ours: the seed names no transport.
 
-``tcp://HOST:P`` gives plain TCP at P + 1 and the frontend at P + 100; a wildcard port gives wildcards. ``inproc`` and
-``ipc`` give a frontend of the same name with ``-frontend`` behind it, and no plain TCP. Only that of ``inproc`` takes
-orders; at the others, which anybody may reach, only ping and data are served.
+``tcp://HOST:P`` gives the frontend at P + 100 and plain TCP at P + 200, so that the defaults of no two systems meet; a
+wildcard port gives wildcards. ``inproc`` and ``ipc`` give a frontend of the same name with ``-frontend`` behind it, and
+no plain TCP. Only that of ``inproc`` takes orders; at the others, which anybody may reach, only ping and data are
+served.
 """
 
 from __future__ import annotations
 
 DEFAULT = "tcp://127.0.0.1:6716"
-STREAM_OFFSET = 1
+STREAM_OFFSET = 200
 FRONTEND_OFFSET = 100
 
 

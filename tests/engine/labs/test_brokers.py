@@ -31,13 +31,14 @@ class Seats:
     def __init__(self, system: System = SYSTEM) -> None:
         self.did: list[tuple[Any, ...]] = []
         self.errors: dict[str, int] = {}  # endpoint → errno of binding it
+        self.taken = ""  # the endpoint beside it that the error names
         self.nodes: dict[str, Any] = {}
         self.said: list[Note] = []
         self.brokers = Brokers(system, self.nodes, self.sit, lambda name: self.did.append(("left", name)))
 
     def sit(self, name: str, endpoints: tuple[str, ...]) -> None:
         if (number := self.errors.get(endpoints[0])) is not None:
-            raise zmq.ZMQError(number, endpoints[0])
+            raise zmq.ZMQError(number, f"{self.taken or endpoints[0]}: as the socket says it")
         self.did.append(("sit", name, endpoints))
         self.nodes.setdefault(name, Node(name, self.did)).views = {name: view(name == "broker")}
 
@@ -96,6 +97,15 @@ def test_a_port_that_is_taken_is_passed_over_and_told() -> None:
     assert seats.did == [("left", "broker"), ("sit", "broker", ("tcp://127.0.0.1:7717", inner(SYSTEM)))]
     (note,) = seats.said
     assert note == Note("warn", f"{HERE} is taken by another program; this broker is at tcp://127.0.0.1:7717")
+
+
+def test_a_port_beside_it_that_is_taken_is_named() -> None:
+    seats = Seats()
+    seats.errors[HERE], seats.taken = zmq.EADDRINUSE, "tcp://127.0.0.1:6817"
+    seats.open()
+    assert seats.said[0].text == f"{seats.taken} is taken by another program; this broker is at tcp://127.0.0.1:7717"
+    with pytest.raises(Refused, match=f"{seats.taken}: .*, which the broker at {HERE} needs too; name a free one"):
+        seats.open(HERE)
 
 
 def test_an_endpoint_that_was_named_is_not_passed_over() -> None:

@@ -10,8 +10,8 @@ from engine.protocols.conversation import endpoints
 @pytest.mark.parametrize(
     ("endpoint", "frontend", "stream"),
     [
-        (endpoints.DEFAULT, "tcp://127.0.0.1:6816", "tcp://127.0.0.1:6717"),
-        ("tcp://[::1]:7000", "tcp://[::1]:7100", "tcp://[::1]:7001"),
+        (endpoints.DEFAULT, "tcp://127.0.0.1:6816", "tcp://127.0.0.1:6916"),
+        ("tcp://[::1]:7000", "tcp://[::1]:7100", "tcp://[::1]:7200"),
         ("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"),
         ("tcp://127.0.0.1:0", "tcp://127.0.0.1:*", "tcp://127.0.0.1:*"),
         ("inproc://x", "inproc://x-frontend", None),

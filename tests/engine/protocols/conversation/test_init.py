@@ -19,7 +19,7 @@ def test_the_broker_has_four_sockets_and_takes_orders_within_its_process_alone()
         Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN, private=True),
         Socket("router", bind=("inproc://x-frontend",), name=FRONTEND),
         Socket("router", bind=("tcp://127.0.0.1:7100",), name=OPEN),
-        Socket("stream", bind=("tcp://127.0.0.1:7001",), name=STREAM, private=True),
+        Socket("stream", bind=("tcp://127.0.0.1:7200",), name=STREAM, private=True),
     )
     assert [socket.name for socket in SYSTEM.broker(Options(), ("inproc://x",)).sockets] == [MAIN, FRONTEND]
 
