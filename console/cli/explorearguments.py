@@ -14,6 +14,8 @@ DEPTH = Annotated[int, Range(1, 1_000_000)]
 STATES = Annotated[int, Range(1, 100_000_000)]
 SECONDS = Annotated[float, Range(0.01, 1_000_000.0, "seconds")]
 NONE, POWER = "none", "power"
+EACH = ("each",)
+"""Every kind alone, and nothing."""
 
 
 def add_command(command: Callable[..., Parser], *parents: Any) -> None:
@@ -21,17 +23,21 @@ def add_command(command: Callable[..., Parser], *parents: Any) -> None:
     shown = (
         "roundhouse explore",
         "roundhouse explore --faults kill --journal found.journal",
+        "roundhouse explore --faults each",
         "roundhouse explore --scene docs/scenes/twice.toml --json report.json",
     )
     words = "walk every order of events of a small scene, and check that all holds"
     parser = command("explore", words, *parents, examples=shown)
     scene = source("the scene, in TOML")
     parser.add_argument("--scene", metavar="FILE", type=scene, help="what to walk (two workers, a client, two tasks)")
-    kinds = f"what may go wrong once, at any moment, with commas between them; {NONE} for nothing, {POWER} for a disk"
-    parser.add_argument("--faults", metavar="KINDS", type=faults, help=f"{kinds} (that of the scene)")
+    kinds = f"what may go wrong once, at any moment, with commas between them; {NONE} for nothing, {POWER} for a disk,"
+    parser.add_argument(
+        "--faults", metavar="KINDS", type=faults, help=f"{kinds} {EACH[0]} for every kind alone (those of the scene)"
+    )
     parser.add_argument("--depth", metavar="N", type=value(DEPTH), help="most moves from the beginning")
     parser.add_argument("--states", metavar="N", type=value(STATES), help="most states")
     parser.add_argument("--seconds", metavar="T", type=value(SECONDS), help="most seconds that it takes")
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)  # ends with this process
     recording = "record what is found wrong to a new file, for roundhouse replay"
     parser.add_argument("--journal", metavar="FILE", type=target, default=argparse.SUPPRESS, help=recording)
 
@@ -40,6 +46,8 @@ def faults(text: str) -> tuple[str, ...]:
     """Kinds of faults, each known."""
     if given(text).strip() == NONE:
         return ()
+    if text.strip() == EACH[0]:
+        return EACH
     try:
         return tuple(word if word == POWER else fit(word, Fault) for word in map(str.strip, text.split(",")))
     except Misfit as misfit:

@@ -16,6 +16,7 @@ from engine.sim.explore.walk import Progress
 DOCUMENTS, DRIVERS = 2, 2
 FAULTS = ("kill", "power")
 USUAL = 5_000_000  # states
+SCENE = f"{DRIVERS} drivers, {DOCUMENTS} documents"
 
 
 def run(system: str, options: Namespace, clock: Callable[[], float], told: Callable[[Progress], str]) -> int:

@@ -6,12 +6,11 @@ import json
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from console.__main__ import main
-from console.cli import explore
+from console.cli import explore, explorewords
 from engine.sim.explore.model import Model
 from engine.sim.explore.scene import Scene
 from engine.sim.explore.walk import Progress
@@ -86,7 +85,7 @@ def test_nothing_to_record_and_nowhere_to_record_it(
 def test_a_signal_ends_it_and_what_was_covered_is_told(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = explore.in_words
+    line = explorewords.in_words
 
     def interrupted(progress: Progress, seconds: float) -> str:
         os.kill(os.getpid(), signal.SIGINT)
@@ -104,7 +103,8 @@ def test_a_file_that_is_no_scene(tmp_path: Path, capsys: Capture) -> None:
     assert "names its own system" in capsys.readouterr().err
 
 
-def test_how_far_it_is() -> None:
-    progress: Any = Progress(1_000, 2_000, 7, 5)
-    assert explore.in_words(progress, 2.0) == "1,000 states, depth 7, 500 states a second, 5 to be looked at"
-    assert "0 states a second" in explore.in_words(progress, 0.0)
+def test_it_ends_with_the_process_that_wants_to_know(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["explore", "--scene", scene(tmp_path), "--parent", "1"]) == 0
+    assert "bounded: ended by the end of the process" in capsys.readouterr().out
+    assert main(["explore", "--scene", scene(tmp_path), "--parent", str(os.getppid())]) == 0
+    assert "complete" in capsys.readouterr().out
