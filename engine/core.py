@@ -254,7 +254,12 @@ class Socket:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A core and the sockets that it speaks on."""
+    """A core and the sockets that it speaks on.
+
+    ``wall``: of a core that uses wall time, the ``wall_offset`` that it was made with; a driver tells it ``ClockSet``
+    before any other event once the wall clock is another.
+    """
 
     core: Core
     sockets: tuple[Socket, ...]
+    wall: float | None = None

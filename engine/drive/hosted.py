@@ -9,12 +9,13 @@ from typing import cast
 
 import zmq
 
-from engine.core import NEVER, Command, Core, Event, Frames, Seat, Send, Unsent
+from engine.core import NEVER, Command, Event, Frames, Seat, Send, Unsent
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
 from engine.drive.links import Calls, Links, Monitor, ZSocket, outer
 from engine.drive.pump.chosen import PUMP
 from engine.drive.sockets import Context, close_socket, open_socket, receiver
+from engine.drive.wallclock import WallClock
 
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
 
@@ -139,10 +140,11 @@ class Port:
 class HostedCore:
     """One core that sits on the node."""
 
-    __slots__ = ("core", "jobs", "name", "ports", "routes", "scheduled", "signature")
+    __slots__ = ("core", "jobs", "name", "ports", "routes", "scheduled", "signature", "wall")
 
-    def __init__(self, name: str, core: Core, done: Callable[[object, bool, bytes], None]) -> None:
-        self.name, self.core = name, core
+    def __init__(self, name: str, seat: Seat, done: Callable[[object, bool, bytes], None]) -> None:
+        self.name, self.core = name, seat.core
+        self.wall = None if seat.wall is None else WallClock(seat.wall)
         self.ports: dict[str, Port] = {}
         self.scheduled = NEVER  # the earliest time in the agenda for this chair
         self.jobs = Jobs(done)  # costs nothing before the first body

@@ -235,14 +235,12 @@ class Node:
                     touched[port] = None
 
     def _handle(self, chair: HostedCore, event: Event) -> None:
-        if self._chairs.get(chair.name) is not chair:
-            return  # it left at an event before this one
         now = time.monotonic()
         core = chair.core
         decide = core.handle if not self.taps else partial(self._tapped, chair)
-        refused = self._perform(chair, decide(event, now))
-        while refused and self._chairs.get(chair.name) is chair:
-            refused = self._perform(chair, decide(refused.pop(0), now)) + refused
+        events = [event] if chair.wall is None else chair.wall.before(event)
+        while events and self._chairs.get(chair.name) is chair:  # it may have left at an event before this one
+            events = self._perform(chair, decide(events.pop(0), now)) + events
         at = core.wake_at()
         if at < chair.scheduled:
             chair.scheduled = at
@@ -349,7 +347,7 @@ class Node:
     # ---- opening and closing ------------------------------------------------------------------------------------
 
     def _open(self, name: str, seat: Seat) -> None:
-        chair = HostedCore(name, seat.core, partial(self.finish, name))
+        chair = HostedCore(name, seat, partial(self.finish, name))
         try:
             for spec in seat.sockets:
                 self._plug(chair, spec)

@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import ClockSet, Drain, Inspect, Note, Seat, StopRun
+from engine.core import Drain, Inspect, Note, Seat, StopRun
 from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.users import Trust
 from engine.drive.sockets import make_context
 from engine.drive.waiting import wait_until
+from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
@@ -40,7 +41,6 @@ from engine.runs.load import RunRecord, RunReport
 from engine.system import System
 
 CLOSE = 1.5  # seconds that closing may take
-STEP = 0.5  # seconds by which the wall clock must be moved before cores are told
 
 
 class Lab(WorkerOrders):
@@ -89,7 +89,6 @@ class Lab(WorkerOrders):
         self._run: RunReport | None = None
         self._unsaved = False
         self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
-        self._wall = _wall_offset()
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
 
@@ -341,7 +340,7 @@ class Lab(WorkerOrders):
         """The wall clock offset and saved state for a maker, if its protocol needs them."""
         if not self.system.wall:
             return {}
-        wall: dict[str, Any] = {"wall_offset": _wall_offset()}
+        wall: dict[str, Any] = {"wall_offset": wall_offset()}
         return wall if role == "broker" else {**wall, "saved": self._keepsake.recall(self.system.name, self._say)}
 
     def _nonce(self) -> int:
@@ -356,7 +355,6 @@ class Lab(WorkerOrders):
         closing = False
         while not closing:
             closing = self._closing.wait(0.1)
-            self._follow_wall()
             if not self._unsaved:
                 continue
             try:
@@ -371,16 +369,6 @@ class Lab(WorkerOrders):
                 self._unsaved = False
                 self._say(Note("bad", f"the run is lost: {refusal}"))
 
-    def _follow_wall(self) -> None:
-        """Tell cores that use wall time when the clock was set or the machine was suspended."""
-        offset = _wall_offset()
-        if not self.system.wall or abs(offset - self._wall) < STEP:
-            return
-        self._wall = offset
-        for node in list(self._nodes.values()):  # the broker's first: it judges nobody for a moment
-            for name in node.names():
-                node.order(name, ClockSet(offset))
-
     def _file(self, record: RunRecord) -> None:
         try:
             if self._history is not None:
@@ -392,8 +380,3 @@ class Lab(WorkerOrders):
         if words not in self.unkept:
             self.unkept.append(words)
         self._say(Note("bad", words))
-
-
-def _wall_offset() -> float:
-    """Seconds from monotonic to wall time."""
-    return time.time() - time.monotonic()

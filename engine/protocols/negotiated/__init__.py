@@ -35,7 +35,7 @@ def _broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
         return make(options, bind, wall_offset=wall_offset)
     ours = ends.addresses(bind, options, own=True)
     core = Broker(options, _config(options, ours), _first(ours), wall_offset=wall_offset)
-    return Seat(core, _sockets(options, bind))
+    return Seat(core, _sockets(options, bind), wall_offset)
 
 
 def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
@@ -45,7 +45,7 @@ def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
     pair = Pair("primary", options.heartbeat, _first(theirs))
     core = Broker(options, _config(options, ours + theirs), _first(ours), pair=pair, wall_offset=wall_offset)
     link = (options.peer,) if options.peer else tuple(map(ends.peer_of, bind))
-    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER)))
+    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER)), wall_offset)
 
 
 def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
@@ -56,7 +56,7 @@ def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -
     pair = Pair("backup", options.heartbeat, _first(theirs))
     core = Broker(options, _config(options, theirs + ours), _first(ours), pair=pair, wall_offset=wall_offset)
     peer = Socket("dealer", connect=(options.peer or ends.peer_of(first[0]),), routing_id=FALLBACK_ID, name=PEER)
-    return Seat(core, (*_sockets(options, bind), peer))
+    return Seat(core, (*_sockets(options, bind), peer), wall_offset)
 
 
 def _worker(
@@ -71,7 +71,7 @@ def _worker(
     """A worker that is told of the broker at ``endpoint``. Raises ValueError where its services have no names."""
     identity = f"worker-{nonce}"
     core = Worker(options, endpoint, identity, slots, wall_offset=wall_offset, saved=saved)
-    return Seat(core, (Socket("dealer", connect=(endpoint,), routing_id=identity.encode()),))
+    return Seat(core, (Socket("dealer", connect=(endpoint,), routing_id=identity.encode()),), wall_offset)
 
 
 def _client(
@@ -81,7 +81,7 @@ def _client(
     identity = f"client-{nonce}"
     frontend = options.frontend or ends.clients_of(endpoint)
     core = Client(options, frontend, identity, wall_offset=wall_offset, saved=saved)
-    return Seat(core, (Socket("dealer", connect=(frontend,), routing_id=identity.encode()),))
+    return Seat(core, (Socket("dealer", connect=(frontend,), routing_id=identity.encode()),), wall_offset)
 
 
 def _paired(options: Options, first: str, second: str) -> Options:

@@ -13,7 +13,7 @@ def test_a_port_has_the_descriptor_that_signals() -> None:
     context = make_context()
     spec = Socket("router", bind=("inproc://chair",), routing_id=b"chair")
     core: Any = object()
-    chair = HostedCore("broker", core, lambda key, ok, result: None)
+    chair = HostedCore("broker", Seat(core, (spec,)), lambda key, ok, result: None)
     port = Port(chair, spec, context, lambda port: None)
     assert port.fd >= 0 and port.fds == [port.fd]
     assert not port.outbox

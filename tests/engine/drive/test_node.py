@@ -352,3 +352,17 @@ def test_a_thread_that_never_runs_out_of_messages_has_time_for_its_inbox(
     node.order("peer", "go")
     peer.next(Received)
     node.ask("peer").result(WAIT)
+
+
+def test_a_core_that_uses_wall_time_hears_of_a_clock_that_was_set_before_any_other_event(nodes: Any) -> None:
+    core, without = Scripted(), Scripted()
+    node = nodes("clocks")
+    node.seat("with", Seat(core, (), wall=1.0)).result(WAIT)  # the wall clock shows something else
+    node.seat("without", Seat(without, ())).result(WAIT)
+    for name in ("with", "without"):
+        node.order(name, "first")
+        node.order(name, "second")
+    told = [core.next(Started), *(core.next(Ordered) for _ in range(3))]
+    assert told[0] == Started() and told[2:] == [Ordered("first"), Ordered("second")]
+    assert told[1].order.offset > 1e9
+    assert [without.next(Ordered).order for _ in range(2)] == ["first", "second"]
