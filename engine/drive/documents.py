@@ -246,6 +246,8 @@ def _function(name: str) -> Work:
         found: object = _from_file(where) if where.endswith(".py") else importlib.import_module(where)
         for part in path.split("."):
             found = getattr(found, part)
+    except SystemExit as error:  # that would be the end of whoever asks
+        raise Refused(f"work {name}: it exits when it is imported: {error.code}") from error
     except Exception as error:
         raise Refused(f"work {name}: {type(error).__name__}: {error}") from error
     if not callable(found):

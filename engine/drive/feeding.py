@@ -9,11 +9,13 @@ The rules of this file:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from engine.drive import roots
 from engine.drive.disk import QUEUE_MODE, Disk, make_queue
+from engine.drive.queueview import sorted_out
 from engine.files import safely
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
@@ -29,6 +31,11 @@ class Fed(NamedTuple):
     reason: str = ""
 
 
+def items(found: Iterable[str]) -> Iterator[names.Item]:
+    """Those of the names that are items'."""
+    return (item for item in map(names.parse, found) if isinstance(item, names.Item))
+
+
 CHUNK = 1024 * 1024  # bytes that are copied at a time
 
 
@@ -38,24 +45,27 @@ def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_
     ``done``: no more will come. A file that cannot be fed does not hold up the others, but ``done`` is then left out:
     look at the reasons. Raises ``Refused`` where the queue itself cannot be used.
     """
-    queue, files = os.path.abspath(queue_folder(root, START)), list(files)
+    root, files = os.path.abspath(root), list(files)
+    queue = queue_folder(root, START)
+    roots.check_name(root)
     if not os.path.lexists(root) and not any(map(os.path.isfile, files)):
         raise Refused(f"there is no folder {root}, and no file to begin one with")
     try:
         make_queue(queue, mode)
-        present = {item.id for item in map(names.parse, os.listdir(queue)) if isinstance(item, names.Item)}
+        there, odd = sorted_out(queue)
     except OSError as error:
         raise Refused(f"cannot feed {queue}: {error.strerror}") from error
     if os.path.lexists(f"{queue}/{names.DONE}"):
         raise Refused(f"{queue} is done: nothing more can be fed into it")
+    present = {item.id: "an item of this id is in the queue" for item in items(there)}
+    present |= {item.id: f"{name} in the queue is {kind}" for name, kind in odd for item in items([name])}
     fed: list[Fed] = []
     with Disk() as disk:
         for path in files:
             id = os.path.basename(path)
-            reason = names.why_not(id) or ("an item of this id is in the queue" if id in present else "")
-            reason = reason or _feed_file(disk, queue, path, id)
+            reason = names.why_not(id) or present.get(id) or _feed_file(disk, queue, path, id)
             if not reason:
-                present.add(id)
+                present[id] = "an item of this id is in the queue"
             fed.append(Fed(path, id, reason))
         answer = disk.perform(Sync(queue))
         if answer.error:

@@ -23,10 +23,12 @@ from engine.drive.disk import make_queue
 from engine.files import safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.parameters import writable
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, START, Stage, check_stages, queue_folder
 from engine.schema import Misfit, Range, fit, nearest
 
 MEMORY = "pipeline.json"
+NAMEABLE = "name one of printable characters, without %...%"
 MOST = 1024 * 1024  # bytes of it
 OPTIONS: dict[str, Any] = get_type_hints(Options, include_extras=True)
 WORKERS: Any = Annotated[int, Range(1, MAX_WORKERS)]
@@ -68,6 +70,12 @@ def _parts(root: str) -> Iterator[tuple[str, bool]]:
         yield path, True
 
 
+def check_name(root: str) -> None:
+    """Raise ``Refused`` where no driver could be told of this root, as its parameter file can not name it."""
+    if not writable(root):  # bytes that are no UTF-8 are not printable either
+        raise Refused(f"no parameter file can name the folder {root!a}: {NAMEABLE}")
+
+
 # ---- what stands in it ---------------------------------------------------------------------------------------------
 
 
@@ -76,8 +84,7 @@ def make(root: str, stages: Sequence[Stage], mode: int) -> None:
 
     Raises OSError, or ``Refused`` for an impossible name.
     """
-    if not root.isprintable():  # a line break among others, and bytes that are no UTF-8
-        raise Refused(f"no parameter file can name the folder {root!a}: name one of printable characters")
+    check_name(root)
     for name in (START, *(stage.name for stage in stages)):
         make_queue(queue_folder(root, name), mode)
 

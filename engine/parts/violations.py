@@ -25,8 +25,11 @@ class Violations:
         self._notes = 0  # in the window at hand
         self._window_ends = 0.0
 
-    def add(self, peer: bytes, reason: str, now: float) -> list[Command]:
-        """Count one; the first of its kind by this peer gives a Note within bounds, repetitions only count."""
+    def add(self, peer: bytes, reason: str, now: float, what: str = "") -> list[Command]:
+        """Count one; the first of its kind by this peer gives a Note within bounds, repetitions only count.
+
+        ``what``: the thing that the note names, where it is one of many; it is not kept.
+        """
         self.total += 1
         known = self._by_peer.pop(peer, None)
         if known is None:
@@ -38,7 +41,7 @@ class Violations:
         if before is None and len(known) >= REASONS_PER_PEER:
             del known[next(iter(known))]
         known[reason] = Incident(now, peer, reason, before.times + 1 if before else 1)
-        return [] if before else self._note(peer, reason, now)
+        return [] if before else self._note(peer, f"{what}: {reason}" if what else reason, now)
 
     def _note(self, peer: bytes, reason: str, now: float) -> list[Command]:
         if now >= self._window_ends:

@@ -101,11 +101,12 @@ class Conduct:
             Broken(queue, FOREIGN, name) for (queue, name), since in self._foreign.items() if now - since >= STAYS
         }
         fresh, self._standing = standing - self._standing, frozenset(standing)
-        return [note for one in sorted(fresh) for note in self.add(one.peer, one.reason, now)]
+        return [note for one in sorted(fresh) for note in self.add(one.peer, one.reason, now, one.what)]
 
-    def add(self, peer: str, reason: str, now: float) -> list[Command]:
-        """Count one that happened and is over; gives a note where it is the first of its kind."""
-        return self._violations.add(peer.encode("utf-8", "surrogateescape"), reason, now)
+    def add(self, peer: str, reason: str, now: float, what: str = "") -> list[Command]:
+        """Count one that happened and is over; gives a note where it is the first of its kind, which names ``what``."""
+        name = what.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return self._violations.add(peer.encode("utf-8", "surrogateescape"), reason, now, name)
 
 
 def findings(incidents: Iterable[Incident]) -> tuple[Finding, ...]:

@@ -26,6 +26,11 @@ MAX_SIZE = 1_000_000  # characters of one file
 _VARIABLE = re.compile(r"%([^% ]+)%")
 
 
+def writable(value: str) -> bool:
+    """Whether a value reads back from a parameter file as it is: no line break among others, no ``%name%``."""
+    return value.isprintable() and not _VARIABLE.search(value)
+
+
 class ParameterError(ValueError):
     """A parameter file that cannot be read; the message names file and line."""
 

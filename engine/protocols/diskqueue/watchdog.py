@@ -267,12 +267,12 @@ class Watchdog:
         killed = code is None or code < 0 or code > 128
         how = f"killed by signal {abs(code) % 128}" if code is not None and killed else f"exit status {code}"
         tail = f": {event.last}" if event.last else ""
-        out.append(Note("warn", f"driver {event.number} of {name} ended, {how}{tail}", event.number.encode()))
         if not event.started:
             stage.early += 1
             if not killed or stage.early >= self._options.start_failures:
                 self._stop(stage, name, f"driver {event.number} could not start, {how}{tail}", On.BROKEN, out)
                 return
+        out.append(Note("warn", f"driver {event.number} of {name} ended, {how}{tail}", event.number.encode()))
         stage.restarts += 1
         if event.docs:
             stage.worked()
@@ -283,7 +283,7 @@ class Watchdog:
         stage.stop(reason, event)
         out.append(Note("bad", f"{name} is stopped: {reason}"))
         if self._fail_fast:
-            self._end(f"{name}: {reason}", out, failed=True)
+            self._end(f"{name} is stopped", out, failed=True)  # the reason was told
 
     def _on_look(self, event: Looked, now: float, out: list[Command]) -> None:
         self._look_at = now + self._options.poll

@@ -99,10 +99,21 @@ def test_a_root_that_others_can_write_is_refused_before_its_work_is_looked_for(
         ("drive ROOT/none.par", "ROOT/none.par"),
         ("drive --src ROOT/none --dst ROOT/b --number 1", "source queue ROOT/none is not a folder"),
         ("drive --src ROOT --dst ROOT/b --number x", "--number: expected 1 to 9 digits, got 'x'"),
+        (
+            "drive --src ROOT --dst ROOT/b --number 1 --work ROOT/exits.py:f",
+            "exits.py:f: it exits when it is imported: 7",
+        ),
+        (
+            "pipeline run --root ROOT/new --stage a:ROOT/exits.py:f",
+            "stage a: work ROOT/exits.py:f: it exits when it is",
+        ),
+        ("feed --root ROOT/new/p%a%q ROOT/file", "no parameter file can name the folder 'ROOT/new/p%a%q'"),
+        ("pipeline run --root ROOT/new/p%a%q --stage a", "no parameter file can name the folder 'ROOT/new/p%a%q'"),
     ],
 )
 def test_what_can_not_be_is_status_2_with_its_reason(home: Path, capfd: Capture, line: str, message: str) -> None:
     (home / "file").touch()
+    (home / "exits.py").write_text("import sys\nsys.exit(7)\n", encoding="utf-8")
     assert main(line.replace("ROOT", str(home)).split()) == 2
     out, err = capfd.readouterr()
     assert out == ""

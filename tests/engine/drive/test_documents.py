@@ -103,6 +103,12 @@ def test_a_python_function_out_of_a_file_that_is_named(task: Process, tmp_path: 
             parse_work(name)
 
 
+def test_a_module_that_exits_when_it_is_imported_is_refused_with_its_words(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys\nsys.exit('no licence')\n", encoding="utf-8")
+    with pytest.raises(Refused, match=r"work .*mine\.py:f: it exits when it is imported: no licence"):
+        parse_work(f"{tmp_path}/mine.py:f")
+
+
 @pytest.mark.parametrize("name", ["planted:copy", "planted.py:copy", "./planted.py:copy"])
 def test_no_function_comes_from_the_folder_that_one_happens_to_be_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -46,6 +46,12 @@ def test_an_id_that_is_in_the_queue_in_any_state_is_refused(tmp_path: Path) -> N
     assert fed.reason == "an item of this id is in the queue"
 
 
+def test_what_is_no_document_and_has_its_name_is_named_with_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "queue-start" / "a.ready").mkdir(parents=True)
+    (fed,) = feed(str(tmp_path), files(tmp_path / "in", "a"))
+    assert fed.reason == "a.ready in the queue is a folder"
+
+
 def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="cannot feed"):

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from engine.core import Exit, Note, Started
+from engine.drive.feeding import feed
 from engine.drive.locks import Lock
 from engine.drive.pipeline import Pipeline
+from engine.drive.roots import NAMEABLE
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
@@ -32,15 +34,17 @@ def test_where_nothing_was_run_there_is_nothing_to_open(tmp_path: Path) -> None:
         Pipeline.open(str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["two\nlines", "no-utf-8\udcff", "esc\x1b"])
+@pytest.mark.parametrize("name", ["two\nlines", "no-utf-8\udcff", "esc\x1b", "p%src%q"])
 def test_a_folder_that_no_parameter_file_can_name_is_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
     notes: list[Note] = []
     pipeline = Pipeline(f"{tmp_path}/{name}", [Stage("a")], say=notes.append)
     assert pipeline.run(signals=False) == 2
     (note,) = notes
-    assert note.text == f"no parameter file can name the folder {pipeline.root!a}: name one of printable characters"
+    assert note.text == f"no parameter file can name the folder {pipeline.root!a}: {NAMEABLE}"
     with pytest.raises(Refused, match="no parameter file can name"):
         pipeline.start()
+    with pytest.raises(Refused, match="no parameter file can name"):
+        feed(f"{tmp_path}/{name}", [__file__])
     assert list(tmp_path.iterdir()) == []
 
 

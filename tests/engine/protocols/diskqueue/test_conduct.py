@@ -47,7 +47,7 @@ def test_what_follows_the_rules_breaks_none() -> None:
 def test_a_strange_name_is_counted_once_while_it_stands_and_again_when_it_comes_again() -> None:
     made = Conduct()
     assert made.look(a_look("a.x.working"), [], 1.0) == [
-        Note("bad", f"violation: {STRANGE}: no driver number", b"start")
+        Note("bad", f"violation: a.x.working: {STRANGE}: no driver number", b"start")
     ]
     assert made.look(a_look("a.x.working", "b.y.working"), [], 2.0) == []
     assert told(made) == [("start", f"{STRANGE}: no driver number", 2)]
@@ -55,6 +55,11 @@ def test_a_strange_name_is_counted_once_while_it_stands_and_again_when_it_comes_
     made.look(a_look("a.x.working"), [], 4.0)
     assert told(made) == [("start", f"{STRANGE}: no driver number", 3)]
     assert made.incidents[0].at == 4.0
+
+
+def test_a_name_without_a_meaning_in_utf_8_is_told_in_ascii() -> None:
+    (note,) = Conduct().look({"start": survey([], [("x\udcff.ready", "a folder")])}, [], 1.0)
+    assert note == Note("bad", f"violation: x\\xff.ready: {STRANGE}: it is a folder", b"start")
 
 
 def test_a_document_that_is_worked_on_without_a_lock_is_held_against_its_number() -> None:

@@ -119,6 +119,17 @@ def test_unattended_a_stopped_stage_ends_everything() -> None:
     assert core.handle(NOTHING, 3.0) == []
 
 
+def test_why_a_stage_is_stopped_is_told_once() -> None:
+    core = made(fail_fast=True)
+    told = core.handle(Ended("2", 2, False, 0, "no such command"), 1.0)
+    told += core.handle(Recovered("parse", "2", 0), 1.0)
+    for number in ("1", "3", "4"):
+        told += core.handle(Ended(number, 0, True, 1, ""), 2.0)
+    texts = [one.text for one in told if isinstance(one, Note)]
+    assert texts == ["parse is stopped: driver 2 could not start, exit status 2: no such command"]
+    assert told[-1] == Exit("parse is stopped", True)
+
+
 def test_a_stage_can_be_set_going_again() -> None:
     core = made()
     died(core, "2", 1.0, code=2, started=False)
@@ -251,7 +262,7 @@ def test_drivers_that_end_at_once_with_nothing_done_are_put_off_and_at_last_stop
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
     reason = "5 drivers in a row found nothing to do and ended, but it is not done"
     assert core.snapshot(now)[0].reason == reason
-    assert out[-1] == Exit(f"a: {reason}", True)
+    assert out[-1] == Exit("a is stopped", True)
     assert Note("bad", f"a is stopped: {reason}") in out
 
 
