@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -22,6 +23,12 @@ SERVICE = "service "
 """What the names of terms that describe a service begin with."""
 
 ROLES = (("broker", "primary"), ("fallback", "fallback"))
+
+
+BACK = (
+    "nobody switches back by itself: a peer stays while its broker answers, then asks again the one it was told of;",
+    "a primary that returns waits until an operator hands back (b), and the peers are sent to it (301)",
+)
 
 
 def _drifts(version: str) -> str:
@@ -53,6 +60,7 @@ class Negotiated(Terms):
             half = (width - 3) // 2
             primary, second = (broker_lines(title, picture.brokers.get(name), half) for name, title in ROLES)
             lines += beside(primary, second, width)
+            lines += [[(line, "label")] for line in BACK]
         lines += titled("services", service_lines(picture.broker))
         lines += titled("workers", worker_lines(picture))
         return [*lines, *term_lines(picture)]
@@ -120,10 +128,16 @@ def worker_lines(picture: Picture) -> list[Parts]:
                 (fit(clean(term(worker.terms, "services")), 13) + " ", "text"),
                 (fit(clean(version), 13) + " ", _drifts(version)),
                 (fit(term(worker.terms, "skew"), 9) + " ", "text"),
-                (clean(term(own.terms, "broker")) if own is not None else "elsewhere", "label"),
+                (clean(_place(own.terms)) if own is not None else "elsewhere", "label"),
             ]
         )
     return lines if picture.rows else [[("no workers", "label")]]
+
+
+def _place(terms: Sequence[tuple[str, str]]) -> str:
+    """At which broker a worker is; and which one it was told of, where that is another."""
+    told = term(terms, "told of").partition(",")[0]
+    return term(terms, "broker") + (f" · told of {told}" if told else "")
 
 
 VIEW = View(with_own(COLUMNS, without=("rtt",)), Negotiated)

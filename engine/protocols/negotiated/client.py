@@ -113,7 +113,7 @@ class Client:
     def snapshot(self, now: float) -> ClientView:
         """What an operator sees."""
         link, run = self.link, self.run
-        terms = [("broker", link.endpoint), ("link", link.state)]
+        terms = [*link.place(), ("link", link.state)]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{link.skew:+.2f} s"))
         terms.append(("repeated", str(self.repeated)))

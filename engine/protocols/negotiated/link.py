@@ -8,6 +8,8 @@
 - The configuration is kept (``Save``) whenever it is another one, for the broker that said it, and tells an unanswered
   peer of the group next time.
 - A peer stays on one transport: endpoints of another one are for others.
+- A peer never forgets the broker that an operator named. It does not switch back to it by itself while another one
+  answers: it asks there again when its own falls silent, or goes where its broker sends it (301).
 - A connection that stands again is another link: what was under way on the one before is lost, so it begins anew.
 - A link that falls silent while its connection stands, and comes up at once on a new connection, and does so again, is
   one whose routing id another peer has: the newest of two is heard, and nobody is told. It takes another id.
@@ -67,7 +69,7 @@ class Link:
         self.options, self.wall_offset = options, wall_offset
         self.state: str = At.NEW
         self.walk = Walk(CLIENT_LINK if ready is None else WORKER_LINK)
-        self.endpoint = self.preferred = endpoint
+        self.endpoint = self.preferred = self.first = endpoint  # first: the one that an operator named
         self._kept = keeping.decode(saved)
         self.config = keeping.of(self._kept, endpoint)
         self.violations = Violations()
@@ -93,6 +95,13 @@ class Link:
     def linked(self) -> bool:
         """Whether work may go over it."""
         return self.state == At.LINKED
+
+    def place(self) -> list[tuple[str, str]]:
+        """At which broker it is and, where that is another one than it was told of, what becomes of that."""
+        where = [("broker", self.endpoint)]
+        if self.endpoint != self.first:
+            where.append(("told of", f"{self.first}, which is asked again when {self.endpoint} is silent"))
+        return where
 
     def step(self, event: str, guard: str = "") -> None:
         """Go through a row."""
@@ -273,9 +282,12 @@ class Link:
         return endpoint in self._configured or ends.on_this_machine(endpoint)
 
     def _group(self) -> list[str]:
-        """Every broker that is known, can be reached from here and is no stranger, the preferred one first."""
+        """Every broker that is known, can be reached from here and is no stranger, the preferred one first.
+
+        The one that an operator named is among them, whatever a configuration says.
+        """
         known = filter(self._trusted, self._reachable())
-        return list(dict.fromkeys([self.preferred, *known, self.endpoint]))
+        return list(dict.fromkeys([self.preferred, *known, self.first, self.endpoint]))
 
     def _change(self, event: str, endpoint: str, now: float) -> list[Command]:
         """A broker sent us to another one, or to itself; nowhere, or another transport, means itself."""

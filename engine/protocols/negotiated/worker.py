@@ -139,7 +139,7 @@ class Worker:
     def snapshot(self, now: float) -> WorkerView:
         """What an operator sees."""
         link = self.link
-        terms = [("broker", link.endpoint), ("link", link.state), ("services", ", ".join(self.services))]
+        terms = [*link.place(), ("link", link.state), ("services", ", ".join(self.services))]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{link.skew:+.2f} s"))
         if link.rtt is not None:

@@ -48,4 +48,4 @@ def test_every_ruling_has_a_test_that_names_it() -> None:
     tests = [*Path(__file__).parent.glob("test_*.py"), *TRANSCRIPTS.iterdir()]
     text = "\n".join(path.read_text(encoding="utf-8") for path in tests if path.name != Path(__file__).name)
     rulings = re.findall(r"^([RO]\d+)\.", readme, re.MULTILINE)
-    assert len(rulings) == 37 and [one for one in rulings if not re.search(rf"\b{one}\b", text)] == []
+    assert len(rulings) >= 38 and [one for one in rulings if not re.search(rf"\b{one}\b", text)] == []

@@ -120,6 +120,20 @@ def test_changebroker_names_the_preferred_broker() -> None:
     assert configure(link, 3.2)[-1] == "READY"
 
 
+def test_the_broker_that_an_operator_named_is_never_forgotten() -> None:
+    """O26. The one that it was sent to names itself alone, and dies."""
+    link = linked()
+    assert link.place() == [("broker", HERE)]
+    link.tick(3.0)
+    told(link, names.CHANGEBROKER, 3.1, code=301, endpoint=THIRD)
+    assert configure(link, 3.2, Config(2, 1.0, 30.0, (Address(THIRD, f"{THIRD}0"),)))[-1] == "READY"
+    told(link, names.READYOK, 3.3, time=0.0, heartbeat_interval=1.0)
+    assert link.place()[1] == ("told of", f"{HERE}, which is asked again when {THIRD} is silent")
+    link.heard = 3.3
+    assert lines(link.tick(6.0)) == ["PING"], "it does not switch back while the other one answers"
+    assert lines(link.tick(6.3)) == [f"open {HERE}", "NEEDBROKER"]
+
+
 @pytest.mark.parametrize("endpoint", ["", OTHER, INSIDE])
 def test_changebroker_to_itself_stays(endpoint: str) -> None:
     link = linked()
