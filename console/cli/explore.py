@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from console.cli import exploreeach, explorequeues
 from console.cli.common import settings_of, system_of
 from console.cli.explorearguments import EACH, NONE
 from console.cli.explorefile import read_scene
-from console.cli.explorewords import bounded, in_words, walkers, words
+from console.cli.explorewords import Sheet, bounded, in_words, violated, walkers, words
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from engine.catalogue import QUEUES
@@ -25,6 +28,8 @@ from engine.sim.explore.moves import FAULTS
 from engine.sim.explore.report import Report, document, explore
 from engine.sim.explore.scene import Scene
 from engine.sim.explore.walk import Progress as Walked
+
+WIDTH = 100  # columns of a ladder, where no terminal says otherwise
 
 
 def run(options: Namespace, flags: list[Flag]) -> int:
@@ -44,11 +49,11 @@ def run(options: Namespace, flags: list[Flag]) -> int:
             return "" if options.parent in (None, os.getppid()) else "the end of the process that wants to know"
 
         if scene is None:
-            return signals.status(explorequeues.run(queues, options, clock, told))
+            return signals.status(explorequeues.run(queues, options, clock, told, sheet()))
         report = explore(scene, clock, told)
         line.clear()
     if options.json != STDOUT:
-        result(words(report))
+        result(words(report, sheet()))
     written = options.json is None or deliver(json.dumps(document(report), indent=2) + "\n", options.json)
     if getattr(options, "journal", None) is not None:
         written = keep(report, options) and written
@@ -58,16 +63,15 @@ def run(options: Namespace, flags: list[Flag]) -> int:
 def each(options: Namespace, scene: Scene | None, queues: str, clock: Callable[[], float]) -> int:
     """Walk every kind alone. ``scene``: None where it is one of disk ``queues``."""
     if scene is None:
-        kinds, who = (NONE, *explorequeues.FAULTS), explorequeues.SCENE
-        head = [f"system    {queues}", f"scene     {who}; each kind alone, once, at any moment"]
-        return exploreeach.run(options, head, kinds, queues, clock)
-    head = [
-        f"system    {scene.system.name}",
-        f"scene     {walkers(scene)}; each kind alone, {scene.most} at any moment",
-    ]
-    return exploreeach.run(
-        options, [*head, f"bounds    {bounded(scene)}"], exploreeach.BROKERS, scene.system.name, clock
-    )
+        name = queues
+        head = [f"system    {queues}", f"scene     {explorequeues.SCENE}; each kind alone, once, at any moment"]
+        kinds: Sequence[str] = (NONE, *explorequeues.FAULTS)
+        shown: exploreeach.Shown = partial(explorequeues.violated, queues, sheet())
+    else:
+        name, most = scene.system.name, f"each kind alone, {scene.most} at any moment"
+        head = [f"system    {name}", f"scene     {walkers(scene)}; {most}", f"bounds    {bounded(scene)}"]
+        kinds, shown = exploreeach.BROKERS, partial(violated, scene, sheet())
+    return exploreeach.run(options, head, kinds, name, clock, shown)
 
 
 def scene_of(options: Namespace, flags: list[Flag]) -> Scene:
@@ -85,6 +89,12 @@ def scene_of(options: Namespace, flags: list[Flag]) -> Scene:
     if not set(options.faults) <= FAULTS:
         raise Refused(f"explore: {', '.join(set(options.faults) - FAULTS)} is for disk queues alone")
     return replace(scene, faults=options.faults)
+
+
+def sheet() -> Sheet:
+    """What results are printed on."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    return Sheet(min(max(width, 60), 160), "utf" in (sys.stdout.encoding or "").lower())
 
 
 def keep(report: Report, options: Namespace) -> bool:

@@ -21,10 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 from console.cli.explorearguments import NONE
-from console.cli.explorewords import covered, indented
+from console.cli.explorewords import covered
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
-from console.text import clean
 from engine.errors import Refused
 from engine.sim.explore.coverage import Rows
 from engine.sim.explore.scene import Fault
@@ -37,6 +36,8 @@ WIDE = 11  # cells of the name of a kind
 
 Command = Callable[[str, Path], list[str]]
 """The command line that walks one kind and writes its report to a file."""
+Shown = Callable[[str, str, Sequence[str]], list[str]]
+"""The lines that show what is wrong: of a kind, what it is, and its course."""
 
 
 class Kind(NamedTuple):
@@ -50,7 +51,9 @@ class Kind(NamedTuple):
     broke: str = ""
 
 
-def run(options: Namespace, head: Sequence[str], kinds: Sequence[str], system: str, clock: Callable[[], float]) -> int:
+def run(
+    options: Namespace, head: Sequence[str], kinds: Sequence[str], system: str, clock: Callable[[], float], shown: Shown
+) -> int:
     """Walk each kind: 0 where everything held, 1 where something did not. ``head``: first lines of what is told.
     ``system``: its name, where no scene is given. Raises Refused.
     """
@@ -63,7 +66,7 @@ def run(options: Namespace, head: Sequence[str], kinds: Sequence[str], system: s
         line.clear()
     if options.json != STDOUT:
         missing = [kind for kind in kinds if kind not in {one.kind for one in found}]
-        result(words(head, found, clock() - began, missing))
+        result(words(head, found, clock() - began, missing, shown))
     for one in found:
         if one.report is None and signals.caught is None:
             tell(f"explore: {one.kind} broke off: {one.broke or 'its process said nothing'}")
@@ -140,7 +143,13 @@ def side_by_side(
     return [found[kind] for kind in kinds if kind in found]
 
 
-def words(head: Sequence[str], found: Sequence[Kind], seconds: float, missing: Sequence[str] = ()) -> str:
+def words(
+    head: Sequence[str],
+    found: Sequence[Kind],
+    seconds: float,
+    missing: Sequence[str] = (),
+    shown: Shown = lambda kind, wrong, course: [wrong],
+) -> str:
     """A report for people. ``missing``: kinds whose walk never began."""
     rows = [*head, "", f"{'kind':<{WIDE}}{'states':>12}{'transitions':>13}{'depth':>7}{'CPU s':>9}"]
     reports = [one.report for one in found if one.report is not None]
@@ -151,7 +160,7 @@ def words(head: Sequence[str], found: Sequence[Kind], seconds: float, missing: S
     rows += [line for one in coverage(reports) for line in covered(one)] + [""]
     for one in found:
         for wrong in one.report["violations"] if one.report is not None else ():
-            rows += [f"violated  {one.kind}: {clean(wrong['text'])}", *indented(wrong["course"]), ""]
+            rows += shown(one.kind, wrong["text"], wrong["course"])
     return "\n".join([*rows, f"verdict   {verdict(found, missing)}"]) + "\n"
 
 

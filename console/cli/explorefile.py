@@ -26,14 +26,19 @@ TABLES = ("bounds", "options")
 
 def read_scene(path: Path) -> Scene:
     """Read a scene. Raises ``engine.settings.Wrong`` with everything that is wrong with it."""
-    return _Reading(path).scene()
+    return parse_scene(read_text(path), path)
+
+
+def parse_scene(text: str, path: Path) -> Scene:
+    """The scene in a text. ``path``: what it is called where it is wrong. Raises ``engine.settings.Wrong``."""
+    return _Reading(text, path).scene()
 
 
 class _Reading:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, text: str, path: Path) -> None:
         self._path = path
         self._problems: list[Problem] = []
-        self._content, self._lines = parse_toml(read_text(path), path)
+        self._content, self._lines = parse_toml(text, path)
 
     def scene(self) -> Scene:
         hints = get_type_hints(Scene, include_extras=True)

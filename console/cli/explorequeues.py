@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from console.cli.explorearguments import NONE
+from console.cli.exploretranscript import toml_documents, transcript
+from console.cli.explorewords import Sheet, shown
 from console.cli.streams import STDOUT, deliver, result, tell
-from console.text import clean
+from console.pictures.course import drawn_documents
 from engine.errors import Refused
 from engine.sim.explore.documents import Documents, Walked, in_words, walk
 from engine.sim.explore.report import SCHEMA
@@ -19,7 +22,9 @@ USUAL = 5_000_000  # states
 SCENE = f"{DRIVERS} drivers, {DOCUMENTS} documents"
 
 
-def run(system: str, options: Namespace, clock: Callable[[], float], told: Callable[[Progress], str]) -> int:
+def run(
+    system: str, options: Namespace, clock: Callable[[], float], told: Callable[[Progress], str], sheet: Sheet
+) -> int:
     """Walk: 0 where everything held, else 1. ``clock``: seconds; ``told``: why it is to end. Raises Refused."""
     fault = _fault(options)
     model, began = Documents(DOCUMENTS, fault), clock()
@@ -34,7 +39,7 @@ def run(system: str, options: Namespace, clock: Callable[[], float], told: Calla
     walked = walk(model, options.states or USUAL, asked)
     seconds = clock() - began
     if options.json != STDOUT:
-        result(words(system, fault, model, walked, seconds))
+        result(words(system, fault, model, walked, seconds, sheet))
     text = json.dumps(document(system, fault, model, walked, seconds), indent=2) + "\n"
     written = options.json is None or deliver(text, options.json)
     if getattr(options, "journal", None) is not None:
@@ -50,17 +55,13 @@ def _fault(options: Namespace) -> str:
     return kinds[0] if kinds else ""
 
 
-def words(system: str, fault: str, model: Documents, walked: Walked, seconds: float) -> str:
+def words(system: str, fault: str, model: Documents, walked: Walked, seconds: float, sheet: Sheet) -> str:
     """A report for people."""
     progress = walked.progress
     goes = f"{fault} once, at any moment" if fault else "nothing goes wrong"
     rows = [f"system    {system}", f"scene     {DRIVERS} drivers, {DOCUMENTS} documents; {goes}", ""]
     if walked.wrong:
-        rows += [
-            f"violated  {clean(walked.wrong)}",
-            *(f"          ! {in_words(model, one)}" for one in walked.course),
-            "",
-        ]
+        rows += violated(system, sheet, fault or NONE, walked.wrong, _course(model, walked))
     rows.append(
         f"walked    {progress.states:,} states, {progress.transitions:,} transitions, depth {progress.depth}, "
         f"in {seconds:.1f} s"
@@ -71,9 +72,19 @@ def words(system: str, fault: str, model: Documents, walked: Walked, seconds: fl
     return "\n".join(rows) + "\n"
 
 
+def violated(system: str, sheet: Sheet, kind: str, wrong: str, course: Sequence[str]) -> list[str]:
+    """What is wrong, its course as a transcript, and as a ladder."""
+    fault = "" if kind == NONE else kind
+    lines = transcript(wrong, toml_documents(system, DOCUMENTS, fault), course)
+    return shown(wrong, lines, drawn_documents(Documents(DOCUMENTS, fault), course, *sheet))
+
+
+def _course(model: Documents, walked: Walked) -> list[str]:
+    return [f"! {in_words(model, move)}" for move in walked.course]
+
+
 def document(system: str, fault: str, model: Documents, walked: Walked, seconds: float) -> dict[str, object]:
     """The report for programs."""
-    course = [in_words(model, move) for move in walked.course]
     return {
         "schema": SCHEMA,
         "system": system,
@@ -83,7 +94,7 @@ def document(system: str, fault: str, model: Documents, walked: Walked, seconds:
         "depth": walked.progress.depth,
         "complete": not walked.bound and not walked.wrong,
         "bound": walked.bound,
-        "violations": [{"text": walked.wrong, "course": course}] if walked.wrong else [],
+        "violations": [{"text": walked.wrong, "course": _course(model, walked)}] if walked.wrong else [],
         "coverage": [],
         "elapsed_s": round(seconds, 3),
     }

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, get_args
 
+from console.cli.exploretranscript import toml, transcript
+from console.pictures.course import drawn
 from console.text import clean
 from engine.sim.explore.coverage import Rows
 from engine.sim.explore.report import Report
-from engine.sim.explore.scene import Scene
+from engine.sim.explore.scene import Fault, Scene
 from engine.sim.explore.walk import Progress
 
 SHOWN = 6  # rows that were never walked, of each machine
@@ -22,17 +26,12 @@ def in_words(progress: Progress, seconds: float) -> str:
     )
 
 
-def words(report: Report) -> str:
+def words(report: Report, sheet: Sheet) -> str:
     """A report for people."""
     progress, scene = report.progress, report.scene
     rows = [f"system    {scene.system.name}", f"scene     {described(scene)}", f"bounds    {bounded(scene)}", ""]
     for found in report.found:
-        rows += [f"violated  {clean(found.text)}"]
-        rows += [
-            f"          after {len(found.moves)} moves, from where all had joined:",
-            *indented(found.course.lines),
-            "",
-        ]
+        rows += violated(scene, sheet, "", found.text, found.course.lines)
     rows.append(
         f"walked    {progress.states:,} states, {progress.transitions:,} transitions, depth {progress.depth}, "
         f"in {report.elapsed:.1f} s"
@@ -72,9 +71,27 @@ def _some(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def indented(lines: Sequence[str]) -> list[str]:
-    """Lines of a course, below what is violated."""
-    return [f"          {clean(line)}" for line in lines]
+class Sheet(NamedTuple):
+    """What is printed on: its width in columns, and whether its letters may be any of Unicode."""
+
+    width: int = 100
+    unicode: bool = True
+
+
+def violated(scene: Scene, sheet: Sheet, kind: str, wrong: str, course: Sequence[str]) -> list[str]:
+    """What is wrong, its course as a transcript, and as a ladder. ``kind``: of fault, empty for those of the scene."""
+    if kind:
+        scene = replace(scene, faults=tuple(one for one in get_args(Fault) if one == kind))
+    return shown(wrong, transcript(wrong, toml(scene), course), drawn(scene, course, *sheet))
+
+
+def shown(wrong: str, lines: Sequence[str], ladder: Sequence[str]) -> list[str]:
+    """The same, of anything."""
+    head = [
+        f"violated  {clean(wrong)}",
+        "          as a transcript, from where all had joined; tests/transcripts/explore/ takes it",
+    ]
+    return [*head, "", *lines, "", *map(clean, ladder), ""]
 
 
 def covered(rows: Rows) -> list[str]:

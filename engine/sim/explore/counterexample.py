@@ -3,12 +3,14 @@
 The rules of this file:
 
 - What a walk finds wrong is told only after it was found wrong here too.
-- A course is a text: ``! MOVE`` is what happens next, the lines behind it are what the cores do then. Such a text is
-  read again by ``played``, so a counterexample can be kept as a test.
+- A course is a text: ``! MOVE`` is what happens next, the lines behind it are what the cores do then. After ``! AFTER``
+  nothing more goes wrong, and what happens until all is settled stands behind ``: ``. Such a text is read again by
+  ``played``, so a counterexample can be kept as a test.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -25,6 +27,7 @@ from engine.sim.explore.scene import Scene
 from engine.sim.explore.seats import Part, Parts, Step
 from engine.sim.explore.turn import State
 
+AFTER = "nothing more goes wrong"
 WAYS = {0: "cut in half", 1: "first bit wrong", 2: "last bit wrong"}
 
 
@@ -49,6 +52,14 @@ class Watcher:
 
     def seated(self, name: str, role: Role, args: list[Any], world: dict[str, Any], seat: Any) -> None:
         """A core is about to sit down."""
+
+    def began(self) -> None:
+        """Everybody has joined: the course begins."""
+
+    def moved(self, name: str, at: float, move: Move, words: str) -> None:
+        """Something is about to happen. ``name``: who does it, or whom it befalls, empty for the clock; ``at``: the
+        world's time.
+        """
 
     def took(self, took: Took) -> None:
         """A core took an event."""
@@ -113,9 +124,14 @@ def repeat(scene: Scene, moves: Sequence[Move], watchers: Sequence[Watcher] = ()
     return _Repeat(scene, watchers).repeat(moves, after)
 
 
-def played(scene: Scene, lines: Sequence[str]) -> Course:
+def played(scene: Scene, lines: Sequence[str], watchers: Sequence[Watcher] = ()) -> Course:
     """Do the moves of a text. Raises LookupError for one that can not happen."""
-    return _Repeat(scene, ()).play([line[2:].strip() for line in lines if line.startswith("! ")])
+    return _Repeat(scene, watchers).play(moves_of(lines))
+
+
+def moves_of(lines: Sequence[str]) -> list[str]:
+    """The moves of a text, in words."""
+    return [line[2:].strip() for line in lines if line.startswith("! ")]
 
 
 class _Repeat:
@@ -131,34 +147,48 @@ class _Repeat:
         model.world.gone = self._gone
         self.state = model.begin()
         self._lines.clear()
+        for watcher in watchers:
+            watcher.began()
 
     def repeat(self, moves: Sequence[Move], after: bool) -> Course:
         wrong = ""
         for move in moves:
-            wrong = self._do(move)
-            if wrong:
-                break
-        numbers = count()
-        if not wrong and after:
-            wrong = Courses(self.model, lambda state: next(numbers).to_bytes(8, "big"), self._say).wrong(self.state)
-        return Course(wrong, tuple(self._lines))
+            wrong = wrong or self._do(move)
+        return Course(wrong or (self._settle() if after else ""), tuple(self._lines))
 
     def play(self, words: Sequence[str]) -> Course:
         wrong = ""
         for line in words:
-            known = {in_words(self.model, self.state, move): move for move in _all(self.model, self.state)}
+            if line == AFTER:
+                wrong = wrong or self._settle()
+                continue
+            known = {name: move for move, name in named(self.model, self.state).items()}
             if line not in known:
                 raise LookupError(f"{line!r} can not happen; {', '.join(known)} can")
             wrong = wrong or self._do(known[line])
         return Course(wrong, tuple(self._lines))
 
     def _do(self, move: Move) -> str:
-        self._say(self.state, move)
+        self._say("!", self.state, move, named(self.model, self.state)[move])
         self.state, wrong = apply(self.model, self.state, move)
         return wrong
 
-    def _say(self, state: State, move: Move) -> None:
-        self._lines.append(f"! {in_words(self.model, state, move)}")
+    def _settle(self) -> str:
+        """What is wrong with how it goes on where nothing more goes wrong."""
+        numbers = count()
+        self._lines.append(f"! {AFTER}")
+        courses = Courses(
+            self.model,
+            lambda state: next(numbers).to_bytes(8, "big"),
+            lambda state, move: self._say(":", state, move, in_words(self.model, state, move)),
+        )
+        return courses.wrong(self.state)
+
+    def _say(self, mark: str, state: State, move: Move, words: str) -> None:
+        self._lines.append(f"{mark} {words}")
+        who = _whose(self.model, state, move)
+        for watcher in self._watchers:
+            watcher.moved("" if who < 0 else self.model.names[who], state.now, move, words)
 
     def _watch(self, now: float, who: int, event: Event, commands: Sequence[Command]) -> None:
         model = self.model
@@ -176,8 +206,28 @@ class _Repeat:
                 watcher.seated(name, role, args, world, self.model.seats[who])
 
 
-def _all(model: Model, state: State) -> list[Move]:
-    return model.moves(state) + (faults(model, state) if state.left else [])
+def named(model: Model, state: State) -> dict[Move, str]:
+    """Everything that can happen, each in words of its own."""
+    found: dict[Move, str] = {}
+    times: Counter[str] = Counter()
+    for move in model.moves(state) + (faults(model, state) if state.left else []):
+        words = in_words(model, state, move)
+        times[words] += 1
+        found[move] = words if times[words] == 1 else f"{words}, number {times[words]}"
+    return found
+
+
+def _whose(model: Model, state: State, move: Move) -> int:
+    """The seat that does this, or that it befalls; of a message who sent it. -1 for the clock."""
+    kind, at, how = move
+    if kind == "tick":
+        return -1
+    if kind == "ask":
+        return model.clients[at]
+    if kind in ("take", "lose", "duplicate", "spoil"):
+        wire = model.wire(state, at)
+        return wire.seat if how % 2 == UP else wire.far
+    return model.wire(state, at).seat if kind == "connect" else at
 
 
 def _said(model: Model, name: str, role: Role, commands: Sequence[Command]) -> Iterator[str]:

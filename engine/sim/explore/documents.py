@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 from engine.core import NEVER, Exit, Note, Start, Started, Woken
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Driver
-from engine.protocols.diskqueue.operations import Process, Processed
+from engine.protocols.diskqueue.explain import seat_of
+from engine.protocols.diskqueue.operations import Done, Process, Processed
 from engine.protocols.diskqueue.transitions import recover
 from engine.sim.disk import SimDisk
 from engine.sim.driver import EPOCH, config, result
@@ -33,6 +34,7 @@ from engine.sim.explore.procedure import stands
 from engine.sim.explore.walk import TOLD, Progress
 
 SRC, DST = "src", "dst"
+RECOVERERS = (2, 3)  # among the actors
 TIME = re.compile(r"^((?:begin|fail|back)\t[^\t]*\t[^\t]*\t)[^\t]*", re.MULTILINE)
 
 
@@ -118,6 +120,7 @@ class Documents:
         self.fault = fault
         self.texts = {f"d{number}": f"text {number}" for number in range(1, documents + 1)}
         self.actors = [Actor("1", False), Actor("2", False), Actor("1", True), Actor("2", True), Actor("3", False)]
+        self.answer: Done | Processed | None = None  # of the move that was done last
         self._disks: list[SimDisk] = []
         self._known: dict[Any, int] = {}
         disk = SimDisk(SRC, DST)
@@ -150,7 +153,7 @@ class Documents:
         if kind == "act":
             point = points[who]
             assert point is not None
-            points[who] = self._act(disk, who, point)
+            points[who], self.answer = self._act(disk, who, point)
         else:
             dead = [who] if kind == "kill" else [at for at in (0, 1) if not _has_ended(points[at])]
             if kind == "power":
@@ -165,20 +168,23 @@ class Documents:
             points[4] = self.actors[4].first
         return State(number, tuple(points), tuple(seen), state.left - (kind != "act"))
 
-    def _act(self, disk: SimDisk, who: int, point: Point) -> Point:
+    def _act(self, disk: SimDisk, who: int, point: Point) -> tuple[Point, Done | Processed | None]:
+        """Where an actor stands after what it asked, and the answer; None where it only waited, or works on."""
         actor, asks = self.actors[who], point.asks
         if asks is None:
-            return actor.after(point, Woken())
+            return actor.after(point, Woken()), None
         if not isinstance(asks, Start):
-            return actor.after(point, disk.perform(asks, actor.number))
+            answer: Done | Processed = disk.perform(asks, actor.number)
+            return actor.after(point, answer), answer
         body = asks.body
         assert isinstance(body, Process)
         output, made = names.writing(body.id, actor.number), result(self.texts[body.id])
         if disk.folders[DST].get(output) is None:
             disk.put(DST, output, made[: len(made) // 2], synced=False)
-            return point
+            return point, None
         disk.put(DST, output, made, synced=False)
-        return actor.after(point, Processed("done"))
+        answer = Processed("done")
+        return actor.after(point, answer), answer
 
     def _live(self, disk: SimDisk) -> bool:
         items = [item for name in disk.folders[SRC] if isinstance(item := names.parse(name), names.Item)]
@@ -282,8 +288,46 @@ def in_words(model: Documents, move: tuple[str, int]) -> str:
     if kind == "power":
         return "the power is cut"
     actor = model.actors[who]
-    name = f"the recoverer of driver {actor.number}" if who in (2, 3) else f"driver {actor.number}"
+    name = f"the recoverer of driver {actor.number}" if who in RECOVERERS else f"driver {actor.number}"
     return f"{kind} {name}" if kind == "kill" else f"{name} goes on"
+
+
+class Happened(NamedTuple):
+    """One move: who acted, or whom it befell; what it asked, and the answer. Both are None for what is no operation."""
+
+    kind: str
+    who: int
+    asks: Any
+    answer: Done | Processed | None
+    wrong: str  # with the state after it
+
+    @property
+    def spoken(self) -> list[tuple[object, list[Any]]]:
+        """What the actor asked and was answered, as events with what followed each."""
+        asked: list[tuple[object, list[Any]]] = [(Woken(), [self.asks])]
+        answered: list[tuple[object, list[Any]]] = [(self.answer, [])]
+        starts = self.asks is not None and not isinstance(self.answer, Processed)  # work begins in a move of its own
+        return (asked if starts else []) + (answered if self.answer is not None else [])
+
+
+def seat(model: Documents, who: int, recovery: str) -> str:
+    """What an actor is called in a trace. ``recovery``: how a recoverer's name begins."""
+    number = model.actors[who].number
+    return f"{recovery} {number}" if who in RECOVERERS else seat_of(DST, number)
+
+
+def happened(model: Documents, words: Sequence[str]) -> Iterator[Happened]:
+    """Do the moves of a text. Raises LookupError for one that can not happen."""
+    state = model.begin
+    for line in words:
+        known = {in_words(model, move): move for move in model.moves(state)}
+        if line not in known:
+            raise LookupError(f"{line!r} can not happen; {', '.join(known)} can")
+        kind, who = known[line]
+        point, model.answer = state.points[who], None
+        state = model.apply(state, (kind, who))
+        asks = point.asks if kind == "act" and point is not None else None
+        yield Happened(kind, who, asks, model.answer, model.wrong(state))
 
 
 def _way(parents: dict[State, tuple[State, tuple[str, int]] | None], state: State) -> tuple[tuple[str, int], ...]:

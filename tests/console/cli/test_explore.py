@@ -51,7 +51,11 @@ def test_a_scene_that_does_not(tmp_path: Path, capsys: Capture, monkeypatch: pyt
     assert main(["explore", "--scene", scene(tmp_path, "roundrobin"), "--journal", str(journal)]) == 1
     out, _ = capsys.readouterr()
     assert "violated  0 of 2 tasks of client succeeded (2 timeout)" in out
-    assert "          ! client is asked" in out and out.endswith("verdict   VIOLATED, ended by a violation\n")
+    assert (
+        "\n! client is asked\n" in out
+        and "│─ TRACKEXEC PING 0 ─▶│" in out
+        and out.endswith("verdict   VIOLATED, ended by a violation\n")
+    )
     assert main(["replay", "--check", str(journal)]) == 0
     assert "as recorded" in capsys.readouterr().out
 

@@ -96,6 +96,18 @@ def test_a_process_that_breaks_off_is_told(capsys: Capture, monkeypatch: pytest.
     assert "broke off" in out and out.endswith("verdict   VIOLATED: none\n")
 
 
+def test_what_is_wrong_is_told_with_its_kind(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = report(wrong="a task is lost")
+    wrong["violations"][0]["course"] = ["! client is asked", "! kill worker-1"]
+    writes = f"import json, sys; json.dump({wrong!r}, open(sys.argv[1], 'w'))"
+    monkeypatch.setattr(exploreeach, "command", lambda options, system: lambda kind, into: python(writes, kind, into))
+    monkeypatch.setattr(exploreeach, "BROKERS", ("kill",))
+    assert main(["explore", "--faults", "each"]) == 1
+    out = capsys.readouterr().out
+    assert '@ faults = ["kill"]\n! client is asked\n! kill worker-1\n? a task is lost\n' in out
+    assert "· kill worker-1" in out and out.endswith("verdict   VIOLATED: kill\n")
+
+
 def test_at_most_so_many_at_a_time() -> None:
     told: list[str] = []
     with Signals() as signals:
@@ -128,7 +140,7 @@ def test_the_table() -> None:
         Kind("lose", report(20, bound="60 seconds", walked="ab"), 2.5),
         Kind("kill", report(4, wrong="a task is lost"), 0.5),
     ]
-    text = words(["system    x"], found, 9.0)
+    text = words(["system    x"], found, 9.0, (), lambda kind, wrong, course: [f"violated  {kind}: {wrong}", *course])
     assert text.splitlines()[2:7] == [
         "kind             states  transitions  depth    CPU s",
         "nothing           1,000        2,000    500      1.2  held, complete",
@@ -137,7 +149,7 @@ def test_the_table() -> None:
         "all               1,024        2,048    500      4.2  in 9.0 s",
     ]
     assert "rows      2 of 3 of Worker\n          never idle: c\n" in text
-    assert "violated  kill: a task is lost\n          ! client is asked\n" in text
+    assert "violated  kill: a task is lost\n! client is asked\n" in text
 
 
 def test_the_verdict_names_the_kinds() -> None:

@@ -36,7 +36,7 @@ def test_what_does_not_hold(capsys: Capture, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Documents, "wrong", lambda self, state: "" if state == self.begin else "d1 is lost")
     assert main(QUEUES) == 1
     out = capsys.readouterr().out
-    assert "violated  d1 is lost\n          ! driver 1 goes on\n" in out
+    assert "violated  d1 is lost\n" in out and "\n! driver 1 goes on\n? d1 is lost\n" in out and "· d1 is lost" in out
     assert out.endswith("verdict   VIOLATED, ended by a violation\n")
 
 

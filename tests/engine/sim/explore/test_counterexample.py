@@ -11,8 +11,9 @@ from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.journal.journal import read
 from engine.labs.replay import Replay
-from engine.sim.explore.counterexample import Recorder, played, repeat
+from engine.sim.explore.counterexample import AFTER, Recorder, Watcher, named, played, repeat
 from engine.sim.explore.model import Model
+from engine.sim.explore.moves import Move
 from engine.sim.explore.scene import Bounds
 from engine.sim.explore.walk import Walk
 from tests.engine.sim.explore.scenes import scene
@@ -30,8 +31,47 @@ def test_a_course_is_played_again_from_its_text(name: str) -> None:
 
 def test_what_comes_after_is_told_too() -> None:
     course = repeat(scene(), ())
-    assert course.lines[0] == "! client is asked" and "! client > broker" in course.lines
+    assert course.lines[:2] == (f"! {AFTER}", ": client is asked") and ": client > broker" in course.lines
     assert any(line.startswith("worker-1 > broker: WORKREPLY") for line in course.lines)
+
+
+def test_what_comes_after_is_played_again_too() -> None:
+    course = repeat(scene("pingpong"), ())
+    assert played(scene("pingpong"), course.lines) == course
+
+
+def test_what_is_said_alike_is_told_apart_by_numbers() -> None:
+    small = scene("roundrobin", faults=("spoil",))
+    model = Model(small)
+    state = model.begin()
+    for name in ("client is asked", "client > broker"):
+        state, _ = model.apply(state, next(move for move, words in named(model, state).items() if words == name))
+    words = list(named(model, state).values())
+    assert len(words) == len(set(words))
+
+
+class Told(Watcher):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def began(self) -> None:
+        self.told.append("began")
+
+    def moved(self, name: str, at: float, move: Move, words: str) -> None:
+        self.told.append(f"{name or 'nobody'}: {words}")
+
+
+def test_a_watcher_hears_whose_move_it_is() -> None:
+    told = Told()
+    moves = ["client is asked", "client > broker", "cut worker-2", "broker > worker-1"]
+    played(scene("pingpong", faults=("cut",), tasks=1), [f"! {move}" for move in moves], [told])
+    assert told.told == [
+        "began",
+        "client: client is asked",
+        "client: client > broker",
+        "worker-2: cut worker-2",
+        "broker: broker > worker-1",
+    ]
 
 
 def test_what_can_not_happen_is_said() -> None:
