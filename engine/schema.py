@@ -1,9 +1,10 @@
 """Does a value from outside (a configuration, the environment, a flag, a run file) fit the type that it should have?
 
 The types are ordinary annotations, so a dataclass of settings and a TypedDict of a run file are their own schemas:
-``int``, ``float``, ``bool``, ``str``, ``X | None``, ``tuple[X, ...]``, ``dict[str, X]``, ``Literal``, a TypedDict, and
-``Annotated`` with ``Range`` or ``OneOf``. Nothing is guessed: ``True`` is not a number, ``"1"`` is not 1, NaN and
-infinity are not settings, and text with control or invisible characters is refused before it can reach a terminal.
+``int``, ``float``, ``bool``, ``str``, ``X | None``, ``tuple[X, ...]``, ``tuple[X, Y]``, ``dict[str, X]``, ``Literal``,
+a TypedDict, and ``Annotated`` with ``Range`` or ``OneOf``. Nothing is guessed: ``True`` is not a number, ``"1"`` is not
+1, NaN and infinity are not settings, and text with control or invisible characters is refused before it can reach a
+terminal.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ def fit(value: object, wanted: Any) -> Any:
     if origin in (Union, UnionType):
         return None if value is None else fit(value, _present(args))
     if origin is tuple and isinstance(value, list | tuple):
+        if args[-1] is not ...:
+            if len(value) != len(args):
+                raise Misfit(f"expected {describe(wanted)}, got {len(value)} values")
+            return tuple(fit(item, of) for item, of in zip(value, args, strict=True))
         return tuple(fit(item, args[0]) for item in value)
     if origin is dict and isinstance(value, dict):
         return {fit(key, str): _at(key, item, args[1]) for key, item in value.items()}
@@ -108,6 +113,8 @@ def describe(wanted: Any) -> str:
         return f"{describe(_present(args))}, or nothing"
     if origin is Literal:
         return "one of " + ", ".join(map(str, args))
+    if origin is tuple and args[-1] is not ...:
+        return "a list of " + " and ".join(map(describe, args))
     if origin is tuple:
         return f"a list, each {describe(args[0])}"
     plain = {int: "a whole number", float: "a number", bool: "true or false", str: "plain text"}

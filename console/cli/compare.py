@@ -59,4 +59,5 @@ def against(baseline: RunRecord | None, run: RunRecord, options: Namespace) -> b
 
 def _table(history: History, a: RunRecord, b: RunRecord, bound: float | None) -> tuple[str, bool]:
     of = compare(a, b, history.list()[0], bound)
-    return "\n".join(lines(of, bound)) + "\n", of.regression
+    shapes = ["", *of.shapes] if of.shapes else []
+    return "\n".join([*lines(of, bound), *shapes]) + "\n", of.regression

@@ -10,7 +10,8 @@ from console.text import clean
 from engine.drive.pump.chosen import words
 from engine.runs.export import to_csv, to_json_list
 from engine.runs.history import History
-from engine.runs.load import RunRecord, duration, run_id, summary, to_json
+from engine.runs.load import RunRecord, duration, run_id, to_json
+from engine.runs.summary import summary
 from engine.schema import Misfit, nearest
 from engine.settings import Paths
 

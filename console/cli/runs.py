@@ -12,7 +12,8 @@ from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell,
 from engine.errors import Refused
 from engine.labs.live import Lab
 from engine.parts.bulk import BulkSpec
-from engine.runs.load import RunRecord, duration, summary, to_json
+from engine.runs.load import RunRecord, duration, to_json
+from engine.runs.summary import summary
 from engine.settings import Flag, Settings
 
 STEP = 0.05  # seconds between two looks at a run

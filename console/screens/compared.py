@@ -16,7 +16,7 @@ from engine.schema import Misfit, fit, nearest, parse
 USUAL = 5.0  # percent: what counts as a regression where no bound is given
 FRAME = 4  # cells beside the lines of a page
 
-INKS = {"better": "good", "same": "label", "worse": "warn", "regression": "bad bold"}
+INKS = {"better": "good", "same": "label", "worse": "warn", "regression": "bad bold", "unknown": "label"}
 
 
 def readable(runs: Iterable[Run]) -> list[RunRecord]:
@@ -78,4 +78,5 @@ def compared_lines(found: Comparison, bound: float, width: int) -> list[Parts]:
     inked.append([])
     for place, line in enumerate(text[last:]):
         inked += wrapped([], line, "warn" if place else "label", width)
+    inked += [[], *([(line[:width], "text")] for line in found.shapes)] if found.shapes else []
     return inked

@@ -18,12 +18,15 @@ from typing import Literal, NamedTuple
 from engine.core import NEVER
 from engine.parts.histogram import Histogram, Summary
 from engine.parts.ledger import Ledger, LedgerView
+from engine.parts.timeline import Point, Timeline
 
 Kind = Literal["ping", "data"]
 
 WARMUP = 10  # one task in so many warms up …
 MOST_WARMUP = 1_000  # … and no more than these
 HELD = 0.99  # of the rate that was asked for: then it was held
+FIRST = 5  # tasks of each kind of failure that are named …
+KINDS = 20  # … of the first so many kinds
 LATE = 0.01  # seconds that the last task may be late, however short the run: a timer is no more exact
 
 
@@ -60,6 +63,9 @@ class BulkView(NamedTuple):
     warmup: int = 0  # replies that no latency tells of
     warm_at: float = NEVER  # when the first task behind the warm-up was sent
     reached: float | None = None  # tasks a second that were sent, where a rate was asked for and is not held
+    planned_histogram: tuple[tuple[float, float, int], ...] = ()  # of the latency as planned, only with a rate
+    timeline: tuple[Point, ...] = ()
+    first_failed: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of each kind of failure the first tasks
 
     @property
     def passed(self) -> bool:
@@ -88,6 +94,8 @@ class Bulk:
         self._out: OrderedDict[int, float] = OrderedDict()
         self._next = 0
         self._last = now  # when something was sent last
+        self._timeline = Timeline(now)
+        self._first_failed: dict[str, list[int]] = {}
         self._end(now)
 
     def due(self, now: float) -> int | None:
@@ -115,6 +123,8 @@ class Bulk:
         if sent is None:
             self.late += 1
             return False
+        if now > self._timeline.due:
+            self._advance(now)
         self.ledger.succeeded += 1
         self.bytes += size
         if task < self._warmup:
@@ -132,7 +142,14 @@ class Bulk:
         if self._out.pop(task, None) is None:
             self.late += 1
             return False
+        if now > self._timeline.due:
+            self._advance(now)
         self.ledger.fail(kind)
+        first = self._first_failed
+        if kind in first or len(first) < KINDS:
+            named = first.setdefault(kind, [])
+            if len(named) < FIRST:
+                named.append(task)
         self._end(now)
         return True
 
@@ -201,7 +218,17 @@ class Bulk:
             warmup=self.warmed,
             warm_at=self.warm_at,
             reached=self._reached(),
+            planned_histogram=tuple(self.planned.buckets()) if self.spec.rate is not None else (),
+            timeline=self._timeline_view(now if self.ended is None else self.ended),
+            first_failed=tuple((kind, tuple(tasks)) for kind, tasks in self._first_failed.items()),
         )
+
+    def _advance(self, now: float) -> None:
+        self._timeline.advance(now, self.ledger.succeeded, sum(self.ledger.failed.values()), self.service)
+
+    def _timeline_view(self, now: float) -> tuple[Point, ...]:
+        self._advance(now)
+        return self._timeline.view(now, self.ledger.succeeded, sum(self.ledger.failed.values()), self.service)
 
     def _reached(self) -> float | None:
         """The rate at which tasks were sent, None where none was asked for or it was held."""

@@ -8,7 +8,7 @@ no compiler.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 SUB_BITS = 7
@@ -73,6 +73,20 @@ class Histogram:
     def percentile(self, percent: float) -> float:
         """The value in µs below or at which ``percent`` of the durations lie; never above the maximum. 0 if empty."""
         return self._percentiles(percent)[0]
+
+    def mark(self) -> dict[int, int]:
+        """The counts as they are now, for ``percentile_since``."""
+        return dict(self._counts)
+
+    def percentile_since(self, mark: Mapping[int, int], percent: float) -> float | None:
+        """As ``percentile``, of what was recorded since ``mark``; None where that is nothing."""
+        later = Histogram()
+        for bucket, n in self._counts.items():
+            if n > (before := mark.get(bucket, 0)):
+                later._counts[bucket] = n - before
+                later.count += n - before
+        later._min, later._max = self._min, self._max
+        return later.percentile(percent) if later.count else None
 
     def _percentiles(self, *percents: float) -> list[float]:
         """Several of them, ascending, in one pass: a run is looked at many times while it is going."""

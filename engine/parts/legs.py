@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from engine.parts.histogram import Histogram, Summary
+from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerLeg, ClientLeg
 
 KEPT = 4096
@@ -52,8 +52,8 @@ class ClientLegs:
         return tuple(self._log)
 
 
-def join(client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg]) -> dict[str, Summary] | None:
-    """The four legs in µs of the tasks that both sides noted; None where they have none in common."""
+def join(client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg]) -> dict[str, Histogram] | None:
+    """The four legs of the tasks that both sides noted; None where they have none in common."""
     passed = {leg.id: leg for leg in theirs if leg.client == client}
     legs = {name: Histogram() for name in ("client", "backlog", "worker", "return")}
     for leg in ours:
@@ -64,4 +64,4 @@ def join(client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg]) 
         legs["backlog"].record(broker.given - broker.accepted)
         legs["worker"].record(broker.answered - broker.given)
         legs["return"].record(leg.received - broker.answered)
-    return {name: histogram.summary() for name, histogram in legs.items()} if legs["client"].count else None
+    return legs if legs["client"].count else None

@@ -5,9 +5,11 @@ The rules of this file:
 - Runs are repeats of one another where the same was asked for (kind, system, transport, tasks, window, rate, payload)
   of as many workers with as many slots.
 - Where A and B were asked the same, a repeat belongs to whichever of the two it is nearer to in time.
-- Noise is how far apart the repeats of one side lie, in percent of their median, on the noisier side. With no repeats
-  nothing is known of it, and nothing is said.
-- A change within the noise is none. A change for the worse beyond it is a regression if it is beyond the bound as well.
+- Noise is how far apart the repeats of one side lie, in percent of their median, on the noisier side.
+- A change within the noise is none, as long as the noise is small (``CALM``). Where runs differ by more than that, or
+  were not repeated, nobody can tell a change from noise: it is ``unknown``.
+- A change for the worse beyond the noise is a regression if it is beyond the bound as well.
+- A change is judged as it is shown, to a tenth of a percent: what reads 0.0 % is none.
 - A run that failed after one that passed is a regression whatever its figures are.
 """
 
@@ -18,14 +20,19 @@ from datetime import datetime
 from statistics import median
 from typing import Annotated, Any, Literal, NamedTuple
 
+from engine.runs.charts import CELLS, extent, histogram
 from engine.runs.load import RunRecord, duration, run_id
 from engine.schema import Range
 
 NEAREST = 10  # repeats of a run that are looked at, its own included
+CALM = 10.0  # percent of noise up to which a change within it is none
 BOUND = Annotated[float, Range(0, 10_000, "percent")]
 LATENCIES = ("p50", "p95", "p99", "p999")
 
 Spec = tuple[Any, ...]
+
+
+Judgement = Literal["better", "same", "worse", "regression", "unknown"]
 
 
 class Delta(NamedTuple):
@@ -36,7 +43,7 @@ class Delta(NamedTuple):
     b: float
     change: float | None  # percent of A; None where A has none
     noise: float | None  # percent; None without repeats
-    verdict: Literal["better", "same", "worse", "regression"]
+    verdict: Judgement
 
 
 class Comparison(NamedTuple):
@@ -47,6 +54,7 @@ class Comparison(NamedTuple):
     repeats: tuple[int, int]  # of A and of B, themselves included
     remarks: tuple[str, ...]
     regression: bool
+    shapes: tuple[str, ...] = ()  # both histograms of service time on one axis
 
 
 def compare(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord], bound: float | None = None) -> Comparison:
@@ -58,7 +66,7 @@ def compare(a: RunRecord, b: RunRecord, kept: Iterable[RunRecord], bound: float 
     if broken:
         remarks.append("the second run failed, the first had passed")
     regression = bound is not None and (broken or any(row.verdict == "regression" for row in rows))
-    return Comparison((run_id(a), run_id(b)), rows, (len(ours), len(theirs)), tuple(remarks), regression)
+    return Comparison((run_id(a), run_id(b)), rows, (len(ours), len(theirs)), tuple(remarks), regression, _shapes(a, b))
 
 
 def spec_of(run: RunRecord) -> Spec:
@@ -104,12 +112,22 @@ def lines(found: Comparison, bound: float | None = None) -> list[str]:
     known = (
         f"noise from {a} {'run' if a == 1 else 'runs'} like A and {b} like B"
         if max(a, b) > 1
-        else "noise unknown: no run was repeated"
+        else "noise unknown: neither run was repeated, so no change is judged"
     )
     text.append(
         known if bound is None else f"{known}; a regression is more than {bound:g} % worse and more than the noise"
     )
     return [*(f"{side}  {name}" for side, name in zip("AB", found.names, strict=True)), "", *text, *found.remarks]
+
+
+def _shapes(a: RunRecord, b: RunRecord) -> tuple[str, ...]:
+    sides = [run["service_us"]["buckets"] for run in (a, b)]
+    ends = extent(*sides)
+    if ends is None or not all(sides):
+        return ()
+    rows = [f"{side}  {histogram(buckets, ends, CELLS)}".rstrip() for side, buckets in zip("AB", sides, strict=True)]
+    axis = f"   {duration(ends[0])}{duration(ends[1]).rjust(CELLS - len(duration(ends[0])))}"
+    return ("service time, each on its own scale", *rows, axis)
 
 
 def _figures(a: RunRecord, b: RunRecord) -> list[tuple[str, tuple[str, ...]]]:
@@ -131,13 +149,21 @@ def _delta(
     a, b = (_figure(run, path) for run in runs)
     spreads = [_spread([_figure(run, path) for run in side]) for side in sides if len(side) > 1]
     noise = max(spreads, default=None)
-    change = (b - a) / a * 100 if a else None
-    if change is None or abs(change) <= (noise or 0.0):
-        return Delta(name, a, b, change, noise, "same")
+    change = round((b - a) / a * 100, 1) + 0.0 if a else None  # -0.0 + 0.0 is 0.0
+    return Delta(name, a, b, change, noise, _judged(name, change, noise, bound))
+
+
+def _judged(name: str, change: float | None, noise: float | None, bound: float | None) -> Judgement:
+    if not change:
+        return "same"
+    if noise is None:
+        return "unknown"
+    if abs(change) <= noise:
+        return "same" if noise <= CALM else "unknown"
     worse = -change if name == "rate" else change
     if worse < 0:
-        return Delta(name, a, b, change, noise, "better")
-    return Delta(name, a, b, change, noise, "regression" if bound is not None and worse > bound else "worse")
+        return "better"
+    return "regression" if bound is not None and worse > bound else "worse"
 
 
 def _figure(run: RunRecord, path: tuple[str, ...]) -> float:

@@ -20,6 +20,7 @@ PLAIN = (
     "bytes", "in_flight", "workers", "slots", "warmup", "rate_asked",
 )  # fmt: skip
 FIGURES = ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
+LISTS = ("first_failed", "timeline")  # what does not go into a cell; also the ``buckets`` of latencies
 INNER = (
     ("rate_missed", ("asked", "reached")),
     ("service_us", FIGURES),

@@ -1,4 +1,4 @@
-"""The record of a bulk run: made from what the client and the broker saw, read back with care, put into words.
+"""The record of a bulk run: made from what the client and the broker saw, and read back with care.
 
 The rules of this file:
 
@@ -13,22 +13,25 @@ The rules of this file:
 from __future__ import annotations
 
 import json
+import math
 import platform
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple, TypedDict, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 
 from engine import __version__
-from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
 from engine.parts.view import BrokerView, ClientView, LedgerView
 from engine.schema import Misfit, Range, fit
 
 SCHEMA: Literal["roundhouse.run/1"] = "roundhouse.run/1"
-MAX_RECORD = 64 * 1024  # bytes of a run file; ours have about 2,000
+MAX_RECORD = 256 * 1024  # bytes of a run file; ours have about 10,000
+PAIR = re.compile(r"\[\s+([\d.e+-]+),\s+([\d.e+-]+)\s+\]")  # in JSON, over several lines
 
 Count = Annotated[int, Range(0, 2**53)]
 Amount = Annotated[float, Range(0, 2.0**53)]
@@ -45,9 +48,19 @@ class Durations(TypedDict):
     p99: Amount
     p999: Amount
     max: Amount
+    buckets: tuple[tuple[Amount, Count], ...]  # (to where a bucket reaches in µs, tasks in it), ascending
 
 
 Legs = TypedDict("Legs", {"client": Durations, "backlog": Durations, "worker": Durations, "return": Durations})
+
+
+class Second(TypedDict):
+    """What happened from ``second`` after the start until the next one begins."""
+
+    second: Amount
+    succeeded: Count
+    failed: Count
+    p99: Amount | None  # µs; null where nothing was measured
 
 
 class Books(TypedDict):
@@ -87,6 +100,7 @@ class RunRecord(TypedDict):
     sent: Count
     succeeded: Count
     failed: dict[str, Count]  # kind of failure → tasks
+    first_failed: dict[str, tuple[Count, ...]]  # kind of failure → the first tasks of it, counted from 0
     elapsed_s: Amount
     rate_per_s: Amount  # tasks that succeeded, a second
     bytes: Count  # of payload received
@@ -101,12 +115,17 @@ class RunRecord(TypedDict):
     legs_us: Legs | None
     observer: Observer | None
     ledger: Books
-    verdict: Literal["pass", "fail"]
+    timeline: tuple[Second, ...]
+    verdict: Literal["pass", "fail", "stopped"]
     started_at: str  # RFC 3339 with offset
     versions: dict[str, str]
 
 
-LATER = {"workers": None, "slots": None, "warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None}
+LATER: dict[str, Any] = {
+    "workers": None, "slots": None, "warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None,
+    "first_failed": {}, "timeline": (),
+}  # fmt: skip
+PARTS = 16  # buckets of a record between a duration and its double
 
 
 class Crew(NamedTuple):
@@ -190,6 +209,7 @@ class RunReport:
             sent=run.sent,
             succeeded=run.ledger.succeeded,
             failed=dict(run.ledger.failed),
+            first_failed=dict(run.first_failed),
             elapsed_s=run.elapsed,
             rate_per_s=run.ledger.succeeded / run.elapsed if run.elapsed > 0 else 0.0,
             bytes=run.bytes,
@@ -199,12 +219,18 @@ class RunReport:
             warmup=run.warmup,
             rate_asked=self.spec.rate,
             rate_missed=Missed(asked=self.spec.rate, reached=run.reached) if self.spec.rate and run.reached else None,
-            service_us=_durations(run.service),
-            planned_us=_durations(run.planned) if run.planned else None,
-            legs_us=cast(Legs, {name: _durations(summary) for name, summary in legs.items()}) if legs else None,
+            service_us=_durations(run.service, run.histogram),
+            planned_us=_durations(run.planned, run.planned_histogram) if run.planned else None,
+            legs_us=cast(Legs, {name: _durations(of.summary(), of.buckets()) for name, of in legs.items()})
+            if legs
+            else None,
             observer=self.watch.view(),
             ledger=_books(run.ledger),
-            verdict="pass" if run.passed else "fail",
+            timeline=tuple(
+                Second(second=of.second, succeeded=of.succeeded, failed=of.failed, p99=of.p99 and round(of.p99, 3))
+                for of in run.timeline
+            ),
+            verdict=_verdict(run),
             started_at=self.started.isoformat(timespec="microseconds"),
             versions=versions(),
         )
@@ -238,8 +264,8 @@ def run_id(run: RunRecord) -> str:
 
 
 def to_json(run: RunRecord) -> str:
-    """The record as text, one key a line, newline at the end."""
-    return json.dumps(run, indent=2, allow_nan=False) + "\n"
+    """The record as text, one key or one bucket a line, newline at the end."""
+    return PAIR.sub(r"[\1, \2]", json.dumps(run, indent=2, allow_nan=False)) + "\n"
 
 
 def from_json(raw: bytes) -> RunRecord:
@@ -257,7 +283,7 @@ def read(content: object) -> RunRecord:
     """Read a record from parsed JSON. Raises ``Misfit`` with the reason."""
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise Misfit(f"not a run of schema {SCHEMA}")
-    run: RunRecord = fit({**LATER, **content}, RunRecord)
+    run: RunRecord = fit(_completed({**LATER, **content}), RunRecord)
     try:
         zoned = datetime.fromisoformat(run["started_at"]).tzinfo is not None
         run_id(run)
@@ -268,40 +294,39 @@ def read(content: object) -> RunRecord:
     return run
 
 
-def summary(run: RunRecord) -> str:
-    """The seed's table of results, then rate, latencies, ledger and verdict; a line each, newline at the end."""
-    rows = [
-        f"{'type':<10}{'# total':>12}{'# success':>12}",
-        f"{run['kind']:<10}{run['sent']:>12,}{run['succeeded']:>12,}",
-        "",
-    ]
-    if run["sent"] < run["requested"]:
-        rows.append(f"stopped   {run['requested']:,} were asked for")
-    rows.append(f"rate      {run['rate_per_s']:,.0f} /s, {run['elapsed_s']:.3f} s")
-    if run["rate_missed"] is not None:
-        asked, reached = run["rate_missed"]["asked"], run["rate_missed"]["reached"]
-        less = (1 - reached / asked) * 100
-        rows.append(f"missed    {asked:,.0f} /s were asked for: {reached:,.0f} /s sent, {less:.1f} % less")
-    if run["service_us"]["max"] > 0:
-        rows.append(f"service   {_percentiles(run['service_us'])}")
-    if run["planned_us"] is not None:
-        rows.append(f"planned   {_percentiles(run['planned_us'])}")
-    if run["legs_us"] is not None:
-        legs = cast(dict[str, Durations], run["legs_us"])
-        rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
-    if run["warmup"]:
-        replies = "reply is" if run["warmup"] == 1 else f"{run['warmup']:,} replies are"
-        rows.append(f"warm-up   the first {replies} in no latency")
-    if run["observer"] is not None:
-        rows.append(f"observer  {_observed(run['observer'])}")
-    if run["failed"]:
-        rows.append("failed    " + ", ".join(f"{kind} {n:,}" for kind, n in run["failed"].items()))
-    rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]
-    return "\n".join(rows) + "\n"
+def _completed(content: dict[str, Any]) -> dict[str, Any]:
+    """With buckets wherever an older version had none."""
+    legs = content.get("legs_us")
+    places = [("service_us", content), ("planned_us", content)]
+    if isinstance(legs, Mapping):
+        content["legs_us"] = legs = dict(legs)
+        places += [(name, legs) for name in legs]
+    for name, of in places:
+        if isinstance(of.get(name), Mapping):
+            of[name] = {"buckets": (), **of[name]}
+    return content
 
 
-def _durations(of: Summary) -> Durations:
-    return cast(Durations, {name: round(value, 3) for name, value in of._asdict().items()})
+def _durations(of: Summary, buckets: Iterable[tuple[float, float, int]]) -> Durations:
+    figures = {name: round(value, 3) for name, value in of._asdict().items()}
+    return cast(Durations, {**figures, "buckets": _coarser(buckets)})
+
+
+def _coarser(buckets: Iterable[tuple[float, float, int]]) -> tuple[tuple[float, int], ...]:
+    """Fewer buckets: a record is for people and plots, and the percentiles beside it are exact."""
+    found: dict[int, tuple[float, int]] = {}
+    for _, high, n in buckets:
+        part = math.ceil(math.log2(high) * PARTS)
+        found[part] = (round(high, 3), n + found.get(part, (0.0, 0))[1])
+    return tuple(found.values())
+
+
+def _verdict(run: BulkView) -> Literal["pass", "fail", "stopped"]:
+    """A run that was stopped before anything failed is no failure."""
+    if run.passed:
+        return "pass"
+    well = run.ledger.balanced and run.sent > 0 and not run.ledger.failed
+    return "stopped" if run.stopped and well else "fail"
 
 
 def _books(of: LedgerView) -> Books:
@@ -316,31 +341,8 @@ def _books(of: LedgerView) -> Books:
     )
 
 
-def _percentiles(of: Durations) -> str:
-    return f"p50 {duration(of['p50'])}  p95 {duration(of['p95'])}  p99 {duration(of['p99'])}"
-
-
-def _observed(of: Observer) -> str:
-    lag = f"loops late by {duration(of['loop_lag_us'])} at most"
-    return lag if of["refresh_hz"] is None else f"{lag}, screen drawn {of['refresh_hz']:.1f} times a second"
-
-
 def duration(us: float) -> str:
     """Microseconds for people."""
     if us < 999.5:  # what rounds to the next unit is written in it
         return f"{us:.0f} µs"
     return f"{us / 1e3:.2f} ms" if us < 999_995 else f"{us / 1e6:.2f} s"
-
-
-def _equation(of: Books) -> str:
-    right = " + ".join(
-        f"{of[key]:,} {words}"  # type: ignore[literal-required]
-        for key, words in [
-            ("succeeded", "succeeded"),
-            ("failed", "failed"),
-            ("in_flight", "in flight"),
-            ("queued", "queued"),
-            ("dropped", "dropped"),
-        ]
-    )
-    return f"{of['sent']:,} sent {'=' if of['balanced'] else '≠'} {right}"

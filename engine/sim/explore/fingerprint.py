@@ -35,7 +35,9 @@ COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Ma
 IGNORED: Mapping[str, frozenset[str]] = {
     "liveness._Agenda": frozenset({"standing"}),  # the peers of its heap
     "properties.Observed": frozenset({"wrong"}),
-    "bulk.Bulk": frozenset({"bytes", "late", "warmed", "warm_at", "_last", "started", "ended"}),
+    "bulk.Bulk": frozenset(
+        {"bytes", "late", "warmed", "warm_at", "_last", "started", "ended", "_timeline", "_first_failed"}
+    ),
 }
 WALKED = frozenset({"walked", "_walked"})  # fields that count the rows of a state machine
 HEAPS = frozenset({"_heap"})  # fields that hold one, whose inner order says nothing

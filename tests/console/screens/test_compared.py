@@ -39,9 +39,10 @@ def test_verdicts_have_colours_and_long_lines_are_wrapped() -> None:
     assert lines[4][1] == ("regression", "bad bold") and lines[4][0][0].startswith("rate")
     assert {line[1] for line in lines[5:9]} == {("same", "label")}
     assert max(map(len, text_of(lines))) <= 60
-    assert " ".join(text_of(lines[10:])) == (
+    assert " ".join(text_of(lines[10:12])) == (
         "noise from 2 runs like A and 1 like B; a regression is more than 5 % worse and more than the noise"
     )
+    assert text_of(lines[13:]) == list(found.shapes)
 
 
 def test_two_runs_are_chosen_with_one_key(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runs.compare import NEAREST, compare, lines, newest_like, repeats
+from engine.runs.charts import CELLS
+from engine.runs.compare import CALM, NEAREST, compare, lines, newest_like, repeats
+from engine.runs.export import FIGURES
 from engine.runs.load import RunRecord, run_id
 from tests.helpers.runs import a_run
 
@@ -13,7 +15,7 @@ def run(seconds: float, rate: float = 1000.0, latency: float = 100.0, n: int = 5
     """A run of which the rate and every percentile is given."""
     made = a_run(n, seconds=seconds)
     made["rate_per_s"] = rate
-    for key in made["service_us"]:
+    for key in FIGURES:
         made["service_us"][key] = latency  # type: ignore[literal-required]
     return made
 
@@ -29,30 +31,45 @@ def test_a_run_and_itself() -> None:
     assert (found.repeats, found.remarks, found.regression) == ((1, 1), (), False)
 
 
-def test_without_repeats_every_change_is_one() -> None:
-    a, b = run(0), run(1, rate=1010.0, latency=101.0)
-    assert verdicts(a, b, [a, b]) == {"rate": "better", **dict.fromkeys(list(verdicts(a, b, []))[1:], "worse")}
-    assert not compare(a, b, [a, b]).regression
+def test_without_repeats_no_change_is_judged_and_none_fails_the_bound() -> None:
+    a, b = run(0), run(1, rate=205.0, latency=101.0)
+    assert set(verdicts(a, b, [a, b], 5.0).values()) == {"unknown"}
+    assert not compare(a, b, [a, b], 5.0).regression
     rate, *latencies = compare(a, b, [a, b]).rows
-    assert rate.change == pytest.approx(1.0) and rate.noise is None
-    assert [row.change for row in latencies] == pytest.approx([1.0] * 4)
+    assert rate.change == -79.5 and rate.noise is None
+    assert [row.change for row in latencies] == [1.0] * 4
+
+
+def test_where_the_noise_is_great_a_change_within_it_is_unknown() -> None:
+    a, b = run(0), run(100, rate=205.0)
+    kept = [a, run(1, rate=1.0 + CALM * 200), run(2), b]
+    rate = compare(a, b, kept, 5.0).rows[0]
+    assert (rate.change, rate.noise, rate.verdict) == (-79.5, pytest.approx(100.1), "unknown")
+
+
+def test_what_reads_zero_is_no_change() -> None:
+    a, b = run(0), run(100, rate=999.6)
+    rate = compare(a, b, [a, run(1), b], 0.0).rows[0]
+    assert (rate.change, str(rate.change), rate.noise, rate.verdict) == (0.0, "0.0", 0.0, "same")
 
 
 def test_a_regression_is_worse_than_the_bound() -> None:
-    a, b = run(0), run(1, rate=900.0, latency=109.0)
-    found = compare(a, b, [], 9.5)
+    a, b = run(0), run(100, rate=900.0, latency=109.0)
+    kept = [run(1), run(99, rate=900.0, latency=109.0)]
+    found = compare(a, b, kept, 9.5)
     assert [row.verdict for row in found.rows] == ["regression", "worse", "worse", "worse", "worse"]
     assert found.regression
-    assert not compare(a, b, [], 10.0).regression  # exactly the bound is not beyond it
-    assert not compare(b, a, [], 0.0).regression  # and faster never is
+    assert not compare(a, b, kept, 10.0).regression  # exactly the bound is not beyond it
+    assert not compare(b, a, kept, 0.0).regression  # and faster never is
 
 
 def test_a_change_within_the_noise_is_none() -> None:
-    a, b = run(0), run(100, rate=900.0)
-    kept = [a, run(1, rate=1100.0), run(2, rate=950.0), b]
-    rate = compare(a, b, kept, 5.0).rows[0]
-    assert rate.noise == pytest.approx(15.0)  # 950 .. 1100 around 1000
-    assert rate.verdict == "same" and not compare(a, b, kept, 5.0).regression
+    a = run(0)
+    b = run(100, rate=900.0)
+    kept = [a, run(1, rate=1040.0), run(2, rate=950.0), b]
+    rate = compare(a, run(100, rate=930.0), kept, 5.0).rows[0]
+    assert rate.noise == pytest.approx(9.0)  # 950 .. 1040 around 1000
+    assert rate.verdict == "same" and not compare(a, run(100, rate=930.0), kept, 5.0).regression
     assert compare(a, run(100, rate=840.0), kept, 5.0).regression
 
 
@@ -139,4 +156,15 @@ def test_in_words() -> None:
     ]
     b["planned_us"] = None
     assert lines(compare(a, b, [run(99)]))[-1] == "noise from 1 run like A and 2 like B"
-    assert lines(compare(a, b, []))[-1] == "noise unknown: no run was repeated"
+    assert lines(compare(a, b, []))[-1] == "noise unknown: neither run was repeated, so no change is judged"
+
+
+def test_both_histograms_stand_on_one_axis() -> None:
+    a, b = run(0), run(1)
+    a["service_us"]["buckets"], b["service_us"]["buckets"] = ((100.0, 5),), ((100.0, 1), (10_000.0, 2))
+    title, one, two, axis = compare(a, b, []).shapes
+    assert (title, one) == ("service time, each on its own scale", "A  █")
+    assert two == "B  ▄".ljust(CELLS + 2) + "█"
+    assert axis.split() == ["100", "µs", "10.00", "ms"] and len(axis) == len(two)
+    b["service_us"]["buckets"] = ()
+    assert compare(a, b, []).shapes == ()
