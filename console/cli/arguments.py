@@ -224,15 +224,16 @@ def _kept(command: Command) -> None:
     )
     check = "replay without a screen; exit status 1 if this version does something else than was recorded"
     replay.add_argument("--check", action="store_true", help=check)
-    shown = ("roundhouse runs", "roundhouse runs --csv runs.csv")
+    shown = ("roundhouse runs", "roundhouse runs show last", "roundhouse runs --csv runs.csv")
     runs = command("runs", "list the kept runs, or show one", examples=shown)
-    runs.add_argument("id", metavar="ID", nargs="?", type=given, help="the id of the run to show, from the list")
+    which = "the run to show: its id, the beginning of one, last, or -2 for the one before; show may stand in front"
+    runs.add_argument("id", metavar="ID", nargs="*", type=given, help=which)
     export = runs.add_mutually_exclusive_group()
     export.add_argument("--csv", metavar="PATH", type=target, help="write a table to a file instead, - for stdout")
     export.add_argument("--json", metavar="PATH", type=target, help="write JSON to a file instead, - for stdout")
     compare = command("compare", "compare two kept runs", _bound())
-    compare.add_argument("a", metavar="A", type=given, help="the id of the run before, from roundhouse runs")
-    compare.add_argument("b", metavar="B", type=given, help="the id of the run after")
+    compare.add_argument("a", metavar="A", type=given, help="the run before: its id, the beginning of one, -2 …")
+    compare.add_argument("b", metavar="B", type=given, help="the run after: the same, or last")
     command("paths", "print every file and folder that is used")
 
 

@@ -7,11 +7,9 @@ from argparse import Namespace
 from console.cli.kept import found
 from console.cli.streams import STDOUT, result, tell
 from engine.runs.compare import compare, lines, newest_like
-from engine.runs.history import History
+from engine.runs.history import LAST, History
 from engine.runs.load import RunRecord
 from engine.settings import Paths
-
-LAST = "last"  # the baseline that is the newest run of which the same was asked
 
 
 def compare_kept(options: Namespace) -> int:
@@ -26,7 +24,10 @@ def compare_kept(options: Namespace) -> int:
 
 
 def baseline_of(options: Namespace) -> tuple[RunRecord | None, bool]:
-    """The kept run that ``--baseline`` names, and whether all is well: it is looked up before anything is run."""
+    """The kept run that ``--baseline`` names, and whether all is well: it is looked up before anything is run.
+
+    ``last`` is looked up afterwards: the newest run of which the same was asked.
+    """
     name = getattr(options, "baseline", None)
     if name is None or name == LAST:
         return None, True

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from console.cli.streams import deliver, result, tell
 from console.text import clean
 from engine.drive.pump.chosen import words
-from engine.runs.export import to_csv, to_json_list
+from engine.runs.export import to_csv
 from engine.runs.history import History
 from engine.runs.load import RunRecord, duration, run_id, to_json
 from engine.runs.summary import summary
@@ -22,16 +22,21 @@ def runs(options: Namespace) -> int:
     With ``--csv`` or ``--json`` they are written for other programs instead; 1 where that can not be.
     """
     history = History(Paths.of_user().runs)
+    words = options.id[1:] if options.id[:1] == ["show"] else options.id
+    if len(words) > 1 or (options.id and not words):
+        tell(f"runs {clean(' '.join(options.id))}: name one run, by its id, the beginning of one, last, -1, -2 …")
+        return 2
+    name = words[0] if words else None
     if options.csv or options.json:
-        return export(history, options)
-    return show(history, options.id) if options.id else table(history)
+        return export(history, name, options)
+    return show(history, name) if name else table(history)
 
 
-def export(history: History, options: Namespace) -> int:
+def export(history: History, name: str | None, options: Namespace) -> int:
     """All kept runs, or the one that is named, as a file."""
     kept: list[RunRecord] = []
-    if options.id:
-        run = found(history, options.id, "runs")
+    if name:
+        run = found(history, name, "runs")
         if run is None:
             return 2
         kept.append(run)
@@ -42,14 +47,14 @@ def export(history: History, options: Namespace) -> int:
     if options.csv:
         written = deliver(to_csv(kept), options.csv, "--csv")
     else:
-        written = deliver(to_json(kept[0]) if options.id else to_json_list(kept), options.json)
+        written = deliver(to_json(kept[0]) if name else to_json(kept), options.json)
     return 0 if written else 1
 
 
 def table(history: History) -> int:
     """A line for each run; files that are none are named on stderr."""
     found, skipped = history.list()
-    head = ("run", "started", "system", "kind", "success", "of", "rate/s", "p50", "p99", "verdict")
+    head = ("run", "started", "system", "over", "kind", "success", "of", "rate/s", "p50", "p99", "verdict")
     rows = [head, *map(row, found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for cells in rows:
@@ -65,6 +70,7 @@ def row(run: RunRecord) -> tuple[str, ...]:
         run_id(run),
         run["started_at"][:19] + run["started_at"][26:],
         clean(run["system"], 16),
+        clean(run["transport"], 8),
         run["kind"],
         f"{run['succeeded']:,}",
         f"{run['requested']:,}",
@@ -86,15 +92,18 @@ def show(history: History, name: str) -> int:
     if run is None:
         return 2
     versions = "  ".join(f"{what} {which}" for what, which in run["versions"].items())
-    result(f"run       {name}\nstarted   {run['started_at']}\nsystem    {run['system']} over {run['transport']}\n")
-    result(f"versions  {versions}\n\n{summary(run)}")
+    result(
+        f"run       {run_id(run)}\nstarted   {run['started_at']}\nsystem    {run['system']} over {run['transport']}\n"
+    )
+    result(f"versions  {versions}\n\n")
+    result(summary(run), inked=True)
     return 0
 
 
 def found(history: History, name: str, asked: str) -> RunRecord | None:
     """The kept run of that name; None where there is none, and why is told. ``asked``: the word that asked for it."""
     try:
-        return history.load(name)
+        return history.find(name)
     except (OSError, Misfit) as error:
         known = [run_id(run) for run in history.list()[0]]
         reason = "no such run" if isinstance(error, FileNotFoundError) else str(error)

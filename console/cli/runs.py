@@ -143,7 +143,7 @@ def pause(lab: Lab, signals: Signals) -> None:
 def show(command: str, record: RunRecord, json: Path | None) -> bool:
     """Print a run as it was asked for; False where a file could not be written."""
     if json != STDOUT:
-        result(summary(record) if command.startswith("bulk") else one_line(command, record))
+        result(summary(record) if command.startswith("bulk") else one_line(command, record), inked=True)
     return json is None or deliver(to_json(record), json)
 
 

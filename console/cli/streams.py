@@ -18,7 +18,10 @@ from engine.parts.bulk import BulkView
 AT_ONCE = 10  # events printed at a time: nobody can read more …
 LINES = 20  # … and in so many seconds: an attack may go on for days, and a log is not to be filled
 WINDOW = 10.0
+BAR = 24  # cells of a progress bar
 LONGEST = 8000  # characters of one message: a path may have 4,096
+INKS = {"verdict   PASS": 32, "verdict   FAIL": 31, "verdict   STOPPED": 33, "failed    ": 31, "missed    ": 33}
+"""How lines begin that have a colour on a terminal, and its SGR code."""
 STDOUT = Path("-")
 """The file that means stdout."""
 
@@ -31,11 +34,25 @@ class OutputLost(Exception):
         self.pipe = isinstance(error, BrokenPipeError)
 
 
-def result(text: str) -> None:
+def result(text: str, inked: bool = False) -> None:
     """Print for people, and flush, so that a reader sees it now and a broken pipe shows here. ``text`` ends its own
-    lines; what is in them may have come from anywhere. Raises ``OutputLost``.
+    lines; what is in them may have come from anywhere. ``inked``: on a terminal, lines that begin as in ``INKS`` have
+    its colour, unless NO_COLOR is set. Raises ``OutputLost``.
     """
-    _print(clean_lines(text))
+    text = clean_lines(text)
+    _print("".join(map(_inked, text.splitlines(keepends=True))) if inked and coloured() else text)
+
+
+def coloured() -> bool:
+    """Whether stdout is a terminal that shows colours, and they are wanted (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _inked(line: str) -> str:
+    for begin, code in INKS.items():
+        if line.startswith(begin):
+            return f"\x1b[{code}m{line.rstrip()}\x1b[0m\n"
+    return line
 
 
 def _print(text: str) -> None:
@@ -145,17 +162,19 @@ class Progress:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._shown = 0  # characters on the line
+        self._shown = 0  # cells of the line
         self._wanted = sys.stderr.isatty()
 
     def show(self, run: BulkView) -> None:
-        """Where the run stands."""
-        self.line(progress(self._name, run))
+        """Where the run stands, with a bar."""
+        if self._wanted:
+            share = (run.ledger.succeeded + sum(n for _, n in run.ledger.failed)) / run.spec.n
+            self._write(progress(self._name, run), share)
 
     def line(self, text: str) -> None:
         """These words, as far as the line goes."""
         if self._wanted:
-            self._write(clean(text)[: shutil.get_terminal_size().columns - 1])
+            self._write(text)
 
     def clear(self) -> None:
         """Leave an empty line, cursor at its start."""
@@ -163,10 +182,26 @@ class Progress:
             self._write("")
             self._write("")
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write(f"\r{text.ljust(self._shown)}")
+    def _write(self, text: str, share: float | None = None) -> None:
+        room = shutil.get_terminal_size().columns - 1
+        drawn, cells = "", 0
+        if share is not None and room >= 2 * BAR:
+            drawn, cells = f"{bar(share)} ", BAR + 1
+        text = clean(text)[: room - cells]
+        sys.stderr.write(f"\r{drawn}{text.ljust(self._shown - cells)}")
         sys.stderr.flush()
-        self._shown = len(text)
+        self._shown = cells + len(text)
+
+
+def bar(share: float) -> str:
+    """A bar of ``BAR`` cells for the terminal on stderr, in its colours and characters; ``share`` from 0 to 1."""
+    from rich.console import Console  # 30 ms, for runs on a terminal alone
+    from rich.progress_bar import ProgressBar
+
+    console = Console(stderr=True, width=BAR)
+    with console.capture() as captured:
+        console.print(ProgressBar(total=1.0, completed=share, width=BAR), end="")
+    return captured.get()
 
 
 def progress(name: str, run: BulkView) -> str:
@@ -176,7 +211,7 @@ def progress(name: str, run: BulkView) -> str:
     parts = [f"{name} {done:,}/{run.spec.n:,}"]
     if run.elapsed > 0 and done:
         rate = done / run.elapsed
-        parts += [f"{rate:,.0f} /s", f"eta {(run.spec.n - done) / rate:,.0f} s"]
+        parts += [f"{done * 100 // run.spec.n} %", f"{rate:,.0f} /s", f"{(run.spec.n - done) / rate:,.0f} s left"]
     if failed:
         parts.append(f"{failed:,} failed")
     return "  ".join(parts)

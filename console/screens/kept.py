@@ -1,9 +1,10 @@
-"""The kept runs in a table: one of them in full, two of them compared, all of them exported."""
+"""The kept runs in a table: one of them in words and charts, two of them compared, all of them exported."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -20,10 +21,15 @@ from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
+from console.widgets.runs import badge, mark
 from console.widgets.table import Column, Table
 from engine.files import personal
-from engine.runs.export import to_csv, to_json_list
-from engine.runs.load import run_id
+from engine.runs.export import to_csv
+from engine.runs.load import run_id, to_json
+from engine.runs.summary import summary
+
+LABEL = 10  # cells of the first word of a line in a summary
+LOUD = {"failed": "bad", "missed": "warn", "stopped": "warn"}  # first words of lines that are not as they should be
 
 
 def _text(key: str) -> Column[Run]:
@@ -51,19 +57,28 @@ def started(run: Run) -> str:
     return (text[:19] + text[26:] if text[19:20] == "." else text).replace("T", " ", 1)
 
 
+def began(run: Run) -> float:
+    """When it began in seconds since 1970: local times repeat an hour a year. 0 where it is not told."""
+    try:
+        return datetime.fromisoformat(str(run.get("started_at"))).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
 def _draw_failed(run: Run, _: float, cells: int) -> Parts:
     n = failed_of(run)
     return [(fit(units.short(n) if n else "·", cells, right=True), "bad bold" if n else "faint")]
 
 
 def _draw_verdict(run: Run, _: float, cells: int) -> Parts:
-    passed = run.get("verdict") == "pass"
-    return [(fit("✓ PASS" if passed else "× FAIL", cells), "good bold" if passed else "bad bold")]
+    sign, ink = mark(run.get("verdict"))
+    word = badge(run.get("verdict"))[0][0]
+    return [(fit(f"{sign}{word.strip()}", cells), ink)]
 
 
 COLUMNS: tuple[Column[Run], ...] = (
-    _text("started_at")._replace(id="started", title="  started", need=3),
-    _text("verdict")._replace(draw=_draw_verdict, need=9),
+    Column("started", "  started", 8, began, lambda run, _, w: [(fit(started(run), w), "label")], need=3, falling=True),
+    _text("verdict")._replace(width=9, draw=_draw_verdict, need=9),
     _text("kind")._replace(width=5, need=8),
     _figure("n", "n", 7, 7, "requested"),
     _figure("ok", "ok", 7, 5, "succeeded"),
@@ -166,7 +181,7 @@ class Kept(Layer):
         name = f"runs-to-{max(map(run_id, runs))}"
         try:
             personal.keep(folder / f"{name}.csv", to_csv(runs).encode())
-            personal.keep(folder / f"{name}.json", to_json_list(runs).encode())
+            personal.keep(folder / f"{name}.json", to_json(runs).encode())
         except OSError as error:
             self.app.say(f"the runs can not be exported: {error}", "bad")
         else:
@@ -178,11 +193,32 @@ class Kept(Layer):
 
 
 def run_page(run: Run) -> list[Parts]:
-    """Everything that the run file says, as names and values."""
-    passed = run.get("verdict") == "pass"
-    verdict: Parts = [(" PASS ", "good bold reverse")] if passed else [(" FAIL ", "bad bold reverse")]
+    """What ``roundhouse runs show`` prints, in colours; of a file that is no whole run, its names and values."""
     what = f"{clean(str(run.get('kind', '')))} {units.count(int(figure(run, 'requested')))}"
-    lines: list[Parts] = [[*verdict, (f"  {what}", "text bold")], []]
+    lines: list[Parts] = [[*badge(run.get("verdict")), (f"  {what}", "text bold")], []]
+    whole = readable([run])
+    if not whole:
+        return lines + _fields(run)
+    (record,) = whole
+    versions = "  ".join(f"{of} {which}" for of, which in record["versions"].items())
+    head = (
+        ("run", run_id(record)),
+        ("started", record["started_at"]),
+        ("system", f"{record['system']} over {record['transport']}"),
+        ("versions", versions),
+    )
+    text = [*(f"{name:<10}{value}" for name, value in head), "", *summary(record).splitlines()]
+    return lines + [_line(clean(line)) for line in text]
+
+
+def _line(text: str) -> Parts:
+    """A line of a summary: its first word in front, in its colour where it is one."""
+    word, rest = text[:LABEL], text[LABEL:]
+    return [(word, "label"), (rest, LOUD.get(word.strip(), "text"))]
+
+
+def _fields(run: Run) -> list[Parts]:
+    lines: list[Parts] = []
     for key, value in run.items():
         if isinstance(value, dict):
             lines += [[], [(clean(key), "accent")]]

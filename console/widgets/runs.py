@@ -13,8 +13,12 @@ from console.text import clean, fit
 from console.widgets.ink import LEFT_EIGHTHS, Panel, Parts, cut, first_that_fits, spread, values
 from engine.parts.bulk import BulkView
 
-PASS: Parts = [(" PASS ", "good bold reverse")]
-FAIL: Parts = [(" FAIL ", "bad bold reverse")]
+BADGES = {
+    "pass": (" PASS ", "good bold reverse"),
+    "fail": (" FAIL ", "bad bold reverse"),
+    "stopped": (" STOPPED ", "warn bold reverse"),
+}
+MARKS = {"pass": ("✓ ", "good bold"), "fail": ("× ", "bad bold"), "stopped": ("■ ", "warn bold")}
 
 
 def bar(done: float, failed: float, width: int, ink: str) -> Parts:
@@ -36,10 +40,20 @@ def title_of(run: BulkView) -> Parts:
     return [(kind, "accent bold"), (f" {units.count(spec.n)}", "text"), (size, "label")]
 
 
+def badge(verdict: object) -> Parts:
+    """A verdict in its colour; what is none of ours is no pass."""
+    return [BADGES.get(str(verdict), BADGES["fail"])]
+
+
+def mark(verdict: object) -> tuple[str, str]:
+    """The same in one sign and a blank."""
+    return MARKS.get(str(verdict), MARKS["fail"])
+
+
 def verdict_of(run: BulkView) -> Parts:
     """How it stands."""
     if run.state == "ended":
-        return PASS if run.passed else FAIL
+        return badge(run.verdict)
     return [("▶ running", "busy bold")] if run.state == "running" else [("■ stopping", "warn bold")]
 
 
@@ -76,7 +90,7 @@ def summary_of(run: BulkView) -> str:
     """The lines that stay on the terminal when the screen is gone."""
     ledger, service = run.ledger, run.service
     kinds = ", ".join(f"{clean(kind)} {units.count(n)}" for kind, n in ledger.failed) or "none"
-    verdict = ("PASS" if run.passed else "FAIL") if run.state == "ended" else "not finished"
+    verdict = run.verdict.upper() if run.state == "ended" else "not finished"
     figures = ", ".join(
         f"{name} {units.duration(us)}"
         for name, us in (("p50", service.p50), ("p95", service.p95), ("p99", service.p99))
@@ -90,11 +104,9 @@ def summary_of(run: BulkView) -> str:
 
 def kept_line(run: Run, width: int) -> Parts:
     """A kept run on one line: verdict, kind, number, rate, p99."""
-    passed = run.get("verdict") == "pass"
-    mark = ("✓ ", "good bold") if passed else ("× ", "bad bold")
     n = int(figure(run, "requested"))
     kind = ("bulk" if n != 1 else "") + clean(str(run.get("kind", "?")))
-    left: Parts = [mark, (fit(kind, 8), "text"), (fit(units.short(n), 6, right=True), "text")]
+    left: Parts = [mark(run.get("verdict")), (fit(kind, 8), "text"), (fit(units.short(n), 6, right=True), "text")]
     rate: Parts = [(fit(f"{units.short(figure(run, 'rate_per_s'))}/s", 7, right=True), "label")]
     if failed := failed_of(run):
         end: Parts = [(" fail", "label"), (fit(units.short(failed), 5, right=True), "bad bold")]

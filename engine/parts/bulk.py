@@ -21,6 +21,7 @@ from engine.parts.ledger import Ledger, LedgerView
 from engine.parts.timeline import Point, Timeline
 
 Kind = Literal["ping", "data"]
+Verdict = Literal["pass", "fail", "stopped"]
 
 WARMUP = 10  # one task in so many warms up …
 MOST_WARMUP = 1_000  # … and no more than these
@@ -72,6 +73,14 @@ class BulkView(NamedTuple):
         """Ended, with everything asked for succeeded and the books in order."""
         ledger = self.ledger
         return self.state == "ended" and ledger.succeeded == self.spec.n and ledger.balanced
+
+    @property
+    def verdict(self) -> Verdict:
+        """A run that was stopped before anything failed is no failure, and has not passed."""
+        if self.passed:
+            return "pass"
+        well = self.ledger.balanced and self.sent > 0 and not self.ledger.failed
+        return "stopped" if self.stopped and well else "fail"
 
 
 class Bulk:

@@ -1,4 +1,4 @@
-"""Kept runs for other programs: a table in CSV, a list in JSON.
+"""Kept runs for other programs: a table in CSV.
 
 A cell of text that a spreadsheet would take for a formula is given an apostrophe in front, which shows it as text.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from engine.runs.load import RunRecord, run_id
@@ -41,11 +40,6 @@ def to_csv(runs: Iterable[RunRecord]) -> str:
             writer.writerow(cells)
         writer.writerow([_safe(value) for value in cells.values()])
     return file.getvalue()
-
-
-def to_json_list(runs: Sequence[RunRecord]) -> str:
-    """The records as they are kept, in one array."""
-    return json.dumps(list(runs), indent=2, allow_nan=False) + "\n"
 
 
 def _cells(run: RunRecord) -> dict[str, Any]:

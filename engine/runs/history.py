@@ -14,6 +14,8 @@ from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 
 KEEP = 500  # runs
+LAST = "last"  # the newest run
+PLACE = re.compile(r"-\d{1,9}")
 OURS = re.compile(r"\d{8}T\d{6}\.\d{6}Z-(ping|data)")
 
 
@@ -59,6 +61,22 @@ class History:
         if run_id(run) != name:
             raise Misfit(f"holds another run, {run_id(run)}")
         return run
+
+    def find(self, name: str) -> RunRecord:
+        """One run by its id, by the beginning of one, by ``last``, or by its place from the newest: ``-1``, ``-2`` …
+
+        Raises OSError or ``Misfit`` as ``load`` does, and where several runs begin so.
+        """
+        ids = sorted(path.stem for path in self.folder.glob("*.json") if OURS.fullmatch(path.stem))
+        if name == LAST or PLACE.fullmatch(name):
+            place = 1 if name == LAST else int(name[1:])
+            if not 0 < place <= len(ids):
+                raise Misfit(f"{len(ids)} runs are kept" if ids else "no run is kept yet")
+            return self.load(ids[-place])
+        like = [known for known in ids if known.startswith(name)]
+        if name and len(like) > 1 and name not in like:
+            raise Misfit(f"{len(like)} runs begin so, from {like[0]} to {like[-1]}")
+        return self.load(like[0] if name and len(like) == 1 else name)
 
     def _forget(self, coming: str) -> None:
         """Make room for one more: remove the oldest of our files, and with them what a crash left half written."""

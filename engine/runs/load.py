@@ -17,13 +17,13 @@ import math
 import platform
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 
 from engine import __version__
-from engine.parts.bulk import Bulk, BulkSpec, BulkView
+from engine.parts.bulk import Bulk, BulkSpec, Verdict
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
 from engine.parts.view import BrokerView, ClientView, LedgerView
@@ -116,7 +116,7 @@ class RunRecord(TypedDict):
     observer: Observer | None
     ledger: Books
     timeline: tuple[Second, ...]
-    verdict: Literal["pass", "fail", "stopped"]
+    verdict: Verdict
     started_at: str  # RFC 3339 with offset
     versions: dict[str, str]
 
@@ -230,7 +230,7 @@ class RunReport:
                 Second(second=of.second, succeeded=of.succeeded, failed=of.failed, p99=of.p99 and round(of.p99, 3))
                 for of in run.timeline
             ),
-            verdict=_verdict(run),
+            verdict=run.verdict,
             started_at=self.started.isoformat(timespec="microseconds"),
             versions=versions(),
         )
@@ -263,8 +263,8 @@ def run_id(run: RunRecord) -> str:
     return f"{started:%Y%m%dT%H%M%S.%fZ}-{run['kind']}"
 
 
-def to_json(run: RunRecord) -> str:
-    """The record as text, one key or one bucket a line, newline at the end."""
+def to_json(run: RunRecord | Sequence[RunRecord]) -> str:
+    """One record or several as text, one key or one bucket a line, newline at the end."""
     return PAIR.sub(r"[\1, \2]", json.dumps(run, indent=2, allow_nan=False)) + "\n"
 
 
@@ -319,14 +319,6 @@ def _coarser(buckets: Iterable[tuple[float, float, int]]) -> tuple[tuple[float, 
         part = math.ceil(math.log2(high) * PARTS)
         found[part] = (round(high, 3), n + found.get(part, (0.0, 0))[1])
     return tuple(found.values())
-
-
-def _verdict(run: BulkView) -> Literal["pass", "fail", "stopped"]:
-    """A run that was stopped before anything failed is no failure."""
-    if run.passed:
-        return "pass"
-    well = run.ledger.balanced and run.sent > 0 and not run.ledger.failed
-    return "stopped" if run.stopped and well else "fail"
 
 
 def _books(of: LedgerView) -> Books:

@@ -69,8 +69,11 @@ def kept_run(n: int = 2000, kind: str = "data", failed: int = 0, rate: float = 8
         "schema": "roundhouse.run/1", "kind": kind, "system": "roundrobin", "transport": "inproc", "requested": n,
         "sent": n, "succeeded": n - failed, "failed": {"timeout": failed} if failed else {}, "elapsed_s": n / rate,
         "rate_per_s": rate, "bytes": n * 1024, "in_flight": 10,
-        "service_us": {**figures, "p999": 9000.0, "max": 11000.0}, "planned_us": None,
-        "ledger": {"sent": n, "succeeded": n - failed, "balanced": True},
+        "service_us": {**figures, "p999": 9000.0, "max": 11000.0}, "planned_us": None, "legs_us": None,
+        "ledger": {
+            "sent": n, "succeeded": n - failed, "failed": failed, "in_flight": 0, "queued": 0, "dropped": 0,
+            "balanced": True,
+        },
         "verdict": "fail" if failed else "pass", "started_at": "2026-05-04T22:59:20+02:00",
         "versions": {"roundhouse": "0.1.0"},
     }  # fmt: skip

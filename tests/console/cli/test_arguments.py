@@ -111,8 +111,9 @@ def test_a_journal_before_or_after_the_command() -> None:
 
 
 def test_what_is_kept() -> None:
-    assert asked("runs").options.id is None
-    assert asked("runs X").options.id == "X"
+    assert asked("runs").options.id == []
+    assert asked("runs X").options.id == ["X"]
+    assert asked("runs show -2").options.id == ["show", "-2"]
     assert (asked("runs").options.csv, asked("runs").options.json) == (None, None)
     assert (asked("runs --csv -").options.csv, asked("runs X --json -").options.json) == (STDOUT, STDOUT)
     both = asked("compare X Y --bound 5").options

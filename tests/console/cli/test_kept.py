@@ -10,7 +10,7 @@ import pytest
 from console.cli.kept import measured, paths, runs
 from console.cli.streams import STDOUT
 from engine.drive.pump.chosen import words
-from engine.runs.export import to_csv, to_json_list
+from engine.runs.export import to_csv
 from engine.runs.history import History
 from engine.runs.load import run_id, to_json
 from tests.helpers.runs import a_run
@@ -23,8 +23,8 @@ def history(home: Path) -> History:
     return History(home / "state" / "roundhouse" / "runs")
 
 
-def asked(name: str | None = None, *, csv: Path | None = None, json: Path | None = None) -> Namespace:
-    return Namespace(id=name, csv=csv, json=json)
+def asked(*words: str, csv: Path | None = None, json: Path | None = None) -> Namespace:
+    return Namespace(id=list(words), csv=csv, json=json)
 
 
 def test_nothing_kept_yet(home: Path, capsys: Capture) -> None:
@@ -45,6 +45,7 @@ def test_a_line_a_run_and_foreign_files_named(history: History, capsys: Capture)
         "20261128T010203.000456Z-ping",
         "2026-11-28T01:02:03+00:00",
         "roundrobin",
+        "tcp",
         "ping",
         "2,000",
         "2,000",
@@ -70,6 +71,16 @@ def test_one_run_in_words(history: History, capsys: Capture) -> None:
     assert err == ""
 
 
+def test_a_run_is_named_in_short_words(history: History, capsys: Capture) -> None:
+    names = [history.keep(a_run(3)), history.keep(a_run(3, seconds=60))]
+    for short, shown in ((("show", "last"), 1), (("-2",), 0), (("show", names[0][:14]), 0)):
+        assert runs(asked(*short)) == 0
+        assert capsys.readouterr().out.startswith(f"run       {names[shown]}\n")
+    for wrong in (("show",), ("last", "-2")):
+        assert runs(asked(*wrong)) == 2
+        assert capsys.readouterr().err.startswith(f"roundhouse: runs {' '.join(wrong)}: name one run")
+
+
 def test_a_run_that_is_not_there(history: History, capsys: Capture) -> None:
     name = history.keep(a_run(3))
     other = run_id(a_run(seconds=1))
@@ -88,7 +99,7 @@ def test_all_runs_or_one_for_other_programs(history: History, tmp_path: Path, ca
     assert out.splitlines() == to_csv(kept).splitlines()
     assert "x.json" in err
     assert runs(asked(json=tmp_path / "all.json")) == runs(asked(names[1], csv=tmp_path / "one.csv")) == 0
-    assert (tmp_path / "all.json").read_text() == to_json_list(kept)
+    assert (tmp_path / "all.json").read_text() == to_json(kept)
     assert (tmp_path / "one.csv").read_bytes().decode() == to_csv(kept[1:])
     capsys.readouterr()
     assert runs(asked(names[0], json=STDOUT)) == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.streams import LINES, Alarms, OutputLost, Progress, deliver, progress, result, tell
+from console.cli.streams import BAR, LINES, Alarms, OutputLost, Progress, bar, deliver, progress, result, tell
 from engine.core import Note
 from engine.feed import Feed
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
@@ -168,7 +168,7 @@ def test_a_report_that_can_not_be_flushed_leaves_the_old_one(
 
 
 def test_progress_in_words() -> None:
-    assert progress("bulkping", half_way()) == "bulkping 301/1,000  602 /s  eta 1 s  1 failed"
+    assert progress("bulkping", half_way()) == "bulkping 301/1,000  30 %  602 /s  1 s left  1 failed"
     assert progress("bulkping", Bulk(BulkSpec("ping", 10), 0.0).view(0.0)) == "bulkping 0/10"
 
 
@@ -187,6 +187,33 @@ def test_progress_is_one_line_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert terminal.getvalue() == "\rbulkping 301/1,000 "
     line.clear()
     assert terminal.getvalue().endswith("\r" + " " * 19 + "\r")
+
+
+def test_a_bar_is_drawn_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # without colours
+    assert bar(0.0).strip() in ("", "━" * BAR) and len(bar(1.0)) == BAR and bar(1.0) != bar(0.25)
+
+
+def test_a_verdict_has_a_colour_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    text = "rate      5 /s\nverdict   FAIL\n"
+    for terminal, environ, shown in (
+        (Terminal(), {}, "rate      5 /s\n\x1b[31mverdict   FAIL\x1b[0m\n"),
+        (Terminal(), {"NO_COLOR": "1"}, text),
+        (Terminal(), {"TERM": "dumb"}, text),
+        (io.StringIO(), {}, text),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", terminal)
+            patch.setenv("TERM", "xterm")
+            patch.delenv("NO_COLOR", raising=False)
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            result(text, inked=True)
+        assert terminal.getvalue() == shown
 
 
 def test_no_progress_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:

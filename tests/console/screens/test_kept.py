@@ -5,7 +5,7 @@ from pathlib import Path
 
 from console.screens.kept import run_page, started
 from engine.runs.export import to_csv
-from engine.runs.load import run_id
+from engine.runs.load import read, run_id
 from tests.helpers.fake_lab import FakeLab, kept_run
 from tests.helpers.pilot import Driver, drive
 from tests.helpers.runs import a_run
@@ -20,7 +20,11 @@ def test_runs_are_listed_and_one_is_opened(tmp_path: Path) -> None:
         assert "2027-01-01 00:00:00+01:00" in rows[0] and "✓ PASS" in rows[0]
         assert sum("× FAIL" in row for row in rows) == 1
         await driver.press("down", "enter")
-        assert driver.shows("╭─ run · 2027-01-01T00:00:00+01:00") and driver.shows("service_us")
+        assert (
+            driver.shows("╭─ run · 2027-01-01T00:00:00+01:00")
+            and driver.shows("service   p50")
+            and driver.shows("ledger    ")
+        )
         await driver.press("escape")
         await driver.press("s", "S")
         await driver.press("escape")
@@ -35,6 +39,17 @@ def test_of_which_system_a_run_was_is_shown_before_its_transport(tmp_path: Path)
         driver.lab.kept.append({**kept_run(7, "ping"), "system": "conversation"})
         await driver.press("r")
         assert driver.shows("conversation") and driver.shows("system")
+
+    drive(scenario, tmp_path)
+
+
+def test_runs_are_in_order_of_time_and_not_of_local_text(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        summer, winter = "2026-10-25T02:50:00+02:00", "2026-10-25T02:10:00+01:00"  # twenty minutes later
+        driver.lab.kept = [{**kept_run(7, "ping"), "started_at": at} for at in (winter, summer)]
+        await driver.press("r")
+        rows = [line for line in driver.screen() if "2026-10-25" in line]
+        assert ["+01:00" in row for row in rows] == [True, False]
 
     drive(scenario, tmp_path)
 
@@ -82,7 +97,7 @@ def test_the_runs_are_exported_and_it_is_said_where(tmp_path: Path) -> None:
         name = tmp_path / "state" / "exports" / f"runs-to-{run_id(runs[1])}"
         assert "2 runs in " in driver.screen()[-1]
         assert Path(f"{name}.csv").read_bytes().decode() == to_csv(runs)
-        assert json.loads(Path(f"{name}.json").read_text("utf-8")) == runs
+        assert [read(run) for run in json.loads(Path(f"{name}.json").read_text("utf-8"))] == runs
         assert sorted(path.name for path in name.parent.iterdir()) == [f"{name.name}.csv", f"{name.name}.json"]
         await driver.press("escape")
         driver.lab.kept = []

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from engine.runs.export import LISTS, to_csv, to_json_list
-from engine.runs.load import from_json, run_id
+from engine.runs.export import LISTS, to_csv
+from engine.runs.load import from_json, run_id, to_json
 from tests.helpers.runs import a_run
 
 
@@ -53,6 +53,6 @@ def test_text_that_a_spreadsheet_would_carry_out_is_shown_instead(start: str) ->
 
 def test_a_list_of_records_as_they_are_kept() -> None:
     runs = [a_run(10), a_run(3, seconds=1)]
-    read = json.loads(to_json_list(runs))
+    read = json.loads(to_json(runs))
     assert [from_json(json.dumps(run).encode()) for run in read] == runs
-    assert to_json_list([]) == "[]\n"
+    assert to_json([]) == "[]\n"

@@ -100,3 +100,17 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         history.keep(a_run())
     assert history.failed == 1
+
+
+def test_a_run_is_found_by_last_by_place_and_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    with pytest.raises(Misfit, match="no run is kept yet"):
+        history.find("last")
+    early, late = a_run(1), a_run(2, seconds=60)
+    for run in (early, late):
+        history.keep(run)
+    assert history.find("last") == history.find("-1") == history.find("20261128T010303") == late
+    assert history.find("-2") == history.find(run_id(early)) == early
+    for name, reason in (("-3", "2 runs are kept"), ("20261128", "2 runs begin so"), ("2027", "not the name of a run")):
+        with pytest.raises(Misfit, match=reason):
+            history.find(name)
