@@ -110,7 +110,8 @@ class Send(NamedTuple):
 class Process:
     """A task body: run ``[command, argument]`` in ``cwd``, output to ``<log_dir>/<log_name>.log``.
 
-    No shell, empty input. A log that exists is left alone: ``<log_name>-1.log``, ``-2`` … are tried in its place.
+    No shell, empty input. A log that exists is left alone: ``<log_name>-1.log``, ``-2`` … are tried in its place. The
+    result is how it ended in words (UTF-8), and behind a NUL the name of the log, where there is one.
     """
 
     command: str

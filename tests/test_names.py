@@ -76,6 +76,7 @@ DOCUMENTS = {
 COMMANDS = {
     "console/cli/jobs.py": {"conversation"},
     "console/cli/jobfile.py": {"conversation"},
+    "console/cli/jobtasks.py": {"conversation"},
 }
 """Commands that only one system has, because its seed has them: ``submit``, ``jobs`` and ``stop``."""
 

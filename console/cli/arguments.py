@@ -99,8 +99,10 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error("submit: either a FILE that describes the job, or -- and its command")
         case "jobs" if options.order and options.id is None:
             parser.error(f"jobs {options.order}: the ID of a job is required; roundhouse jobs lists them")
-        case "jobs" if options.order and options.json:
-            parser.error("jobs: --json is for the list")
+        case "jobs" if options.order not in (None, "show") and options.json:
+            parser.error("jobs: --json is for the list and for show")
+        case "jobs" if options.failed and options.order != "show":
+            parser.error("jobs: --failed is for show")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
         case command if hasattr(options, "env") and command not in RUNNERS:
@@ -256,13 +258,19 @@ def _jobs(command: Command, connect: Parser) -> None:
     submit.add_argument("--logs", metavar="DIR", type=given, help="folder for NAME_1.log to NAME_N.log (that of --dir)")
     submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="processors for each task (1)")
     submit.add_argument("--wait", action="store_true", help="wait for the last task; exit status 1 if one failed")
-    shown = ("roundhouse jobs", "roundhouse jobs hold 3")
-    jobs = command("jobs", f"list the jobs of a {TAKERS}, or hold, release or cancel one", connect, examples=shown)
-    orders = ("hold", "release", "cancel")
+    shown = ("roundhouse jobs", "roundhouse jobs show 3 --failed", "roundhouse jobs hold 3")
+    words = f"list the jobs of a {TAKERS}, or show, hold, release or cancel one"
+    jobs = command("jobs", words, connect, examples=shown)
+    orders = ("show", "hold", "release", "cancel")
     jobs.add_argument(
-        "order", metavar="ORDER", nargs="?", choices=orders, help="hold, release or cancel (without: list the jobs)"
+        "order",
+        metavar="ORDER",
+        nargs="?",
+        choices=orders,
+        help="show its tasks; hold, release or cancel it (without: list the jobs)",
     )
     jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the id of the job, from the list")
+    jobs.add_argument("--failed", action="store_true", help="show those tasks alone that failed")
     jobs.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
     stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect)
     much = stop.add_mutually_exclusive_group(required=True)

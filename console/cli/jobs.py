@@ -15,6 +15,7 @@ from typing import Any
 
 from console.cli.common import broker_of, settings_of
 from console.cli.jobfile import doubtful_logs, scripted, submit_of
+from console.cli.jobtasks import show
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell, unanswered
 from console.text import clean
@@ -133,6 +134,8 @@ def follow(counter: Desk, job_id: int) -> int:
 def jobs(options: Namespace, flags: list[Flag]) -> int:
     """List the jobs, or give an order about one of them."""
     with desk(options, flags) as counter:
+        if options.order == "show":
+            return show(counter, options)
         if options.order:
             order, done = ORDERS[options.order]
             answer = counter.ask(order(options.id))

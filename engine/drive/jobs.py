@@ -30,7 +30,7 @@ PATIENCE = 2.0  # seconds that the guard may take to end
 GUARD = Path(__file__).with_name("supervisor.py")
 
 Done = Callable[[object, bool, bytes], None]
-"""Told of an end: the key, whether it went well, and how it ended in words (UTF-8)."""
+"""Told of an end: the key, whether it went well, and how it ended in words (UTF-8), a NUL, the name of its log."""
 
 
 class Jobs:
@@ -125,7 +125,8 @@ class Jobs:
                 self._numbers.pop(key)
                 closed = self._closed
             if not closed:
-                self._done(key, ended["ok"], ended["status"].encode("utf-8", "replace"))
+                told = "\0".join(filter(None, (ended["status"], ended.get("log"))))
+                self._done(key, ended["ok"], told.encode("utf-8", "replace"))
         words = _pipe(guard.stderr).read().decode("utf-8", "replace").strip().splitlines()
         with self._lock:
             lost = [] if self._closed else list(self._keys.values())

@@ -1,7 +1,8 @@
 """Runs the processes of a worker, in a process of its own, so that none of them outlives the worker.
 
 - Input and output are lines of JSON. In: ``{"start": N, "command": …, "argument": …, "cwd": …, "log_dir": …,
-  "log_name": …}`` and ``{"cancel": N}``. Out, once for every start: ``{"ended": N, "ok": …, "status": …}``.
+  "log_name": …}`` and ``{"cancel": N}``. Out, once for every start: ``{"ended": N, "ok": …, "status": …, "log": …}``,
+  the last where there is one: the name of its file.
 - Each process leads a session of its own. When it ends, what it left behind in its group is killed too.
 - When the input ends, because the worker closed it or died, however it died, every group is killed, then this process
   ends. On Linux its children also die with it.
@@ -33,6 +34,7 @@ class Guard:
     def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
         self._say = say
         self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._logs: dict[int, str] = {}
         self._adopt = _adoption()
 
     def obey(self, line: bytes) -> None:
@@ -50,7 +52,7 @@ class Guard:
             if code is not None:
                 del self._children[number]
                 _kill(child)
-                self._say({"ended": number, "ok": code == 0, "status": _status(code)})
+                self._say({"ended": number, "ok": code == 0, "status": _status(code), "log": self._logs.pop(number)})
 
     def kill_all(self) -> None:
         """End every child, without a word."""
@@ -62,7 +64,7 @@ class Guard:
 
     def _start(self, number: int, order: dict[str, Any]) -> None:
         try:
-            log = _open_log(order["log_dir"], order["log_name"])
+            log, name = _open_log(order["log_dir"], order["log_name"])
             try:
                 self._children[number] = subprocess.Popen(
                     [order["command"], order["argument"]],
@@ -73,6 +75,7 @@ class Guard:
                     start_new_session=True,
                     preexec_fn=self._adopt,  # safe here: there is one thread
                 )
+                self._logs[number] = name
             finally:
                 os.close(log)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -82,15 +85,16 @@ class Guard:
             self._say({"ended": number, "ok": False, "status": f"{FAULT}{reason}"})
 
 
-def _open_log(folder: str, name: str) -> int:
-    """A log that did not exist before: ``name.log``, else ``name-1.log``, ``name-2.log`` … It is for this user only.
+def _open_log(folder: str, name: str) -> tuple[int, str]:
+    """A log that did not exist before, for this user only, and its name: ``name.log``, else ``name-1.log``, ``-2`` …
 
     Others may write in the folder: nothing that stands there, a link or a FIFO among others, is ever opened.
     """
     for i in range(LOGS):
-        path = os.path.join(folder, f"{name}{f'-{i}' if i else ''}.log")
+        log = f"{name}{f'-{i}' if i else ''}.log"
         with suppress(FileExistsError):
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            made = os.open(os.path.join(folder, log), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            return made, log
     raise FileExistsError(f"{name}.log and {LOGS - 1} more exist")
 
 

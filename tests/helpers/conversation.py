@@ -130,6 +130,14 @@ def answer_in_words(body: bytes) -> str:
                 for row in jobs
             ]
             return f"[{ref}] " + ", ".join(rows) + (f" and {more} more" if more else "")
+        case frontend.TasksListed(ref, row, tasks, more, forgotten):
+            told = [
+                f"{task.number} {task.state} {task.worker} x{task.attempts} {task.started:g}"
+                f"{'' if task.took is None else f'/{task.took:g}'} {task.status} {task.log}".rstrip()
+                for task in tasks
+            ]
+            rest = f" and {more} more" * bool(more) + f", {forgotten} forgotten" * bool(forgotten)
+            return f"[{ref}] {row.job.job_id}: " + ", ".join(told) + rest
     raise AssertionError(answer)
 
 
@@ -173,7 +181,9 @@ class Bench:
                 self.event("broker", Received([[name.encode(), body]], FRONTEND))
             case "end", [_, *how]:
                 key = self.started[name].pop(0)
-                self.event(name, Finished(key, how == ["done"], " ".join(how).replace("_", " ").encode()))
+                status, *log = how
+                result = "\0".join([status.replace("_", " "), *log])
+                self.event(name, Finished(key, status == "done", result.encode()))
             case "order", [_, *text]:
                 self.event(name, Ordered(order(text)))
             case "gone", _:
@@ -292,7 +302,8 @@ def vars_of(body: Any) -> tuple[str, ...]:
 
 
 def request(text: list[str]) -> frontend.Request:
-    """``submit COMMAND [N] [slots S] [quiet]``, ``jobs``, ``hold J``, ``release J``, ``cancel J``, ``stop [N]``."""
+    """``submit COMMAND [N] [slots S] [quiet]``, ``jobs``,
+    ``tasks J [failed] [AFTER]``, ``hold J``, ``release J``, ``cancel J``, ``stop [N]``."""
     match text:
         case ["submit", command, *rest]:
             n = int(rest[0]) if rest and rest[0].isdecimal() else 1
@@ -300,6 +311,9 @@ def request(text: list[str]) -> frontend.Request:
             return Submit(array(command.replace("_", " "), n), slots, "quiet" not in rest)
         case ["jobs"]:
             return ListJobs()
+        case ["tasks", job, *rest]:
+            after = int(rest[-1]) if rest and rest[-1].isdecimal() else 0
+            return frontend.ListTasks(int(job), "failed" in rest, after)
         case ["hold", job]:
             return Hold(int(job))
         case ["release", job]:

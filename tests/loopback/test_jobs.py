@@ -105,6 +105,13 @@ def test_tasks_that_fail_are_told_and_are_status_1(shop: Shop) -> None:
     done = shop.submit('test "$1" -lt 3', 4, "--wait")
     assert (done.ended(), done.out) == (1, "1\nfinished: 2 done, 2 failed\n")
     assert sorted(done.err.splitlines()) == [f"roundhouse: task {n}: error encountered: exit status 1" for n in (3, 4)]
+    shown = shop.run("jobs", "show", "1", "--failed", "--json", "-")
+    tasks = json.loads(shown.out)["tasks"]
+    assert [(task["task"], task["state"], task["attempts"], task["status"], task["log"]) for task in tasks] == [
+        (n, "failed", 1, "exit status 1", f"task_{n}.log") for n in (3, 4)
+    ]
+    assert all(task["took_s"] >= 0 and task["worker"].startswith("worker-") for task in tasks)
+    until(lambda: shop.broker.err.count("failed on worker-") == 2)
 
 
 def test_words_and_files(shop: Shop) -> None:

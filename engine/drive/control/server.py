@@ -28,7 +28,7 @@ from engine.drive.sockets import Context, close_socket, open_socket, receive, se
 from engine.system import Orders, System
 
 PENDING = 10_000
-LOOKS = ("hello", "jobs")
+LOOKS = ("hello", "jobs", "tasks")
 LAST = ("refused", "job")  # after which nothing more is said about a request
 READONLY = "readonly is set where the broker runs"
 

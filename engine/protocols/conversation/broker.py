@@ -41,7 +41,7 @@ from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, frontend, header, links, messages, picture
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
-from engine.protocols.conversation.frontend import Accepted, CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
+from engine.protocols.conversation.frontend import Accepted, Request, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import STREAM, Link, Stopped
@@ -230,7 +230,7 @@ class Broker:
                     self._stop(link, link.max_nproc, out)
             case Withdraw(client):
                 self.desk.withdraw(client, out)
-            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
+            case _ if isinstance(order, Request):
                 self._do(b"", 0, order, now, out)
             case _:
                 out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}"))
@@ -322,7 +322,7 @@ class Broker:
         held = self.inflight.take_all(link.key)
         for task in held:
             if isinstance(task, JobTask):
-                self.desk.returned(task, task.attempt >= self.options.tries, "lost", out)
+                self.desk.returned(task, task.attempt >= self.options.tries, "lost", now, out)
         self._stopped.ended(link, why == "left", now)
         if known and told:  # or strangers would fill every log with their ends
             left = f", {len(held)} tasks out" if held else ""
@@ -374,7 +374,7 @@ class Broker:
         link.yield_(task)
         task.attempt -= 1  # it was not tried
         task.refusals += 1
-        self.desk.returned(task, task.refusals >= self.options.tries, "refused", out)
+        self.desk.returned(task, task.refusals >= self.options.tries, "refused", now, out)
         link.shut = True
         self._place(link)
         if not link.out:

@@ -43,22 +43,19 @@ from engine.protocols.conversation import frontend, messages
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
-    CancelJob,
-    Hold,
     JobEnded,
-    ListJobs,
+    JobsListed,
     Refused,
-    Release,
     Request,
-    StopWorkers,
     Submit,
     TaskEnded,
+    TasksListed,
 )
 from engine.protocols.conversation.machine import LINK, Link, On
 from engine.protocols.conversation.messages import MAX_DATA, Description
 from engine.protocols.conversation.options import Options
 
-ANSWERS = 1000  # that are kept
+ANSWERS = 1000  # that are kept; of lists the newest of each kind
 ORDERS = 100  # that may wait for their answer, and jobs that may be followed
 PATIENCE = 5.0  # seconds that an order waits
 
@@ -83,6 +80,7 @@ class Client:
         self._followed: set[int] = set()  # Refs of jobs that an order submitted and that have not ended
         self._submitted: dict[int, Submit] = {}  # what orders submitted whose acceptance or end is to come
         self._answers: deque[tuple[int, Answer]] = deque(maxlen=ANSWERS)
+        self._lists: dict[type[Answer], tuple[int, Answer]] = {}
         self._told = 0
         self._heard = -NEVER
         self._patient = NEVER  # until then: the broker may be silent, on this connection
@@ -148,7 +146,7 @@ class Client:
             run=self._bulk.view(now) if self._bulk is not None else None,
             late=self._late + (self._bulk.late if self._bulk is not None else 0),
             legs=self._legs.view(),
-            answers=tuple(self._answers),
+            answers=self._kept(),
             terms=(
                 ("broker", "alive" if self._link == Link.LINKED else "silent"),
                 ("reopened", str(self.reopened)),
@@ -254,7 +252,7 @@ class Client:
             case StopRun():
                 if self._bulk is not None:
                     self._bulk.stop(now)
-            case Submit() | ListJobs() | Hold() | Release() | CancelJob() | StopWorkers():
+            case _ if isinstance(order, Request):
                 self._request(order, now, out)
             case _:
                 out.append(Note("warn", f"a client takes no such order: {type(order).__name__}"))
@@ -323,9 +321,16 @@ class Client:
         self._followed.discard(ref)
         self._submitted.pop(ref, None)
 
+    def _kept(self) -> tuple[tuple[int, Answer], ...]:
+        kept: list[tuple[int, Answer]] = [*self._answers, *self._lists.values()]
+        return tuple(sorted(kept, key=lambda pair: pair[0]))
+
     def _keep(self, answer: Answer) -> None:
         self._told += 1
-        self._answers.append((self._told, answer))
+        if isinstance(answer, JobsListed | TasksListed):
+            self._lists[type(answer)] = self._told, answer
+        else:
+            self._answers.append((self._told, answer))
 
     def _unsent(self, frames: Frames, now: float) -> None:
         """The driver could not take a message: the task, or the order, has failed."""

@@ -27,22 +27,27 @@ from engine.protocols.conversation.frontend import (
     JobRow,
     JobsListed,
     ListJobs,
+    ListTasks,
     Refused,
     Release,
     Request,
     Submit,
     TaskEnded,
+    TasksListed,
 )
 from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
 from engine.protocols.conversation.machine import Does
 from engine.protocols.conversation.messages import CANCELLED, FAULT, WITHDRAWN, Description, Update
 from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.past import FAILED, short
 
 FRONTEND, OPEN = "frontend", "open"
 ELSEWHERE = "this port takes ping and data alone; jobs are handed in on the broker's machine, as its user"
 _OPEN = b"\0open-"  # before the routing id of a client of OPEN, so that its key is no other client's
 
-Errand = Submit | ListJobs | Hold | Release | CancelJob
+TOLD = 20  # failures of one job that are told one by one
+
+Errand = Submit | ListJobs | ListTasks | Hold | Release | CancelJob
 """The requests that concern jobs alone."""
 
 
@@ -95,6 +100,12 @@ class Desk:
                 known = [job for job in self.jobs.all() if not job.lone]
                 rows = _newest(known)
                 self.say(client, JobsListed(ref, rows + self._crowds(), len(known) - len(rows)), out)
+            case ListTasks(job_id, failed, after):
+                job = self.jobs.get(job_id)
+                if job is None or job.lone:
+                    self.refuse(client, ref, "no such job", out)
+                else:
+                    self.say(client, self._tasks(ref, job, failed, after, now), out)
             case Hold(job_id) | Release(job_id) | CancelJob(job_id):
                 job = self.jobs.get(job_id)
                 why = self._change(job, errand, out) if job is not None else "no such job"
@@ -126,18 +137,19 @@ class Desk:
             self.ledger.fail("failed")
         if job.builtin and not job.ref % EVERY:
             self.legs.note(job.client, job.ref.to_bytes(8, "little"), job.accepted, task.given, now)
-        self._ended(task, update.success, update.status, update.data, out)
+        self._ended(task, update, now, out)
 
-    def returned(self, task: JobTask, enough: bool, kind: str, out: list[Command]) -> None:
+    def returned(self, task: JobTask, enough: bool, kind: str, now: float, out: list[Command]) -> None:
         """A task, in flight until now, is not done. ``enough``: it is not given again, and has failed as ``kind``."""
         if task.job.state == Does.CANCELLED:
             enough, kind = True, "cancelled"
         if not enough:
             self.redelivered += 1
+            task.why = kind
             self.jobs.back(task)
             return
         self.ledger.fail(kind)
-        self._ended(task, False, f"{FAULT}{kind}", None, out)
+        self._ended(task, Update(task.job.id, task.number, False, f"{FAULT}{kind}"), now, out)
 
     def expire(self, now: float, out: list[Command]) -> None:
         """Withdraw what waits of clients that are gone; what none of them follows is the operator's from now on."""
@@ -234,11 +246,24 @@ class Desk:
         most = sorted(found.items(), key=lambda crowd: -len(crowd[1]))[: frontend.MAX_CROWDS]
         return tuple(_crowd(client, jobs) for client, jobs in most)
 
-    def _ended(self, task: JobTask, success: bool, status: str, data: bytes | None, out: list[Command]) -> None:
+    def _tasks(self, ref: int, job: Job, failed: bool, after: int, now: float) -> TasksListed:
+        known = self.jobs.tasks(job)
+        forgotten = job.done + job.failed - job.dropped - len(self.jobs.past.of(job.id))
+        rows = [row for row in known if row.number > after and (row.state == FAILED or not failed)]
+        told = tuple(row._replace(started=now - row.started) for row in rows[: frontend.MAX_TASKS])
+        return TasksListed(ref, _row(job), told, len(rows) - len(told), forgotten)
+
+    def _ended(self, task: JobTask, update: Update, now: float, out: list[Command]) -> None:
         job = task.job
-        last = self.jobs.ended(task, success)
+        success, status, data = update.success, update.status, update.data
+        last = self.jobs.ended(task, success, status, update.log, now)
         if job.follow:
             self.say(job.client, TaskEnded(job.ref, job.id, task.number, success, status, data), out)
+        if not success and not job.builtin and job.told < TOLD and job.state != Does.CANCELLED:
+            job.told += 1
+            more = "; its further failures are not told one by one" if job.told == TOLD else ""
+            words = f"job {job.id}, task {task.number} failed on {task.holder}: {short(status)}{more}"
+            out.append(Note("warn", words, task.worker))
         if last:
             self._last(job, out)
 
@@ -290,5 +315,7 @@ def _words(answer: Answer) -> str:
             return f"job {job_id} {'cancelled' if status == CANCELLED else 'ended'}: {done} done, {failed} failed"
         case JobsListed(_, jobs, more):
             return f"{len(jobs) + more} jobs"
+        case TasksListed(_, job, tasks, more):
+            return f"job {job.job.job_id}: {len(tasks) + more} tasks"
         case TaskEnded(_, job_id, task, _, status):
             return f"job {job_id} task {task}: {status}"

@@ -16,6 +16,7 @@ import msgpack
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.header import STOP_NOW
 from engine.protocols.conversation.messages import Description
+from engine.protocols.conversation.past import TaskRow
 
 MAX_NAME = 128  # characters: the name becomes part of a file's name
 MAX_PATH = 4096  # characters
@@ -23,6 +24,7 @@ MAX_SIZE = 1024  # processors of one task
 CONTROL = b"control"  # the client that speaks for the broker's own user, through the control socket
 FULL = "full"  # what a refusal begins with where there is no room
 MAX_LISTED = 500  # jobs in one answer, the newest
+MAX_TASKS = 1000  # tasks in one answer
 MAX_CROWDS = 100  # clients in one answer whose lone tasks wait
 MAX_LIST = 1024 * 1024  # bytes of their texts
 
@@ -43,6 +45,14 @@ class Submit(NamedTuple):
 
 class ListJobs(NamedTuple):
     """Ask for the jobs that the broker knows. The lone built-in tasks of one client that wait are one row."""
+
+
+class ListTasks(NamedTuple):
+    """Ask for the tasks of a job: those whose number is above ``after``; ``failed``: those alone that failed."""
+
+    job_id: int
+    failed: bool = False
+    after: int = 0
 
 
 class Hold(NamedTuple):
@@ -72,7 +82,7 @@ class StopWorkers(NamedTuple):
     nproc: int = 0
 
 
-Request = Submit | ListJobs | Hold | Release | CancelJob | StopWorkers
+Request = Submit | ListJobs | ListTasks | Hold | Release | CancelJob | StopWorkers
 
 # ---- answers ----------------------------------------------------------------------------------------------------
 
@@ -131,11 +141,25 @@ class JobsListed(NamedTuple):
     more: int
 
 
-Answer = Accepted | Refused | TaskEnded | JobEnded | JobsListed
+class TasksListed(NamedTuple):
+    """Tasks of a job that were given at least once, by number, and how many more the broker knows above the last.
+
+    ``forgotten``: tasks that have ended and are not remembered (``past``).
+    """
+
+    ref: int
+    job: JobRow
+    tasks: tuple[TaskRow, ...]
+    more: int
+    forgotten: int
+
+
+Answer = Accepted | Refused | TaskEnded | JobEnded | JobsListed | TasksListed
 
 _ASKS: dict[str, type[Any]] = {
     "submit": Submit,
     "jobs": ListJobs,
+    "tasks": ListTasks,
     "hold": Hold,
     "release": Release,
     "cancel": CancelJob,
@@ -148,6 +172,7 @@ _SAYS: dict[str, type[Any]] = {
     "task": TaskEnded,
     "job": JobEnded,
     "jobs": JobsListed,
+    "tasks": TasksListed,
 }
 _REF = (1 << 63) - 1
 
@@ -162,6 +187,8 @@ def pack_request(ref: int, request: Request) -> bytes:
                 fields["Again"] = True
         case Hold(job_id) | Release(job_id) | CancelJob(job_id):
             fields["JobId"] = job_id
+        case ListTasks(job_id, failed, after):
+            fields |= {"JobId": job_id, "Failed": failed, "After": after}
         case StopWorkers(nproc):
             fields["NumProc"] = nproc
     packed: bytes = msgpack.packb(fields)
@@ -191,7 +218,13 @@ def parsed(value: Any) -> tuple[int, Request] | str:
         return (ref, Submit(job, nproc, follow, again)) if whole and job is not None else "unreadable request"
     if kind is StopWorkers:
         return (ref, StopWorkers(nproc)) if messages.whole(nproc, 0, STOP_NOW) else "unreadable request"
-    return (ref, kind(job_id)) if messages.whole(job_id, 1, _REF) else "unreadable request"
+    if not messages.whole(job_id, 1, _REF):
+        return "unreadable request"
+    if kind is ListTasks:
+        failed, after = value.get("Failed", False), value.get("After", 0)
+        right = type(failed) is bool and messages.whole(after, 0, _REF)
+        return (ref, ListTasks(job_id, failed, after)) if right else "unreadable request"
+    return ref, kind(job_id)
 
 
 def refusal(submit: Submit) -> str:
@@ -244,6 +277,9 @@ def pack_answer(answer: Answer) -> bytes:
             fields = {"Say": "job", "Ref": ref, "JobId": job_id, "Status": status, "Done": done, "Failed": failed}
         case JobsListed(ref, jobs, more):
             fields = {"Say": "jobs", "Ref": ref, "Jobs": [_row_map(row) for row in jobs], "More": more}
+        case TasksListed(ref, job, tasks, more, forgotten):
+            about = {"Job": _row_map(job), "Tasks": tasks, "More": more, "Forgotten": forgotten}
+            fields = {"Say": "tasks", "Ref": ref, **about}
     packed: bytes = msgpack.packb(fields)
     return packed
 
@@ -263,6 +299,8 @@ def answered(value: Any) -> Answer | str:
         return "unreadable answer"
     if kind is JobsListed:
         return _listed(ref, value)
+    if kind is TasksListed:
+        return _tasks_listed(ref, value)
     wanted = _ANSWERS[kind]
     fields: list[Any] = [value.get(name) for name in wanted]
     if not all(type(field) in types for field, types in zip(fields, wanted.values(), strict=True)):
@@ -284,6 +322,7 @@ _ANSWERS: dict[type[Any], dict[str, tuple[type[Any], ...]]] = {
     TaskEnded: {"JobId": _INT, "Task": _INT, "Success": (bool,), "Status": (str,), "Data": (bytes, type(None))},
     JobEnded: {"JobId": _INT, "Status": _INT, "Done": _INT, "Failed": _INT},
 }
+_TASK: tuple[Any, ...] = (int, str, str, int, float, (float, type(None)), str, str)
 _COUNTS = ("NumProc", "Waiting", "Running", "Done", "Failed")
 
 
@@ -295,13 +334,31 @@ def _listed(ref: int, value: dict[str, Any]) -> JobsListed | str:
     rows, more = value.get("Jobs"), value.get("More")
     if type(rows) is not list or type(more) is not int:
         return "unreadable answer"
-    found = []
-    for row in rows:
-        job = messages.description(row.get("JobDescription")) if type(row) is dict else None
-        if job is None or not all(messages.whole(row.get(name), 0, _REF) for name in _COUNTS):
-            return "unreadable answer"
-        found.append(JobRow(job, *(row[name] for name in _COUNTS)))
-    return JobsListed(ref, tuple(found), more)
+    found = [_job_row(row) for row in rows]
+    whole = tuple(row for row in found if row is not None)
+    return JobsListed(ref, whole, more) if len(whole) == len(found) else "unreadable answer"
+
+
+def _job_row(row: Any) -> JobRow | None:
+    job = messages.description(row.get("JobDescription")) if type(row) is dict else None
+    if job is None or not all(messages.whole(row.get(name), 0, _REF) for name in _COUNTS):
+        return None
+    return JobRow(job, *(row[name] for name in _COUNTS))
+
+
+def _tasks_listed(ref: int, value: dict[str, Any]) -> TasksListed | str:
+    job, rows, more, forgotten = (value.get(name) for name in ("Job", "Tasks", "More", "Forgotten"))
+    about = _job_row(job)
+    if about is None or type(rows) is not list or type(more) is not int or type(forgotten) is not int:
+        return "unreadable answer"
+    if not all(
+        type(row) is list
+        and len(row) == len(_TASK)
+        and all(isinstance(at, of) for at, of in zip(row, _TASK, strict=True))
+        for row in rows
+    ):
+        return "unreadable answer"
+    return TasksListed(ref, about, tuple(TaskRow(*row) for row in rows), more, forgotten)
 
 
 def _text(value: Any) -> str:

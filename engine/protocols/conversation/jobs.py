@@ -24,6 +24,7 @@ from engine.protocols.conversation.frontend import CONTROL
 from engine.protocols.conversation.machine import JOB, Does, If, On
 from engine.protocols.conversation.messages import RUNNING, STATUS, Description
 from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.past import DONE, FAILED, MAX_LOG, RUNS, WAITS, Past, TaskRow, short
 
 HISTORY = 1000  # ended jobs that are remembered
 MAX_JOBS = 100_000  # that have not ended
@@ -33,22 +34,33 @@ ID = Struct(">QQ")  # job, task: big endian, so that ids read and sort as people
 
 
 class JobTask(Task):
-    """A task in flight: which one, the counter of the JOB that carried it (ruling 8), how often it was refused."""
+    """A task in flight: which one, the counter of the JOB that carried it (ruling 8), how often it was refused.
 
-    __slots__ = ("counter", "job", "number", "refusals")
+    ``holder``: the name of the worker that has it or had it last; ``why``: why it came back.
+    """
+
+    __slots__ = ("counter", "holder", "job", "number", "refusals", "why")
 
     def __init__(self, job: Job, number: int) -> None:
         super().__init__((job.client, ID.pack(job.id, number)), job.kind, [], job.accepted)
         self.job, self.number = job, number
         self.counter = self.refusals = 0
+        self.holder = self.why = ""
+
+    def row(self, state: str, took: float | None = None, status: str = "", log: str = "") -> TaskRow:
+        """What is told of it."""
+        return TaskRow(self.number, state, self.holder, self.attempt, self.given, took, status, log)
 
 
 class Job:
-    """One array. ``out``, ``done``, ``failed`` count tasks; ``returned`` are those that came back."""
+    """One array. ``out``, ``done``, ``failed``, ``dropped`` count tasks; ``returned`` are those that came back.
+
+    ``running``: those that are out, by number, of a job that is no lone task. ``told``: failures that were told.
+    """
 
     __slots__ = (
-        "accepted", "builtin", "client", "done", "entry", "failed", "follow", "fresh", "id", "kind", "out", "owner",
-        "packed", "ref", "returned", "size", "slots", "state", "text",
+        "accepted", "builtin", "client", "done", "dropped", "entry", "failed", "follow", "fresh", "id", "kind", "lone",
+        "out", "owner", "packed", "ref", "returned", "running", "size", "slots", "state", "text", "told",
     )  # fmt: skip
 
     def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
@@ -59,11 +71,13 @@ class Job:
         self.ref, self.accepted = ref, accepted
         self.follow = False
         self.builtin = messages.built_in(text.command)
+        self.lone = self.builtin and text.num_tasks == 1  # it is answered by its end alone
         self.kind = text.command[1:5] if self.builtin else "job"
         self.state = Does.NEW
         self.fresh = 1  # the number of the next task that was never given
         self.returned: deque[JobTask] = deque()
-        self.out = self.done = self.failed = 0
+        self.running: dict[int, JobTask] = {}
+        self.out = self.done = self.failed = self.dropped = self.told = 0
         self.entry: tuple[int, int] | None = None  # where it stands in its queue
         self.packed = b""  # its description as JOBs carry it, once one does
 
@@ -78,11 +92,6 @@ class Job:
     def status(self) -> int:
         """Its state as messages say it."""
         return STATUS.index(self.state)
-
-    @property
-    def lone(self) -> bool:
-        """Whether it is one built-in task, which is answered by its end alone."""
-        return self.builtin and self.text.num_tasks == 1
 
     @property
     def queued(self) -> int:
@@ -111,6 +120,7 @@ class Jobs:
         self.queued = 0
         self.ripe = 0
         self.size = 0
+        self.past = Past()
         self._jobs: dict[int, Job] = {}
         self._asked: dict[tuple[bytes, int], int] = {}  # client and its number → the newest job of both
         self._ended: deque[int] = deque()
@@ -174,6 +184,8 @@ class Jobs:
         else:
             task = JobTask(best, best.fresh)
             best.fresh += 1
+        if not best.lone:
+            best.running[task.number] = task
         row = self._given[best.state]
         row.times += 1
         if best.state != row.next:
@@ -185,6 +197,7 @@ class Jobs:
         """A task that was out waits again."""
         job = task.job
         job.out -= 1
+        job.running.pop(task.number, None)
         job.returned.append(task)
         self.queued += 1
         self.owners.wait(job.owner, 1)
@@ -193,10 +206,14 @@ class Jobs:
             self.ripe += 1
             self._stand(job)
 
-    def ended(self, task: JobTask, success: bool) -> bool:
+    def ended(self, task: JobTask, success: bool, status: str = "", log: str = "", now: float = 0.0) -> bool:
         """A task that was out has ended; True if it was the last of its job."""
         job = task.job
         job.out -= 1
+        if not job.lone:
+            del job.running[task.number]
+            named = "" if "/" in log else log[:MAX_LOG]  # a file in the job's folder of logs, and nowhere else
+            self.past.add(job.id, task.row(DONE if success else FAILED, now - task.given, short(status), named))
         if success:
             job.done += 1
         else:
@@ -237,9 +254,16 @@ class Jobs:
             self.ripe -= dropped
         job.state = self.walk.step(job.state, On.CANCEL)
         job.failed += dropped
+        job.dropped += dropped
         job.fresh = job.text.num_tasks + 1
         job.returned.clear()
         return "", dropped
+
+    def tasks(self, job: Job) -> list[TaskRow]:
+        """The tasks of a job that were given at least once, as far as they are remembered, by number."""
+        out = [task.row(RUNS) for task in job.running.values()]
+        waiting = [task.row(WAITS, None, task.why) for task in job.returned]
+        return sorted([*out, *waiting, *self.past.of(job.id)])
 
     def adopt(self, job: Job, now: float) -> None:
         """A job goes on without its client: it is the operator's from now on."""
@@ -263,6 +287,7 @@ class Jobs:
 
     def _forget(self, job_id: int) -> None:
         job = self._jobs.pop(job_id)
+        self.past.forget(job_id)
         self.size -= job.size
         if self._asked.get((job.client, job.ref)) == job_id:  # the newest of this number
             del self._asked[job.client, job.ref]
@@ -286,6 +311,7 @@ class Jobs:
         for job in self._jobs.values():
             assert job.out + job.done + job.failed + job.queued == job.text.num_tasks, "a task is lost or counted twice"
             assert job.state != Does.WAITING or job.fresh == 1
+            assert len(job.running) == (0 if job.lone else job.out)
             assert job.state != Does.NEW and (job.state == Does.FINISHED) <= (job.out + job.queued == 0)
 
     def _stand(self, job: Job) -> None:

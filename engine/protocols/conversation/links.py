@@ -64,7 +64,7 @@ class Link:
     def hold(self, task: JobTask) -> int:
         """Count a task in; the counter of the JOB that carries it, never 0."""
         self.counter = self.counter % WRAP + 1
-        task.counter = self.counter
+        task.counter, task.holder = self.counter, self.name
         self.out[task.counter] = task
         self.used += task.job.slots
         self.row = None

@@ -3,7 +3,7 @@
 - Maps with the original's keys in its order, nested, minimal widths; unknown keys and bytes behind the map are
   ignored, a missing key is a zero value, structs may come as arrays: all as the original reads.
 - Ours: no body and nil are refused; so is any value of another type, and what exceeds a limit.
-- Ours: a Task may say ``NumProc`` (ruling 4); an update of a ``:data`` task brings ``Data``.
+- Ours: a Task may say ``NumProc`` (ruling 4); an update of a ``:data`` task brings ``Data``, that of a command ``Log``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ class TaskBody(NamedTuple):
 
 
 class Update(NamedTuple):
-    """The seed's JobStatusUpdate. ``free``: the worker's processors without work, None where it does not say."""
+    """The seed's JobStatusUpdate. ``free``: the worker's processors without work, None where it does not say.
+
+    ``log``: the name of the task's log in the job's folder of logs, empty where it does not say.
+    """
 
     job_id: int
     task: int
@@ -75,6 +78,7 @@ class Update(NamedTuple):
     status: str
     free: int | None = None
     data: bytes | None = None
+    log: str = ""
 
 
 def load(body: bytes, most: int) -> Any:
@@ -132,6 +136,8 @@ def pack_update(update: Update) -> bytes:
     }
     if update.data is not None:
         fields["Data"] = update.data
+    if update.log:
+        fields["Log"] = update.log
     packed: bytes = msgpack.packb(fields)
     return packed
 
@@ -141,17 +147,22 @@ def update(body: bytes) -> Update | str:
     value = _fields(load(body, FEW), _UPDATE)
     if value is None:
         return "unreadable update"
-    job_id, task, success, status, new_job, data = value
+    job_id, task, success, status, new_job, data, log = value
     free = None
     if new_job is not None:
         asked = _fields(new_job, _NEW_JOB)
         if asked is None or not whole(asked[0], 0, _I64):
             return "unreadable update"
         free = asked[0]
-    right = whole(job_id, 0, _U64) and whole(task, -_I64, _I64) and type(success) is bool and type(status) is str
+    right = (
+        whole(job_id, 0, _U64)
+        and whole(task, -_I64, _I64)
+        and type(success) is bool
+        and type(status) is type(log) is str
+    )
     if not right or (data is not None and (type(data) is not bytes or len(data) > MAX_DATA)):
         return "unreadable update"
-    return Update(job_id, task, success, status, free, data)
+    return Update(job_id, task, success, status, free, data, log)
 
 
 def description(value: Any) -> Description | None:
@@ -196,7 +207,7 @@ _DESCRIPTION = (
     ("Status", 0),
 )
 _TASK: tuple[tuple[str, Any], ...] = (("Task", 0), ("JobDescription", {}), ("NumProc", 1))
-_UPDATE = (("JobId", 0), ("Task", 0), ("Success", False), ("Status", ""), ("NewJob", None), ("Data", None))
+_UPDATE = (("JobId", 0), ("Task", 0), ("Success", False), ("Status", ""), ("NewJob", None), ("Data", None), ("Log", ""))
 _NEW_JOB = (("NumProc", 0),)
 
 

@@ -62,6 +62,7 @@ class _Ended(NamedTuple):
     success: bool
     status: str
     data: bytes | None
+    log: str
 
 
 class Worker:
@@ -244,9 +245,10 @@ class Worker:
         # 001 CL_LOOP0 on job done: nproc=min(max_nproc,nproc+job_nproc)
         self._used -= task.slots
         self.done += 1
-        status = result.decode("utf-8", "replace")[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
+        words, _, log = result.decode("utf-8", "replace").partition("\0")
+        status = words[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
         data = messages.answer(task.job.command) or None
-        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, data))
+        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, data, log))
         if self.state == Cl.LOOP0:
             self._update(On.DONE, out)
         else:
@@ -258,8 +260,8 @@ class Worker:
             return
         self._step(event)
         # 001 CL_UPDATE0: send UPDATE(nproc)
-        ended = self._owed.popleft()
-        update = messages.Update(ended.job_id, ended.task, ended.success, ended.status, self.free, ended.data)
+        job_id, number, ok, status, data, log = self._owed.popleft()
+        update = messages.Update(job_id, number, ok, status, self.free, data, log)
         self._send(header.pack_body(UPDATE, messages.pack_update(update)), out)
         self._step(On.PASS)
 

@@ -95,6 +95,8 @@ def test_jobs() -> None:
     assert (asked(f"submit {__file__}").options.file, asked(f"submit {__file__}").options.words) == (Path(__file__), [])
     assert asked("jobs --connect tcp://h:1").options.order is None
     assert asked("jobs --json -").options.json == STDOUT
+    shown = asked("jobs show 7 --failed --json -").options
+    assert (shown.order, shown.id, shown.failed, shown.json) == ("show", 7, True, STDOUT)
     for order in ("hold", "release", "cancel"):
         options = asked(f"jobs {order} 7 --connect tcp://h:1").options
         assert (options.order, options.id, options.connect) == (order, 7, "tcp://h:1")
@@ -152,8 +154,9 @@ def test_what_is_kept() -> None:
         ("submit --processors 2000 -- x", "--processors: expected a whole number from 1 to 1,024, got 2000"),
         ("jobs hold", "jobs hold: the ID of a job is required"),
         ("jobs hold 0", "ID: expected a whole number from 1 to"),
-        ("jobs drop 3", "ORDER: expected one of hold, release, cancel, got 'drop'"),
-        ("jobs hold 3 --json -", "jobs: --json is for the list"),
+        ("jobs drop 3", "ORDER: expected one of show, hold, release, cancel, got 'drop'"),
+        ("jobs hold 3 --json -", "jobs: --json is for the list and for show"),
+        ("jobs hold 3 --failed", "jobs: --failed is for show"),
         ("stop", "one of the arguments N --all --now is required"),
         ("stop 3 --now", "not allowed with argument"),
         ("stop 0", "N: expected a whole number from 1 to 4,294,967,294, got 0"),

@@ -31,6 +31,7 @@ class Bench:
     def __init__(self, folder: Path, limit: int = module.LIMIT) -> None:
         self.folder = folder
         self.ends: Ends = Queue()
+        self.named = ""
         self.jobs = Jobs(lambda key, ok, result: self.ends.put((key, ok, result.decode())), limit)
 
     def script(self, text: str) -> str:
@@ -43,7 +44,10 @@ class Bench:
         return Process(command, argument, str(self.folder), str(self.folder), name)
 
     def end(self) -> tuple[object, bool, str]:
-        return self.ends.get(timeout=PATIENCE)
+        """The next end; the name of its log is kept apart."""
+        key, ok, told = self.ends.get(timeout=PATIENCE)
+        status, _, self.named = told.partition("\0")
+        return key, ok, status
 
     def log(self, name: str = "job_7") -> str:
         return (self.folder / f"{name}.log").read_text(encoding="utf-8")
@@ -65,9 +69,10 @@ def test_a_command_gets_its_number_its_folder_no_input_and_a_log(bench: Bench) -
 
 def test_a_log_that_exists_is_left_alone(bench: Bench) -> None:
     (bench.folder / "job_7.log").write_text("mine", encoding="utf-8")
-    for text in ("first", "second"):
+    for at, text in enumerate(("first", "second"), 1):
         bench.jobs.start(text, bench.body(bench.script(f"echo {text}")))
         assert bench.end() == (text, True, "done")
+        assert bench.named == f"job_7-{at}.log", "its end says which it was"
     assert [bench.log(name) for name in ("job_7", "job_7-1", "job_7-2")] == ["mine", "first\n", "second\n"]
 
 

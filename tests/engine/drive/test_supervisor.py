@@ -67,10 +67,11 @@ def test_a_log_is_for_this_user_only_and_nothing_that_stands_there_is_opened(tmp
     os.mkfifo(tmp_path / "job_1-2.log")
     before = os.umask(0)
     try:
-        log = module._open_log(str(tmp_path), "job_1")
+        log, name = module._open_log(str(tmp_path), "job_1")
     finally:
         os.umask(before)
     os.close(log)
+    assert name == "job_1-3.log"
     assert stat.S_IMODE((tmp_path / "job_1-3.log").stat().st_mode) == 0o600
     assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine"
     assert not (tmp_path / "nowhere").exists()

@@ -91,6 +91,12 @@ def test_a_job_is_submitted_and_followed_to_its_end(shop: Shop, tmp_path: Path) 
     told = [shop.peer.told() for _ in range(3)]
     assert [(said["id"], said["say"]) for said in told] == [(7, "task"), (7, "task"), (7, "job")]
     assert told[2]["Done"] == 2
+    shop.peer.ask(8, "tasks", JobId=1)
+    tasks = shop.peer.told()
+    assert (tasks["say"], tasks["Job"]["Done"], tasks["More"], tasks["Forgotten"]) == ("tasks", 2, 0, 0)
+    assert [[row[0], row[1], row[3], *row[6:]] for row in tasks["Tasks"]] == [
+        [n, "done", 1, "done", f"job_{n}.log"] for n in (1, 2)
+    ]
     shop.peer.ask(7, "jobs")
     listed = shop.peer.told()
     assert (listed["id"], listed["say"], len(listed["Jobs"]), listed["More"]) == (7, "jobs", 1, 0)
@@ -126,6 +132,8 @@ def test_a_read_only_lab_is_looked_at_and_not_changed(tmp_path: Path) -> None:
     shop = Shop(tmp_path, readonly=True)
     shop.peer.ask(1, "jobs")
     assert shop.peer.told()["say"] == "jobs"
+    shop.peer.ask(1, "tasks", JobId=1)
+    assert shop.peer.told() == {"id": 1, "say": "refused", "Why": "no such job"}
     for word in ("submit", "hold", "release", "cancel", "stop"):
         shop.peer.ask(2, word, **(job("/bin/true") if word == "submit" else {}), JobId=1)
         assert shop.peer.told() == {"id": 2, "say": "refused", "Why": "readonly is set where the broker runs"}

@@ -279,3 +279,15 @@ def test_random_messages(storm: list[list[bytes]]) -> None:
     for frames in storm:
         told.give(Received([frames]))
     assert told.run.ledger.balanced
+
+
+def test_of_lists_the_newest_of_each_kind_is_kept_in_its_place_among_the_answers() -> None:
+    """A console asks for the jobs every second: a thousand lists of a megabyte would be kept."""
+    told = Told()
+    row = frontend.JobRow(array("echo"), 1, 0, 0, 0, 0)
+    tasks = frontend.TasksListed(2, row, (), 1, 0)
+    answers = (frontend.JobsListed(1, (), 1), tasks, frontend.JobsListed(3, (), 2), Accepted(4, 7))
+    for answer in answers:
+        told.order(ListJobs())
+        told.hear(answer)
+    assert told.view.answers == tuple(zip((2, 3, 4), answers[1:], strict=True))

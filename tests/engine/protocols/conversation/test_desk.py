@@ -348,3 +348,56 @@ def test_a_routing_id_that_no_socket_can_have_is_refused() -> None:
     (incident,) = bench.broker.violations.newest()
     assert (incident.reason, incident.times, len(incident.peer)) == ("routing id too long", 2, 255)
     assert books(bench) == (0, 0, {})
+
+
+# ---- tasks of a job ---------------------------------------------------------------------------------------------
+
+
+def test_each_task_of_a_job_is_told_with_its_worker_its_attempts_its_times_and_its_log() -> None:
+    bench = Bench()
+    for name in ("w1", "w2"):
+        bench.do(f"start {name} 1")
+    bench.do("ask c1 1 submit echo 4")
+    bench.now += 0.5
+    assert "broker: job 1, task 1 failed on w1: exit status 7" in bench.do("end w1 exit_status_7 job_1.log")
+    bench.do("end w2 done job_2-1.log")
+    bench.now += 0.25
+    tasks = ["1 failed w1 x1 0.75/0.5 exit status 7 job_1.log", "2 done w2 x1 0.75/0.5 done job_2-1.log"]
+    running = ["3 running w1 x1 0.25", "4 running w2 x1 0.25"]
+    assert bench.do("ask c1 2 tasks 1") == ["c1 < [2] 1: " + ", ".join(tasks + running)]
+    assert bench.do("ask c1 3 tasks 1 failed") == [f"c1 < [3] 1: {tasks[0]}"]
+    assert bench.do("ask c1 4 tasks 1 3") == [f"c1 < [4] 1: {running[1]}"]
+    bench.do("gone w2")
+    told = bench.do("ask c1 5 tasks 1")
+    assert told == [f"c1 < [5] 1: {', '.join([*tasks, running[0], '4 waiting w2 x1 0.25 lost'])}"]
+    bench.do("end w1 done ../../etc/passwd")
+    assert bench.do("ask c1 6 tasks 1 2")[0].startswith("c1 < [6] 1: 3 done w1 x1 0.25/0.25 done, 4 running w1 x2 0")
+
+
+def test_tasks_of_what_is_no_job_are_refused() -> None:
+    bench = Bench()
+    bench.do("ask c1 1 submit :ping")
+    assert bench.do("ask c1 2 tasks 1") == ["c1 < [2] refused: no such job"]
+    assert bench.do("ask c1 3 tasks 7") == ["c1 < [3] refused: no such job"]
+
+
+def test_an_answer_has_a_bound_and_says_what_is_left_and_what_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontend, "MAX_TASKS", 2)
+    monkeypatch.setattr("engine.protocols.conversation.past.KEPT", 3)
+    bench = Bench()
+    bench.do("start w1 4")
+    bench.do("ask c1 1 submit echo 6")
+    for _ in range(4):
+        bench.do("end w1 done")
+    bench.do("ask c1 2 cancel 1")
+    (told,) = bench.do("ask c1 3 tasks 1")
+    assert told == "c1 < [3] 1: 2 done w1 x1 0/0 done, 3 done w1 x1 0/0 done and 3 more, 1 forgotten"
+
+
+def test_failures_are_told_one_by_one_up_to_a_bound() -> None:
+    bench = Bench()
+    bench.do("start w1 30")
+    bench.do("ask c1 1 submit echo 30")
+    told = [line for _ in range(30) for line in bench.do("end w1 exit_status_1") if line.startswith("broker: ")]
+    assert len(told) == module.TOLD
+    assert told[-1].endswith("exit status 1; its further failures are not told one by one")

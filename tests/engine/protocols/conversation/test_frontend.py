@@ -16,14 +16,17 @@ from engine.protocols.conversation.frontend import (
     JobRow,
     JobsListed,
     ListJobs,
+    ListTasks,
     Refused,
     Release,
     StopWorkers,
     Submit,
     TaskEnded,
+    TasksListed,
 )
 from engine.protocols.conversation.header import STOP_NOW
 from engine.protocols.conversation.messages import Description
+from engine.protocols.conversation.past import TaskRow
 
 JOB = Description(3, "name", 5, "/srv", "/srv/logs", "echo", 1)
 
@@ -34,6 +37,8 @@ JOB = Description(3, "name", 5, "/srv", "/srv/logs", "echo", 1)
         Submit(JOB, 2, True),
         Submit(JOB, follow=False),
         ListJobs(),
+        ListTasks(3),
+        ListTasks(3, True, 7),
         Hold(3),
         Release(2**62),
         CancelJob(1),
@@ -54,6 +59,17 @@ ANSWERS = [
     JobEnded(1, 2, 4, 5, 6),
     JobsListed(1, (), 0),
     JobsListed(1, (JobRow(JOB, 2, 3, 4, 5, 6), JobRow(JOB, 1, 0, 0, 0, 0)), 9),
+    TasksListed(1, JobRow(JOB, 2, 3, 4, 5, 6), (), 0, 0),
+    TasksListed(
+        1,
+        JobRow(JOB, 2, 3, 4, 5, 6),
+        (
+            TaskRow(2, "running", "w1", 1, 0.5, None, "", ""),
+            TaskRow(3, "failed", "w2", 3, 9.0, 1.5, "exit status 7", "name_3-1.log"),
+        ),
+        4,
+        5,
+    ),
 ]
 
 
@@ -74,6 +90,9 @@ def test_answers_both_ways(answer: frontend.Answer) -> None:
         {"Ask": "fly", "Ref": 1},
         {"Ask": ["jobs"], "Ref": 1},
         {"Ask": "hold", "Ref": 1},
+        {"Ask": "tasks", "Ref": 1},
+        {"Ask": "tasks", "Ref": 1, "JobId": 1, "Failed": 1},
+        {"Ask": "tasks", "Ref": 1, "JobId": 1, "After": -1},
         {"Ask": "hold", "Ref": 1, "JobId": "1"},
         {"Ask": "stop", "Ref": 1, "NumProc": 2**32},
         {"Ask": "submit", "Ref": 1},
@@ -83,6 +102,11 @@ def test_answers_both_ways(answer: frontend.Answer) -> None:
 )
 def test_refused_requests(value: object) -> None:
     assert frontend.request(msgpack.packb(value)) == "unreadable request"
+
+
+def tasks(rows: object) -> object:
+    about = {"JobDescription": {}, **dict.fromkeys(("NumProc", "Waiting", "Running", "Done", "Failed"), 0)}
+    return {"Say": "tasks", "Ref": 1, "Job": about, "Tasks": rows, "More": 0, "Forgotten": 0}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +122,10 @@ def test_refused_requests(value: object) -> None:
         {"Say": "jobs", "Ref": 1, "Jobs": [], "More": None},
         {"Say": "jobs", "Ref": 1, "Jobs": [3], "More": 0},
         {"Say": "jobs", "Ref": 1, "Jobs": [{"JobDescription": {}}], "More": 0},
+        {"Say": "tasks", "Ref": 1, "Job": {}, "Tasks": [], "More": 0, "Forgotten": 0},
+        tasks(None),
+        tasks([[1, "done", "w1", 1, 0.5, 0.5, "done"]]),
+        tasks([[1, "done", "w1", 1, 0.5, "0.5", "done", ""]]),
     ],
 )
 def test_refused_answers(value: object) -> None:

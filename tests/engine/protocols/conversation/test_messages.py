@@ -145,7 +145,7 @@ def test_total(raw: bytes) -> None:
     )
 )
 def test_updates_both_ways(update: Update) -> None:
-    for each in (update, update._replace(free=3), update._replace(data=b"\0\1")):
+    for each in (update, update._replace(free=3), update._replace(data=b"\0\1"), update._replace(log="job_1.log")):
         assert messages.update(messages.pack_update(each)) == each
 
 
