@@ -111,6 +111,10 @@ def start(asked: Asked) -> int:
 
             orders = {"submit": jobs.submit, "jobs": jobs.jobs, "stop": jobs.stop}
             return orders[asked.command](asked.options, asked.flags)
+        case "pair":
+            from console.cli.pair import pair
+
+            return pair(asked.options, asked.flags)
         case "pipeline":
             from console.cli.queues import pipeline
 

@@ -18,7 +18,10 @@ _BROKERS = ("roundrobin", "conversation", "pingpong", "negotiated")
 _QUEUES = ("diskqueue",)
 
 TAKERS = ("conversation",)
-"""Those that take jobs: with ``orders`` in their ``SYSTEM``."""
+"""Those that take jobs, among those with ``orders`` in their ``SYSTEM``."""
+
+PAIRS = ("negotiated",)
+"""Those of which one broker stands in for another, and that are operated from other processes."""
 
 
 class Systems(MutableMapping[str, S], Generic[S]):

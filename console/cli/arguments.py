@@ -53,7 +53,7 @@ SEED = Annotated[int, Range(0, 2**32)]
 MUTE = ("runs", "compare", "paths", "drill", "replay", *queuearguments.COMMANDS)
 """Commands that connect to no broker."""
 
-UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop")
+UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop", "pair")
 """Commands that have nothing to record in a journal."""
 
 RUNNERS = (None, "worker", "pipeline", "drive")
@@ -152,6 +152,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _roles(command, keep, (system, journal), connect)
     _runs(command, keep, (system, journal))
     _jobs(command, connect)
+    _pair(command, connect)
     queuearguments.add_commands(command, _json("the report"), journal)
     explorearguments.add_command(command, _json("the report"), system)
     _kept(command)
@@ -279,6 +280,15 @@ def _jobs(command: Command, connect: Parser) -> None:
     )
     much.add_argument("--all", action="store_true", help="stop all workers; running tasks finish")
     much.add_argument("--now", action="store_true", help="stop all workers; running tasks are killed")
+
+
+def _pair(command: Command, connect: Parser) -> None:
+    """Brokers that stand in for each other."""
+    shown: Sequence[str] = ("roundhouse pair", "roundhouse pair back --connect tcp://127.0.0.1:6727")
+    words = f"show which broker of a pair serves, or hand back; with {' or '.join(catalogue.PAIRS)}"
+    pair = command("pair", words, connect, examples=shown)
+    told = "show; back: the fallback hands the service back; serve: a fallback serves that never heard its primary"
+    pair.add_argument("order", metavar="ORDER", nargs="?", choices=("show", "back", "serve"), default="show", help=told)
 
 
 def _json(what: str) -> Parser:

@@ -304,6 +304,8 @@ class Main(Screen[None]):
                 self.kill(name)
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
+            case Command("pair", str(word)):
+                order(lambda lab: lab.operate(word or "pair"), destroys=bool(word))
             case Command("workers", _):
                 self.table.set_filter(None)
                 self.app.open_screen(Page("workers", [], worker_list))

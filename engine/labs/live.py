@@ -29,6 +29,7 @@ from engine.labs.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.labs.health import Health as Health
 from engine.labs.health import Workers as Workers
 from engine.labs.health import health_of
+from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
 from engine.labs.pool import BULK, Pool, wait_seated
 from engine.labs.record import begin
@@ -273,6 +274,20 @@ class Lab(WorkerOrders):
         """Start the primary again where it is gone; where it waits, let the fallback give the service back to it."""
         self._change("handing the service back")
         self._brokers.hand_back()
+
+    def operate(self, word: str) -> None:
+        """See ``WorkerOrders.operate``. A broker of another process is asked over its control socket."""
+        if word != "pair":
+            self._change("operating a pair")
+        asked = word_of(self.system, word)
+        if word == "back" and self._pair:
+            self._brokers.hand_back()
+            return
+        endpoint = self.endpoints[0] if self._with_broker else self._peer_endpoint()
+        if self._folder is None:
+            raise Refused("no folder for control sockets is known here")
+        for line in ask_broker(self._folder, endpoint, *asked).lines:
+            self._say(Note("info", line))
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -64,6 +64,10 @@ class WorkerOrders:
         if spec.size > most:
             raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
 
+    def operate(self, word: str) -> None:
+        """An operator's word to a broker of a pair: ``pair``, ``back`` or ``serve``; the answer becomes events."""
+        raise Refused(f"{self.system.name}: nothing is operated here by {word}")
+
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""
         raise Refused("there is no broker here")

@@ -160,7 +160,7 @@ class ReplayLab:
         raise Refused("a recording takes no orders: it shows what was")
 
     run = ping = stop_run = add_workers = remove_workers = stop_worker = _order
-    bulk = endbulk = register = deregister = order_client = pull_plug = hand_back = withdraw = _order
+    bulk = endbulk = register = deregister = order_client = pull_plug = hand_back = withdraw = operate = _order
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS
+from engine.catalogue import CATALOGUE, PAIRS, SYSTEMS, TAKERS
 from engine.core import Core, Seat
 from engine.labs.binding import beside
 from engine.settings import Known, Paths, read_settings
@@ -60,7 +60,12 @@ def test_the_settings_have_a_table_for_each() -> None:
 
 
 def test_those_that_take_jobs_are_named() -> None:
-    assert list(TAKERS) == [name for name, system in SYSTEMS.items() if system.orders is not None]
+    assert set(TAKERS) <= {name for name, system in SYSTEMS.items() if system.orders is not None}
+
+
+def test_those_that_have_pairs_are_named() -> None:
+    operated = [name for name, system in SYSTEMS.items() if system.paired is not None and system.orders is not None]
+    assert list(PAIRS) == operated
 
 
 def test_names_alone_import_no_system() -> None:

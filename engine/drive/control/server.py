@@ -28,7 +28,7 @@ from engine.drive.sockets import Context, close_socket, open_socket, receive, se
 from engine.system import Orders, System
 
 PENDING = 10_000
-LOOKS = ("hello", "jobs", "tasks")
+LOOKS = ("hello", "jobs", "tasks", "pair")
 LAST = ("refused", "job")  # after which nothing more is said about a request
 READONLY = "readonly is set where the broker runs"
 
@@ -136,6 +136,6 @@ def listen(context: Context, folder: Path, system: System, endpoints: Sequence[s
         at = f"ipc://{place(folder, endpoints[0])}"
         return Control(context, at, system.orders, broker, about, readonly=readonly)
     except (OSError, zmq.ZMQError) as error:
-        words = f"submit, jobs and stop do not reach this broker: no control socket: {error}"
+        words = f"orders of other processes do not reach this broker: no control socket: {error}"
         context.door.say(Note("bad", words))
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.core import Seat, Socket
 from engine.protocols.negotiated import endpoints as ends
-from engine.protocols.negotiated.broker import Broker, HandBack, Publish
+from engine.protocols.negotiated.broker import Broker, Publish
 from engine.protocols.negotiated.client import Client
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.explain import EXPLAIN
@@ -15,6 +15,7 @@ from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
 from engine.protocols.negotiated.options import Options
+from engine.protocols.negotiated.orders import CONTROL, ORDERS, HandBack, Serve, ShowPair, beside
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.promises import times
 from engine.protocols.negotiated.rogue import GARBAGE, OVERCREDIT
@@ -22,7 +23,7 @@ from engine.protocols.negotiated.tasks import FRONTEND
 from engine.protocols.negotiated.worker import Worker
 from engine.system import System
 
-__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "backup", "primary"]
+__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "Serve", "ShowPair", "backup", "primary"]
 
 ENDPOINT = "tcp://127.0.0.1:6717"
 NOWHERE = Address("", "")  # of a broker that is bound to wildcards only
@@ -35,7 +36,7 @@ def _broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
         return make(options, bind, wall_offset=wall_offset)
     ours = ends.addresses(bind, options, own=True)
     core = Broker(options, _config(options, ours), _first(ours), wall_offset=wall_offset)
-    return Seat(core, _sockets(options, bind), wall_offset)
+    return Seat(core, (*_sockets(options, bind), *_control(bind)), wall_offset)
 
 
 def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
@@ -45,7 +46,7 @@ def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
     pair = Pair("primary", options.heartbeat, _first(theirs))
     core = Broker(options, _config(options, ours + theirs), _first(ours), pair=pair, wall_offset=wall_offset)
     link = (options.peer,) if options.peer else tuple(map(ends.peer_of, bind))
-    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER)), wall_offset)
+    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER), *_control(bind)), wall_offset)
 
 
 def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
@@ -56,7 +57,7 @@ def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -
     pair = Pair("backup", options.heartbeat, _first(theirs))
     core = Broker(options, _config(options, theirs + ours), _first(ours), pair=pair, wall_offset=wall_offset)
     peer = Socket("dealer", connect=(options.peer or ends.peer_of(first[0]),), routing_id=FALLBACK_ID, name=PEER)
-    return Seat(core, (*_sockets(options, bind), peer), wall_offset)
+    return Seat(core, (*_sockets(options, bind), peer, *_control(bind)), wall_offset)
 
 
 def _worker(
@@ -94,6 +95,12 @@ def _sockets(options: Options, bind: Sequence[str]) -> tuple[Socket, ...]:
     return Socket("router", bind=tuple(bind)), Socket("router", bind=frontend, name=FRONTEND)
 
 
+def _control(bind: Sequence[str]) -> tuple[Socket, ...]:
+    """Where a broker is operated: from its own process, and nowhere else."""
+    inner = tuple(beside(endpoint) for endpoint in bind if endpoint.startswith("inproc://"))
+    return (Socket("router", bind=inner, name=CONTROL),) if inner else ()
+
+
 def _config(options: Options, brokers: tuple[Address, ...]) -> Config:
     group = (*brokers, *ends.addresses(ends.listed(options.group), options))
     return Config(options.config_version, options.heartbeat, options.skew, tuple(dict.fromkeys(group)))
@@ -123,4 +130,5 @@ SYSTEM = System(
     fallback=lambda options: ends.listed(options.fallback),
     paired=_paired,
     hand_back=HandBack(),
+    orders=ORDERS,
 )

@@ -25,10 +25,12 @@ from engine.core import (
     Event,
     Frames,
     Inspect,
+    Level,
     Note,
     Ordered,
     Paused,
     Received,
+    Send,
     Started,
     Unsent,
     Withdraw,
@@ -37,16 +39,18 @@ from engine.parts.explain import show
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
-from engine.protocols.negotiated import names, picture
+from engine.protocols.negotiated import names, orders, picture
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.options import Options
-from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
+from engine.protocols.negotiated.orders import CONTROL, Answer, HandBack, Refused, Request, Said, Serve, ShowPair
+from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, ROLES, Pair
 from engine.protocols.negotiated.service import Service
 from engine.protocols.negotiated.tasks import FRONTEND
 
 MAX_WAITING = 1024  # peers that are kept waiting
 MAX_BROKEN = 100_000  # peers whose connections ended and that were not heard of since
+PEERS = (MAIN, FRONTEND)  # the sockets of workers and clients
 NEGOTIATES = (names.CHECKCONFIG, names.READY, names.NEEDBROKER)
 
 
@@ -54,10 +58,6 @@ class Publish(NamedTuple):
     """Broker: serve the configuration under this version from now on; peers that run another one are told (426)."""
 
     version: int
-
-
-class HandBack(NamedTuple):
-    """Fallback: give the service back to the primary, which is there and waits."""
 
 
 class Broker:
@@ -78,7 +78,7 @@ class Broker:
     # ---- the contract -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Inspect, Drain, Withdraw, ClockSet, Publish and HandBack."""
+        """Takes the orders Inspect, Drain, Withdraw, ClockSet, Publish, and those of ``orders``."""
         service = self.service
         out: list[Command] = []
         service.out = out
@@ -94,6 +94,9 @@ class Broker:
                 self._heard_someone(now)
                 for frames in messages:
                     self._receive(FRONTEND, frames, wire.FROM_CLIENTS, now)
+            case Received(messages, "control"):
+                for frames in messages:
+                    self._asked(frames, now)
             case Received(messages, _):
                 for frames in messages:
                     self._from_broker(frames, now)
@@ -102,9 +105,9 @@ class Broker:
                     self.pair.unsent(service.desk)
                 else:
                     service.unsent(frames, socket, now)
-            case Connected(socket, peer) if socket != PEER:
+            case Connected(socket, peer) if socket in PEERS:
                 self._connected(socket, peer)
-            case Disconnected(socket, peer) if socket != PEER:
+            case Disconnected(socket, peer) if socket in PEERS:
                 self._disconnected(socket, peer)
             case Ordered(order):
                 self._ordered(order, now)
@@ -195,9 +198,11 @@ class Broker:
                     service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
             case Publish(version):
                 self._publish(version)
-            case HandBack():
-                if self.pair is None or not self.pair.standby.hand_back(now):
-                    service.out.append(Note("warn", "nothing to hand back: no primary is there and waits"))
+            case ShowPair() | HandBack() | Serve():
+                answer = self._answer(0, order, now)
+                words = [answer.why] if isinstance(answer, Refused) else answer.lines
+                level: Level = "warn" if isinstance(answer, Refused) else "info"
+                service.out += [Note(level, line) for line in words]
             case _:
                 raise TypeError(f"a negotiated broker takes no order {order!r}")
 
@@ -214,6 +219,29 @@ class Broker:
         if self.pair is not None:
             self.pair.publish(service.desk, service.config)
         service.out.append(Note("info", f"configuration {version} is served from now on"))
+
+    def _asked(self, frames: Frames, now: float) -> None:
+        """A request of the operator, over the socket that only this process reaches."""
+        found = orders.request(frames[-1])
+        if not isinstance(found, str):
+            answer = orders.pack_answer(self._answer(*found, now))
+            self.service.out.append(Send([frames[0], answer], CONTROL))
+
+    def _answer(self, ref: int, request: Request, now: float) -> Answer:
+        """Do what an operator asks of the pair."""
+        pair, service = self.pair, self.service
+        if pair is None:
+            return Refused(ref, "this broker is none of a pair: negotiated.fallback is not set where it runs")
+        match request:
+            case HandBack():
+                why = pair.hand_back(now)
+                done = f"handed back: the {ROLES['primary']} at {pair.theirs.workers} serves from now on"
+            case Serve():
+                why = pair.serve(now)
+                done = f"the fallback serves at {service.here.workers} from now on"
+            case _:
+                return Said(ref, pair.lines(service.desk, service.here, now))
+        return Refused(ref, why) if why else Said(ref, (done,))
 
     # ---- the pair -----------------------------------------------------------------------------------------------
 
@@ -273,7 +301,7 @@ class Broker:
         if state == self._rank:
             return
         if self._rank is not None:
-            service.out.append(pair.note())
+            service.out.append(pair.note(self._rank))
         self._rank = state
         if pair.standby.active:
             self.serving = True

@@ -128,6 +128,7 @@ class On:
     LONE: Final = "hears nobody"
     ASKED: Final = "silence of the other, and a request"
     BACK: Final = "handed back"
+    TOLD: Final = "told to serve"
 
     @staticmethod
     def error(code: int) -> str:
@@ -392,5 +393,6 @@ PAIR: Final = Machine(
         Row(Rank.ACTIVE, On.LONE, "ask", Rank.PRIMARY, Rule.STAR, If.PRIMARY),
         Row(Rank.ACTIVE, On.LONE, _WAIT, Rank.PASSIVE, Rule.STAR, If.FALLBACK),
         Row(Rank.ACTIVE, On.BACK, _WAIT, Rank.PASSIVE, Rule.STAR, If.FALLBACK),
+        Row(Rank.BACKUP, On.TOLD, _SERVE, Rank.ACTIVE, Rule.STAR, If.FALLBACK),
     ),
 )

@@ -34,6 +34,9 @@ ROLES = {"primary": "primary", "backup": "fallback"}
 """A broker's role in the seed's word; what a beat says is Binary Star's."""
 
 
+_OTHER = {"primary": "fallback", "backup": "primary"}
+
+
 class Pair:
     """``theirs``: where the peers of the other broker connect."""
 
@@ -128,14 +131,74 @@ class Pair:
             out += self._changes(replica.encode(ops))
         return out
 
-    def note(self) -> Note:
-        """The broker's rank in an operator's words."""
+    # ---- an operator --------------------------------------------------------------------------------------------
+
+    def hand_back(self, now: float) -> str:
+        """The fallback ends its service; why not, where it does not."""
+        standby, here, there = self.standby, ROLES[self.role], self.theirs.workers
+        if standby.hand_back(now):
+            return ""
+        if self.role == "primary":
+            if standby.active:
+                return "the primary serves: there is nothing to hand back"
+            return f"this is the primary, which waits; tell its fallback at {there}"
+        if not standby.active:
+            return f"the {here} does not serve: there is nothing to hand back"
+        if standby.doubtful(now):
+            return f"the primary at {there} is not there: start it first; it waits until it is handed the service"
+        return (
+            f"the primary at {there} is back, and the fallback has not heard yet that it waits: try again in a moment"
+        )
+
+    def serve(self, now: float) -> str:
+        """The fallback serves, though its primary was never heard; why not, where it does not."""
+        standby = self.standby
+        if self.role == "primary":
+            return f"this is the primary: it serves once it knows that its fallback at {self.theirs.workers} does not"
+        if standby.active:
+            return "the fallback serves already"
+        if not standby.doubtful(now):
+            return f"the primary at {self.theirs.workers} is there: never do both serve"
+        if not standby.serve(now):
+            return "the fallback has heard its primary before: it serves as soon as a worker or client asks it"
+        return ""
+
+    def lines(self, desk: Desk, here: Address, now: float) -> tuple[str, ...]:
+        """Who serves, and how the pair is, in an operator's words."""
+        standby, mine, other = self.standby, ROLES[self.role], _OTHER[self.role]
+        silent = standby.doubtful(now)
+        state = "is silent" if silent else f"says {standby.peer_state or 'nothing of use'}"
+        if standby.active:
+            who = f"the {mine} serves, at {here.workers}"
+        elif standby.peer_state == Rank.ACTIVE and not silent:
+            who = f"the {other} serves, at {self.theirs.workers}"
+        else:
+            who = "nobody serves"
+        hint = {
+            Rank.BACKUP: "; it has never heard its primary: start that, or tell the fallback to serve (pair serve)",
+            Rank.PASSIVE: "; it serves as soon as a worker or client asks it" if silent else "",
+        }
+        waits = standby.active and self.role == "backup" and standby.peer_state == Rank.PASSIVE and not silent
+        back = ("the primary is back and waits: pair back hands the service to it",) if waits else ()
+        return (
+            who,
+            f"asked: the {mine}, {standby.state}{hint.get(standby.state, '')}",
+            f"the {other} at {self.theirs.workers} {state}; copy: {self.copy(desk)}",
+            *back,
+        )
+
+    def note(self, before: str = "") -> Note:
+        """The broker's rank in an operator's words; ``before``: what it was."""
         words = {
             Rank.PRIMARY: "asks whether the fallback serves before it does",
             Rank.BACKUP: "waits to hear the primary",
             Rank.ACTIVE: "serves",
             Rank.PASSIVE: "stands by",
         }
+        if self.role == "primary" and before == Rank.PASSIVE:
+            words[Rank.ACTIVE] = "serves again"
+        if self.role == "backup" and self.standby.yielded:
+            words[Rank.PASSIVE] = "stands by: the primary serves again"
         state = self.standby.state
         usual = (state == Rank.ACTIVE) == (self.role == "primary")
         return Note("good" if usual else "warn", f"the {ROLES[self.role]} {words[state]}")

@@ -97,6 +97,13 @@ class Standby:
         self.yielded = True
         return True
 
+    def serve(self, now: float) -> bool:
+        """An operator vouches that the primary is not there; False unless this fallback has never heard it."""
+        if self.state != Rank.BACKUP or not self.doubtful(now):
+            return False
+        self._step(On.TOLD, now)
+        return True
+
     def pause(self, now: float) -> None:
         """We were not run for a while, so the peer's silence meanwhile is none. (Alone we were all the same.)"""
         self.peer_at, self._asked_at = now, NEVER

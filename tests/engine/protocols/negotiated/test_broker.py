@@ -60,7 +60,7 @@ def test_a_pause_is_nobodys_silence() -> None:
 def test_a_broker_without_a_fallback_has_nothing_to_hand_back_and_no_peer() -> None:
     it = single()
     it.ordered(HandBack())
-    assert it.notes == [("warn", "nothing to hand back: no primary is there and waits")]
+    assert it.notes == [("warn", "this broker is none of a pair: negotiated.fallback is not set where it runs")]
     frames = wire.build(names.BROKERSTATE, {"state": "active", "sequence": 1, "echo": 1, "replica": 1})
     assert it.do(Received([[b"x", *frames]], "peer")) == []
     assert it.core.service.violations.total == 1

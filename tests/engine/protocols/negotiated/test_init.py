@@ -17,9 +17,14 @@ def group(seat: Seat) -> list[str]:
     return [broker.workers for broker in brokers]
 
 
-def test_a_single_broker_has_two_sockets() -> None:
+def test_a_single_broker_has_two_sockets_and_one_that_only_its_process_reaches() -> None:
     seat = SYSTEM.broker(Options(group="tcp://127.0.0.1:9"), BIND)
-    assert seat.sockets == (Socket("router", bind=BIND), Socket("router", bind=FRONTENDS, name="frontend"))
+    assert seat.sockets == (
+        Socket("router", bind=BIND),
+        Socket("router", bind=FRONTENDS, name="frontend"),
+        Socket("router", bind=("inproc://negotiated-control",), name="control"),
+    )
+    assert len(SYSTEM.broker(Options(), (HERE,)).sockets) == 2, "over tcp nobody gives orders"
     assert group(seat) == [*BIND, "tcp://127.0.0.1:9"]
 
 

@@ -26,7 +26,7 @@ from engine.core import (
 )
 from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Machine
-from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
+from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, Serve, ShowPair, backup, names, primary
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Address, Config
@@ -89,10 +89,10 @@ BLANK: dict[str, dict[str, list[str]]] = {
         "draining": ["a task", "a task, the last slot"],
     },
     "PAIR": {  # who asks or waits is not alone; the backup must hear the primary before it may take over
-        "primary": ["hears nobody", "handed back"],
+        "primary": ["hears nobody", "handed back", "told to serve"],
         "backup": ["silence of the other, and a request", "hears nobody", "handed back"],
-        "active": ["silence of the other, and a request"],
-        "passive": ["hears nobody", "handed back"],
+        "active": ["silence of the other, and a request", "told to serve"],
+        "passive": ["hears nobody", "handed back", "told to serve"],
     },
 }
 
@@ -188,7 +188,7 @@ def beat(state: str, sequence: int, echo: int) -> Frames:
 AT_PAIR = st.one_of(
     AT_BROKER,
     st.builds(lambda state, echo: Received([[b"fallback", *beat(state, 3, echo)]], "peer"), STATES, st.integers(1, 9)),
-    st.just(Ordered(HandBack())),
+    st.sampled_from([Ordered(HandBack()), Ordered(Serve()), Ordered(ShowPair())]),
 )
 CONFIG = wire.build(
     names.CONFIG,

@@ -30,6 +30,9 @@ class Broker:
         """Let one event of the machine come."""
         if event == On.BACK:
             assert self.hear(Rank.PASSIVE, 1.0) and self.it.hand_back(1.0)
+        elif event == On.TOLD:
+            assert not self.it.serve(1.0), "the primary may be there"
+            assert self.it.serve(LONE * INTERVAL)
         elif event == On.LONE:
             self.it.tick(LONE * INTERVAL)
         elif event == On.ASKED:
