@@ -39,9 +39,9 @@ def machine_lines(maps: Sequence[StateMap], of: Callable[[StateMap], Iterable[An
             stands.update(dict(states.current(one)))
             visits.update(dict(states.visits(one)))
             walked.update(dict(states.walked(one)) if states.walked else {})
-        counts = walked if seen and states.walked else None
+        counts = walked if seen and states.walked and all(map(states.counted, seen)) else None
         lines.append([])
-        lines += _head(states, stands, bool(seen), width)
+        lines += _head(states, stands, bool(seen), counts is not None, width)
         for state in states.states:
             lines.append(_state(state, stands[state], visits[state]))
             for edge in states.edges:
@@ -59,12 +59,12 @@ def pictures_of(states: StateMap, picture: Picture) -> Iterable[Any]:
     return picture.pool().values()
 
 
-def _head(states: StateMap, stands: Mapping[str, int], seen: bool, width: int) -> list[Parts]:
+def _head(states: StateMap, stands: Mapping[str, int], seen: bool, counted: bool, width: int) -> list[Parts]:
     """The title, and a box for each state."""
     title: Parts = [(clean(states.title), "accent bold")]
     if not seen:
         title.append(("  · none of them is in this process", "label"))
-    elif states.walked:
+    elif counted:
         title.append(("  · on the left: how often each was walked", "label"))
     lines, row = [title], list[Part]()
     for state in states.states:

@@ -26,6 +26,7 @@ from engine.protocols.diskqueue.pipeline import (
     Stage,
     StageRow,
     Survey,
+    Walks,
     WatchState,
     queue_folder,
     source,
@@ -92,6 +93,7 @@ class Observation:
             rows,
             tuple(self._logs.documents),
             self.conduct.incidents,
+            Walks() if core is None else Walks(seen=core.walked(), stages=core.stages_walked()),
         )
 
     def _drivers(self) -> dict[str, tuple[str, int]]:

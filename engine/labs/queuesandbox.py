@@ -153,7 +153,8 @@ class QueueSandbox(VirtualClock):
         drivers = tuple(self._driver(number, seat) for number, seat in world.seats.items())
         stages = tuple(self._stage_row(view, drivers) for view in self._views())
         state: WatchState = "running" if world.watchdog is not None else "absent"
-        return PipelineView(self.began + self.now, self.root, state, tuple(queues), stages, drivers, tuple(self._rows))
+        rows, walks = tuple(self._rows), world.walks()
+        return PipelineView(self.began + self.now, self.root, state, tuple(queues), stages, drivers, rows, (), walks)
 
     def fed(self, at: float) -> int:
         """Documents that were fed."""
@@ -199,7 +200,7 @@ class QueueSandbox(VirtualClock):
 
     def retry(self, queue: str, id: str) -> None:
         """Give a document that failed twice two fresh attempts."""
-        steps = retry(queue_folder("", queue), id)
+        steps = retry(queue_folder("", queue), id, self.world.others)
         answer: Done | None = None
         try:
             while True:

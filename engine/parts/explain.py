@@ -67,8 +67,9 @@ class StateMap(NamedTuple):
 
     ``current(picture)``: how many stand in which state, out of what ``Core.snapshot`` gave. ``visits(picture)``: how
     often each state was entered, where the core counts that; else empty. ``walked(picture)``: how often each edge was
-    walked, by its state and event, those that never were left out; None where nobody counts that. ``uncounted``: edges
-    of each task by which nothing changes, and of which nothing else tells.
+    walked, by its state and event, those that never were left out; None where nobody counts that. ``counted(picture)``:
+    whether this picture tells it. ``uncounted``: edges of each task by which nothing changes, and of which nothing else
+    tells.
     """
 
     role: Role | Literal["item"]
@@ -79,6 +80,7 @@ class StateMap(NamedTuple):
     visits: Callable[[Any], Mapping[str, int]] = lambda picture: {}
     walked: Callable[[Any], Mapping[tuple[str, str], int]] | None = None
     uncounted: frozenset[tuple[str, str]] = frozenset()
+    counted: Callable[[Any], bool] = lambda picture: True
 
 
 class Candidate(NamedTuple):

@@ -9,7 +9,8 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 from engine.parts.explain import Edge
@@ -107,3 +108,11 @@ class Walk:
         """The rows that were gone through, each by its state and event, and how often."""
         pairs = zip(self._machine.edges, self._tallies.values(), strict=True)
         return tuple(((edge.state, edge.event), tally.times) for edge, tally in pairs if tally.times)
+
+
+def summed(counts: Iterable[Walked]) -> Walked:
+    """What several walks of one machine counted, together."""
+    found: Counter[tuple[str, str]] = Counter()
+    for walked in counts:
+        found.update(dict(walked))
+    return tuple(found.items())

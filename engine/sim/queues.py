@@ -15,12 +15,15 @@ from random import Random
 from typing import Any
 
 from engine.core import Exit, Note, Ordered, Started, Woken
+from engine.parts.machine import Walk, summed
+from engine.parts.view import Walked
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.explain import seat_of
+from engine.protocols.diskqueue.machine import ITEM
 from engine.protocols.diskqueue.operations import TROUBLE, Done, Operation, Rename
 from engine.protocols.diskqueue.options import Options
-from engine.protocols.diskqueue.pipeline import START, Stage, queue_folder, source
+from engine.protocols.diskqueue.pipeline import START, Stage, Walks, queue_folder, source
 from engine.protocols.diskqueue.watchdog import (
     Ended,
     Found,
@@ -79,6 +82,8 @@ class Queues:
         self._used = 0  # the highest number that a driver ever had
         self._recoveries: dict[tuple[str, str], SimRecovery] = {}
         self._armed = 0
+        self.others = Walk(ITEM)  # documents that somebody else than a driver gave their next name
+        self._ended: tuple[Walked, Walked] = ((), ())  # of drivers that are gone, and of their documents
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
@@ -168,6 +173,18 @@ class Queues:
         """The names of the files in a queue."""
         return tuple(name for name, file in self.disk.folders[queue_folder("", queue)].items() if not file.kind)
 
+    def walks(self) -> Walks:
+        """How often each row of the state machines was walked, by the dead as well."""
+        views = [seat.driver.core.snapshot(self._clock(seat)) for seat in self.seats.values()]
+        drivers, documents = self._ended
+        watchdog = self.watchdog
+        return Walks(
+            summed((documents, self.others.walked(), *(view.documents for view in views))),
+            summed((drivers, *(view.walked for view in views))),
+            watchdog.walked() if watchdog is not None else None,
+            watchdog.stages_walked() if watchdog is not None else None,
+        )
+
     # ---- recovery ---------------------------------------------------------------------------------------------------
 
     def _recover(self, stage: str, number: str) -> None:
@@ -176,7 +193,9 @@ class Queues:
             return
         key = (stage, number)
         try:
-            recovery = SimRecovery(self.disk, self._config(stage, number), self.now, self.epoch, self._recovered)
+            recovery = SimRecovery(
+                self.disk, self._config(stage, number), self.now, self.epoch, self._recovered, self.others
+            )
         except ValueError:
             self._tell(Recovered(stage, number, 0, "a process that holds its lock still lives"))
             return
@@ -288,8 +307,10 @@ class Queues:
     def _bury(self, seat: Seat, code: int) -> None:
         number = seat.driver.config.number
         self.seats.pop(number, None)
-        times = seat.driver.core.snapshot(self._clock(seat)).times
-        self.after(NOTICED, self._tell, Ended(number, code, bool(seat.driver.said), times.docs, seat.driver.ended))
+        view = seat.driver.core.snapshot(self._clock(seat))
+        self._ended = (summed((self._ended[0], view.walked)), summed((self._ended[1], view.documents)))
+        docs = view.times.docs
+        self.after(NOTICED, self._tell, Ended(number, code, bool(seat.driver.said), docs, seat.driver.ended))
 
     def _clock(self, seat: Seat) -> float:
         return self.now + seat.offset

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.core import Started
+from engine.parts.machine import Walk
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import TROUBLE, Done, Operation, Steps
 from engine.protocols.diskqueue.transitions import Settled, recover
@@ -22,8 +23,9 @@ class SimRecovery:
         now: float = 0.0,
         epoch: float = EPOCH,
         told: Callable[[Started | Done, list[Operation]], None] = lambda event, commands: None,
+        walk: Walk | None = None,
     ) -> None:
-        """``told``: of every answer, and of what is asked next.
+        """``told``: of every answer, and of what is asked next. ``walk``: counts what becomes of documents.
 
         Raises ValueError where the driver still lives.
         """
@@ -34,7 +36,7 @@ class SimRecovery:
         self.said: list[str] = []
         self.settled: list[tuple[str, Settled]] | None = None
         self._steps: Steps[list[tuple[str, Settled]]] = recover(
-            config.src, config.dst, config.number, config.keep_input, epoch + now
+            config.src, config.dst, config.number, config.keep_input, epoch + now, walk
         )
         self._told = told
         self._next: Operation = next(self._steps)

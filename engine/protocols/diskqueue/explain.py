@@ -7,9 +7,13 @@ from whose number stands in them. Rules are README.md's, by their numbers.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Literal
 
 from engine.core import Note
-from engine.parts.explain import DOCUMENT, Decoded, StateMap, plain
+from engine.parts.explain import DOCUMENT, Decoded, Role, StateMap, plain
+from engine.parts.machine import Machine
+from engine.parts.view import Walked
 from engine.protocols.diskqueue import names, watchdog
 from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, Does, Item, Rule, Seen
 from engine.protocols.diskqueue.operations import (
@@ -30,7 +34,7 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
-from engine.protocols.diskqueue.pipeline import PipelineView
+from engine.protocols.diskqueue.pipeline import PipelineView, Walks
 
 # (from, to) of a renaming → what it does to the document.
 _MOVES: dict[tuple[str, str], tuple[str, str]] = {
@@ -279,10 +283,28 @@ def noted(note: Note) -> Decoded:
 def state_maps() -> tuple[StateMap, ...]:
     """A document's life in one queue (what is published is ready in the next), and of those who see to it."""
     return (
-        StateMap("item", "A document", ITEM.states, ITEM.edges, _documents),
-        StateMap("worker", "A driver, and whether it has a document", DRIVER.states, DRIVER.edges, _busy),
-        StateMap("broker", "A driver at its watchdog", SEEN.states, SEEN.edges, _drivers),
-        StateMap("broker", "A stage at its watchdog", STAGE.states, STAGE.edges, _stages),
+        _map("item", "A document", ITEM, _documents, lambda walks: walks.documents),
+        _map("worker", "A driver, and whether it has a document", DRIVER, _busy, lambda walks: walks.drivers),
+        _map("broker", "A driver at its watchdog", SEEN, _drivers, lambda walks: walks.seen),
+        _map("broker", "A stage at its watchdog", STAGE, _stages, lambda walks: walks.stages),
+    )
+
+
+def _map(
+    role: Role | Literal["item"],
+    title: str,
+    machine: Machine,
+    current: Callable[[PipelineView], Counter[str]],
+    walked: Callable[[Walks], Walked | None],
+) -> StateMap:
+    return StateMap(
+        role,
+        title,
+        machine.states,
+        machine.edges,
+        current,
+        walked=lambda picture: dict(walked(picture.walks) or ()),
+        counted=lambda picture: walked(picture.walks) is not None,
     )
 
 

@@ -253,6 +253,15 @@ class DocumentRow(NamedTuple):
     text: str  # of the error
 
 
+class Walks(NamedTuple):
+    """How often each row of the state machines was walked. None: by those who are driven by other processes."""
+
+    documents: Walked | None = None
+    drivers: Walked | None = None
+    seen: Walked | None = None  # drivers, at their watchdog
+    stages: Walked | None = None
+
+
 class PipelineView(NamedTuple):
     """A pipeline: what a screen shows and ``show`` prints."""
 
@@ -264,6 +273,7 @@ class PipelineView(NamedTuple):
     drivers: tuple[DriverRow, ...]
     documents: tuple[DocumentRow, ...]  # newest last, bounded
     incidents: tuple[Incident, ...] = ()  # rules that were broken; times are wall clock, seconds since the epoch
+    walks: Walks = Walks()
 
 
 def log_line(line: str, stage: str, number: str) -> DocumentRow | None:

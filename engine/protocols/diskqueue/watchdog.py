@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from engine.core import NEVER, Exit, Leave, Note, Ordered, Started, Woken
-from engine.parts.machine import Walk
+from engine.parts.machine import Walk, summed
 from engine.parts.view import Walked
 from engine.protocols.diskqueue.machine import SEEN, If, On, Seen
 from engine.protocols.diskqueue.options import Options
@@ -232,6 +232,10 @@ class Watchdog:
     def walked(self) -> Walked:
         """How its drivers went through the rows of their machine."""
         return self._walk.walked()
+
+    def stages_walked(self) -> Walked:
+        """How all stages went through theirs."""
+        return summed(stage.walk.walked() for stage in self._stages.values())
 
     @property
     def ending(self) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,20 @@ def test_the_palette_offers_every_key_of_the_main_screen_but_moving_the_focus() 
 def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
     session = live()
     assert KIND.explained(session, what)(session.look(1000.0), 100)
+
+
+def test_the_rows_of_a_sandbox_are_counted_and_those_of_other_processes_are_not_said_to_be() -> None:
+    sandbox = KIND.sandbox(FakeQueues())
+    sandbox.lab.advance(10.0)
+    heads = [line for line in shown(sandbox, sandbox.look(1000.0)) if "on the left" in line]
+    assert len(heads) == 4
+    session = live()
+    lines = shown(session, session.look(1000.0))
+    assert not any("on the left" in line for line in lines) and not any(line.startswith("    · ") for line in lines)
+
+
+def shown(session: Session, picture: Any) -> list[str]:
+    return ["".join(text for text, _ in line) for line in KIND.explained(session, "maps")(picture, 116)]
 
 
 def test_what_is_said_at_the_end_is_the_ledger_as_it_was_seen_last() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from engine.drive.pipelineview import Observation, Place, document, documents
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
+from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Holder, Stage
+from engine.protocols.diskqueue.watchdog import Found, Watchdog
 
 STAGES = (Stage("values"), Stage("parse", 3))
 
@@ -95,3 +97,12 @@ def test_rules_that_were_broken_stand_in_the_picture(tmp_path: Path) -> None:
         ("values: driver 2", UNLOCKED),
     ]
     assert len(sight.notes) == 4
+
+
+def test_only_a_watchdog_of_this_process_tells_the_rows_that_were_walked(tmp_path: Path) -> None:
+    sight, core = laid_out(tmp_path), Watchdog(STAGES, Options())
+    core.handle(Found("2", "parse"), 0.0)
+    walks = sight.picture("running", core, {}).walks
+    assert (walks.documents, walks.drivers, walks.stages) == (None, None, ())
+    assert walks.seen == ((("absent", "it runs already"), 1),)
+    assert sight.picture("absent", drivers={}).walks.seen is None

@@ -66,6 +66,28 @@ def test_the_picture() -> None:
         assert stage.view().state == "absent" and len(stage.view().stages) == 3
 
 
+def test_the_rows_that_were_walked_are_in_the_picture_also_those_of_the_dead() -> None:
+    with QueueSandbox([Stage("only")]) as stage:
+        stage.advance(20.3)
+        walks = stage.view().walks
+        documents, drivers = dict(walks.documents or ()), dict(walks.drivers or ())
+        published = sum(row.outcome == "published" for row in stage.view().documents)
+        assert documents["publishing", "its output is renamed"] == drivers["publishing", "its output is renamed"]
+        assert documents["publishing", "its output is renamed"] == published > 10
+        assert dict(walks.seen or ()) == {("absent", "too few"): 1} and walks.stages == ()
+        while stage.world.seats["1"].driver.core.snapshot(0.0).phase != "working":
+            stage.step()
+        before = dict(stage.view().walks.drivers or ())
+        stage.world.kill("1")
+        assert dict(stage.view().walks.drivers or ()) == before
+        stage.advance(5.0)
+        walks = stage.view().walks
+        assert dict(walks.documents or ())["working", "its driver dies"] == 1
+        assert dict(walks.seen or ())["running", "it ended with an error"] == 1
+        stage.world.kill_watchdog()
+        assert stage.view().walks.seen is None and stage.view().walks.documents is not None
+
+
 def test_what_fails_is_told_and_can_be_tried_again() -> None:
     with QueueSandbox([Stage("only")]) as stage:
         fate: dict[str, Fate] = {"d1": "failed"}

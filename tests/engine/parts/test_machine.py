@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from engine.parts.explain import Edge
-from engine.parts.machine import Machine, Row, Tally, Walk
+from engine.parts.machine import Machine, Row, Tally, Walk, summed
 
 ROWS = (
     Row("shut", "push", "none", "open", "rule 1"),
@@ -81,3 +81,8 @@ def test_a_core_may_hold_a_tally_and_a_copy_of_it_too(first: int) -> None:
         ((("shut", "push"), 1),),
         ((("shut", "push"), 2),),
     )
+
+
+def test_several_walks_are_counted_together() -> None:
+    one, two = ((("shut", "push"), 1),), ((("open", "pull"), 2), (("shut", "push"), 3))
+    assert dict(summed((one, (), two))) == {("shut", "push"): 4, ("open", "pull"): 2}

@@ -31,7 +31,7 @@ from engine.protocols.diskqueue.operations import (
     Touch,
     WriteOut,
 )
-from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow
+from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow, Walks
 from engine.protocols.diskqueue.watchdog import Ended, Kill, Look, Quit, Recover, Recovered, Spawn
 from engine.sim.disk import SimDisk
 from engine.sim.owners import STRANGER
@@ -306,6 +306,16 @@ def test_documents_are_counted_over_all_queues() -> None:
     queues = (QueueRow("start", "a", Counts(ready=2, failed=1)), QueueRow("end", "b", Counts(ready=1, writing=4)))
     picture = PipelineView(0.0, "/", "running", queues, (), (), ())
     assert states.current(picture) == {"ready": 3, "failed": 1}
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_a_map_tells_its_own_rows_and_whether_they_are_counted(at: int) -> None:
+    """A document and a driver have states and events of the same name."""
+    states, picture = state_maps()[at], PipelineView(0.0, "/", "running", (), (), (), ())
+    assert states.walked is not None and not states.counted(picture) and states.walked(picture) == {}
+    counts = tuple(((("working", "processed"), times),) for times in (1, 2, 3, 4))
+    picture = picture._replace(walks=Walks(*counts))
+    assert states.counted(picture) and states.walked(picture) == {("working", "processed"): at + 1}
 
 
 def test_drivers_and_stages_are_counted_by_their_states() -> None:
