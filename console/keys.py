@@ -105,6 +105,7 @@ EVENTS = (
     Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
 )
 JOBS = (
+    Key("job.tasks", "enter", "tasks", "tasks", "list the tasks of the selected job, and how each ended"),
     Key("job.hold", "h", "hold", "hold", "hold the selected job: give its tasks to no more workers"),
     Key("job.release", "l", "release", "release", "release the selected job"),
     Key("job.cancel", "ctrl+x", "cancel_job", "cancel", "cancel the waiting tasks of the selected job; asks first"),
@@ -115,6 +116,11 @@ JOBS = (
         "stop workers",
         "stop all workers: they finish their tasks and leave; asks first",
     ),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
+)
+TASKS = (
+    Key("task.log", "enter", "log", "log", "the end of the selected task's log"),
+    Key("task.failed", "f", "failed", "failed", "show only the tasks that failed; again: all of them"),
     *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
 )
 PAIR = (
@@ -236,7 +242,7 @@ FIRST = TYPED | {key.id for key in REPLAY}
 
 IDS = frozenset(
     key.id
-    for group in (APP, MAIN, KEPT, TABLE, SYSTEM, JOBS, PAIR, QUEUES, SEE, MESSAGES, STEP, EXPLORE, REPLAY)
+    for group in (APP, MAIN, KEPT, TABLE, SYSTEM, JOBS, TASKS, PAIR, QUEUES, SEE, MESSAGES, STEP, EXPLORE, REPLAY)
     for key in group
 )
 

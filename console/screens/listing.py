@@ -26,6 +26,7 @@ GROUPS: Groups = (
     ("sandbox", (*keys.STEP, *keys.EXPLORE)),
     ("recording", keys.REPLAY),
     ("protocol screen of jobs", keys.JOBS),
+    ("tasks of a job", keys.TASKS),
     ("protocol screen of a pair of brokers", keys.PAIR),
 )
 

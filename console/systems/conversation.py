@@ -15,6 +15,7 @@ from console.pictures.bridge import Lab, Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm
 from console.screens.terms import Terms, View
+from console.systems.jobtasks import JobTasks
 from console.terms import beside, column, term
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -161,6 +162,15 @@ class Conversation(Terms):
         """Reverse the order of the jobs."""
         if self._jobs.sort_column is not None:
             self._jobs.sort_by(self._jobs.sort_column, not self._jobs.reverse)
+
+    def action_tasks(self) -> None:
+        """The tasks of the chosen job."""
+        if (row := self._chosen()) is not None:
+            self.app.open_screen(JobTasks(row))
+
+    def on_table_chosen(self) -> None:
+        """A double click opens what enter opens."""
+        self.action_tasks()
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
