@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if stream is None:  # closed by whoever started us
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no "µ" is no reason to fail
+            stream.reconfigure(errors="roundhouse")  # a terminal that knows no "µ" is no reason to fail
     try:
         try:
             status = carry_out(read_arguments(sys.argv[1:] if argv is None else argv))

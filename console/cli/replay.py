@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from console.cli.screen import left, on_terminal, screen_settings
+from console.cli.screen import left, screen_settings, shows
 from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import CATALOGUE, SYSTEMS
@@ -38,8 +38,7 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
         tell(f"{options.file}: {who}; it holds all that passed: chmod 600 makes it yours alone")
     if options.check:
         return check(lab)
-    if not on_terminal():
-        tell("a replay needs a terminal on stdin and stderr; without one, try: roundhouse replay --check FILE")
+    if not shows("a replay", "roundhouse replay --check FILE"):
         return 2
 
     from console.app import Console

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from console.cli.common import broker_of, lab_of, settings_of, spoken, system_of
 from console.cli.signals import Signals
-from console.cli.streams import Alarms, result, tell
+from console.cli.streams import Alarms, announce, tell
 from engine.errors import Refused
 from engine.labs.live import Lab, Workers
 from engine.settings import Flag
@@ -27,7 +27,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     alarms = Alarms(lab.feed)
     with Signals() as signals:
         with lab:
-            result(f"ready {' '.join(lab.endpoints)}\n")
+            announce(f"ready {' '.join(lab.endpoints)}\n")
             status = serve(lab, signals, alarms)
         return status if alarms.end(lab.unkept) else status or 1
 
@@ -57,7 +57,7 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
                     if other := spoken(lab.system, connect):
                         tell(other)
             if signals.caught is None and workers is not None and joined(workers) and workers.here:
-                result(f"ready {workers.joined} workers at {connect}\n")
+                announce(f"ready {workers.joined} workers at {connect}\n")
             status = serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)
         return status if alarms.end(lab.unkept) else status or 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -26,8 +27,7 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     queues = settings.system not in SYSTEMS
     if options.root and not queues:
         raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system {' or '.join(QUEUES)}")])
-    if not on_terminal():
-        tell("the console needs a terminal on stdin and stderr; without one, try: roundhouse bulkping 100")
+    if not shows("the console", "roundhouse bulkping 100"):
         return 2
     settings = screen_settings(flags)
     return left(*run(settings, maker(options, settings.system, flags)))
@@ -106,6 +106,18 @@ def screen_settings(flags: list[Flag]) -> Settings:
         for problem in shelf.problems:  # the theme that is missing may be one of these
             tell(problem)
         raise
+
+
+def shows(what: str, instead: str) -> bool:
+    """Whether this terminal can show a screen; where not, why is told, and what can be done ``instead``."""
+    if not on_terminal():
+        tell(f"{what} needs a terminal on stdin and stderr; without one, try: {instead}")
+        return False
+    encoding = sys.stderr.encoding
+    if codecs.lookup(encoding).name.startswith("utf"):
+        return True
+    tell(f"{what} draws characters that {encoding} lacks; set LC_ALL=C.UTF-8, or without a screen try: {instead}")
+    return False
 
 
 def on_terminal() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import shutil
@@ -22,6 +23,13 @@ BAR = 24  # cells of a progress bar
 LONGEST = 8000  # characters of one message: a path may have 4,096
 INKS = {"verdict   PASS": 32, "verdict   FAIL": 31, "verdict   STOPPED": 33, "failed    ": 31, "missed    ": 33}
 """How lines begin that have a colour on a terminal, and its SGR code."""
+ASCII = {
+    "µ": "u", "…": "...", "–": "-", "≠": "!=", "×": "x", "·": ".", "─": "-", "━": "=", "╺": "-", "╸": "-", "│": "|",
+    "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+", "→": "->", "←": "<-",
+    "▶": ">", "◀": "<", "✓": "+", "■": "#", "▁": ".", "▂": ":", "▃": "-", "▄": "=", "▅": "+", "▆": "*", "▇": "%",
+    "█": "#",
+}  # fmt: skip
+"""What is printed for a character that the terminal's encoding lacks."""
 STDOUT = Path("-")
 """The file that means stdout."""
 
@@ -46,6 +54,17 @@ def result(text: str, inked: bool = False) -> None:
 def coloured() -> bool:
     """Whether stdout is a terminal that shows colours, and they are wanted (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def fallback(error: UnicodeError) -> tuple[str, int]:
+    """An error handler of codecs: characters that an 8-bit terminal does not have, drawn with those that it has."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(ASCII.get(character, "?") for character in text), error.end
+
+
+codecs.register_error("roundhouse", fallback)
 
 
 def _inked(line: str) -> str:
@@ -96,10 +115,39 @@ def _pour(path: Path, text: str) -> None:
         file.write(text)
 
 
+def announce(text: str) -> None:
+    """As ``result``, for what serves others and goes on without an output: a full disk or a closed pipe is told."""
+    try:
+        result(text)
+    except OutputLost as lost:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the next flush fails again
+        tell(str(lost))
+
+
 def tell(text: str) -> None:
-    """One message for whoever watches, on one line; what it quotes may have come from anywhere."""
-    sys.stderr.write(f"roundhouse: {clean(text, LONGEST)}\n")
-    sys.stderr.flush()
+    """One message for whoever watches, on one line; what it quotes may have come from anywhere.
+
+    A terminal that is gone or a disk that is full ends nothing: what could not be told is counted, and the number is
+    told with the next message that can be.
+    """
+    missed = f" ({_Missed.count:,} messages before this one could not be printed)" if _Missed.count else ""
+    if _to_stderr(f"roundhouse: {clean(text, LONGEST)}{missed}\n"):
+        _Missed.count = 0
+    else:
+        _Missed.count += 1
+
+
+class _Missed:
+    count = 0  # messages that could not be told
+
+
+def _to_stderr(text: str) -> bool:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # ValueError: it is closed
+        return False
+    return True
 
 
 def unanswered(system: str, endpoint: str) -> str:
@@ -188,8 +236,7 @@ class Progress:
         if share is not None and room >= 2 * BAR:
             drawn, cells = f"{bar(share)} ", BAR + 1
         text = clean(text)[: room - cells]
-        sys.stderr.write(f"\r{drawn}{text.ljust(self._shown - cells)}")
-        sys.stderr.flush()
+        _to_stderr(f"\r{drawn}{text.ljust(self._shown - cells)}")
         self._shown = cells + len(text)
 
 

@@ -45,9 +45,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def start(home: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    def start(*arguments: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "console", *arguments]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        process = subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True)
         started.append(process)
         return process
 
@@ -101,6 +101,19 @@ def test_broker_workers_and_a_run_in_three_processes(start: Start, endpoint: str
     assert ended(workers) == (143, "", "")
     broker.send_signal(signal.SIGTERM)
     assert ended(broker)[:2] == (143, "")
+
+
+def test_a_broker_serves_on_whatever_becomes_of_its_output(start: Start, endpoint: str, home: Path) -> None:
+    with open("/dev/full", "w") as full:
+        broker = start("broker", "--bind", endpoint, stdout=full.fileno(), stderr=full.fileno())
+    workers = start("worker", "--connect", endpoint)
+    assert said(workers) == f"ready 1 workers at {endpoint}\n"
+    with socket.create_connection(("127.0.0.1", int(endpoint.rpartition(":")[2]))) as stranger:
+        stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")  # which it tells of
+    assert ended(start("bulkping", "20", "--connect", endpoint))[0] == 0
+    for process in (workers, broker):
+        process.send_signal(signal.SIGTERM)
+        assert ended(process)[0] == 143
 
 
 def test_a_pool_that_was_killed_costs_failures_by_kind_and_status_1(start: Start, endpoint: str, home: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_recording_of_disk_queues_is_compared_and_shown(
         def run(self) -> None:
             shown.append("run")
 
-    monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
+    monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
     monkeypatch.setattr("console.app.Console", Screen)
     assert replay(Namespace(file=path, check=False), []) == 0
     assert shown == ["diskqueue", "run"]
@@ -153,7 +153,7 @@ def test_the_screen_is_given_the_recording(home: Path, monkeypatch: pytest.Monke
         def run(self) -> None:
             assert self.made is not None
 
-    monkeypatch.setattr("console.cli.replay.on_terminal", lambda: True)
+    monkeypatch.setattr("console.cli.screen.on_terminal", lambda: True)
     monkeypatch.setattr("console.app.Console", Screen)
     assert replay(Namespace(file=recorded(home / "a.journal"), check=False), []) == 128 + 15
     assert Screen.made == ("roundrobin", 0, "midnight")

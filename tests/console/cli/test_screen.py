@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,15 @@ def test_no_terminal_is_status_2_and_names_a_command_that_needs_none(home: Path,
     assert out == ""
     assert "needs a terminal" in err
     assert "roundhouse bulkping 100" in err
+
+
+def test_a_terminal_without_the_characters_is_told_so(terminal: type[Screen], monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = io.TextIOWrapper(io.BytesIO(), encoding="iso8859-1", write_through=True)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    assert console(NOTHING, []) == 2
+    told = stderr.buffer.getvalue().decode()
+    assert told.startswith("roundhouse: the console draws characters that iso8859-1 lacks; set LC_ALL=C.UTF-8")
+    assert terminal.made is None
 
 
 def test_what_is_wrong_is_told_with_or_without_a_terminal(home: Path, capsys: Capture) -> None:

@@ -221,3 +221,35 @@ def test_no_progress_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     line.show(half_way())
     line.clear()
     assert capsys.readouterr() == ("", "")
+
+
+class Broken(io.StringIO):
+    """A stream on a disk that is full until it is ``mended``."""
+
+    mended = False
+
+    def write(self, text: str) -> int:
+        if not self.mended:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
+
+
+def test_what_can_not_be_told_ends_nothing_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr = Broken()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    tell("one")
+    tell("two")
+    stderr.mended = True
+    tell("three")
+    tell("four")
+    assert stderr.getvalue() == (
+        "roundhouse: three (2 messages before this one could not be printed)\nroundhouse: four\n"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso8859-1"])
+def test_an_8_bit_terminal_is_drawn_on_with_what_it_has(encoding: str) -> None:
+    file = io.BytesIO()
+    stream = io.TextIOWrapper(file, encoding=encoding, errors="roundhouse", write_through=True)
+    stream.write("p50 ≠ 5 … ▁█─ ✓ 漢")
+    assert file.getvalue() == b"p50 != 5 ... .#- + ?"
