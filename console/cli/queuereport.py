@@ -11,7 +11,7 @@ from console import units
 from console.text import clean
 from engine.drive.queueview import sorted_out
 from engine.protocols.diskqueue.books import Account, Entry, account, whole
-from engine.protocols.diskqueue.pipeline import DriverRow, PipelineView
+from engine.protocols.diskqueue.pipeline import DriverRow, PipelineView, StageRow
 
 SCHEMA = "roundhouse.pipeline/1"
 NAMED = 20  # documents of a stage that failed twice and are named in a table; the JSON names all
@@ -28,7 +28,9 @@ class Report(NamedTuple):
 
 def report_of(view: PipelineView) -> Report:
     """Read the names in all queues."""
-    return Report(view, account([listing(queue.folder) for queue in view.queues]))
+    found = account([listing(queue.folder) for queue in view.queues])
+    # While a document is passed on, it is listed in two places.
+    return Report(view, found._replace(twice=()) if view.drivers else found)
 
 
 def listing(folder: str) -> list[str]:
@@ -52,7 +54,14 @@ def _stage(report: Report, place: int) -> tuple[str, ...]:
     row, entry = report.view.stages[place], report.account.stages[place]
     each = units.duration(row.times.work / row.docs * 1e6) if row.docs else "-"
     counts = (entry.published, entry.failed_twice, entry.waiting, entry.working, row.docs, row.restarts)
-    return (row.name, row.state, f"{row.running}/{row.wanted}", *map(units.count, counts), each)
+    return (row.name, _state(report.view, row), f"{row.running}/{row.wanted}", *map(units.count, counts), each)
+
+
+def _state(view: PipelineView, row: StageRow) -> str:
+    """In one word; of a stage without drivers, that they are to come or have left."""
+    if row.state != "running" or row.running:
+        return row.state
+    return "stopping" if view.state == "stopping" else "restarting" if row.restarts else "starting"
 
 
 def _driver(row: DriverRow) -> tuple[str, ...]:
@@ -71,6 +80,8 @@ def totals(report: Report) -> str:
             lines.append(f"failed twice in {stage.name}: {' '.join(clean(id, 200) for id in ids[:NAMED])}{more}")
         if stage.reason:
             lines.append(f"{stage.name} is stopped: {clean(stage.reason)}")
+        elif stage.full:
+            lines.append(f"{stage.name} waits: {stage.full}")
     lines += [f"queue {queue.name}: {clean(queue.trouble)}" for queue in report.view.queues if queue.trouble]
     if found.twice:
         lines.append(f"in more than one place: {' '.join(clean(id, 200) for id in found.twice[:NAMED])}")
@@ -104,6 +115,7 @@ def document(report: Report) -> str:
             "name": row.name,
             "state": row.state,
             "reason": row.reason,
+            "full": row.full,
             "workers": row.wanted,
             "running": row.running,
             **entry._asdict(),

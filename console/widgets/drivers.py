@@ -91,8 +91,8 @@ class Drivers(Table[DriverRow]):
         self.set_rows([row for row in view.drivers if row.stage == stage.name], view.at)
         if stage.name != self._title:
             self._title = stage.name
-            self.border_title = Content(f"drivers · {clean(stage.name)}")
             self.release()
+        self.border_title = Content(f"drivers · {clean(stage.name)}{f' · {stage.full}' if stage.full else ''}")
         parts = " ".join(f"{name} {share:.0f}" for name, share in shares(stage.times)[:3])
         number = f"{stage.running}/{stage.wanted} · " if self.size.width >= 40 else ""
         self.border_subtitle = Content(f" {number}{parts} % ")

@@ -19,11 +19,12 @@ from engine.core import Exit, Leave, Note, Ordered, Started, Woken
 from engine.drive import disk, roots
 from engine.drive.hub import Ear, Hub
 from engine.drive.locks import Lock
+from engine.drive.pipelinerecord import Scribe
 from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queueview import tail_of
+from engine.drive.recovering import Queues, settle
 from engine.files import safely
-from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, List
 from engine.protocols.diskqueue.options import Options
@@ -37,7 +38,7 @@ from engine.protocols.diskqueue.pipeline import (
     source,
     worker_folder,
 )
-from engine.protocols.diskqueue.transitions import recover, retry
+from engine.protocols.diskqueue.transitions import retry
 from engine.protocols.diskqueue.watchdog import (
     Abort,
     Command,
@@ -82,7 +83,8 @@ class Pipeline:
         self._orders: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._hub = Hub(self.root, say)
         self._others: set[str] = set()  # who is no driver and no watchdog, and has done something
-        self._sight = Observation(self.root, self.stages)
+        self._sight = Observation(self.root, self.stages, self.options.max_files)
+        self._scribe = Scribe(self.root)
         self._processes = DriverProcesses(self.root, self.stages, self.options, self._sight, bound, say)
         self._view = self._sight.picture("absent")
         self._core: Watchdog | None = None
@@ -251,11 +253,13 @@ class Pipeline:
         stages = [list(stage) for stage in self.stages]
         self._hub.seated(WATCHDOG, WATCHDOG, "watchdog", [stages, first, fail_fast], {"root": self.root})
         events: deque[Event] = deque([*self._processes.adopt(), Started()])
+        ended = ""
         try:
             while True:
                 while events:
                     for command in self._give(core, events.popleft()):
                         if isinstance(command, Exit):
+                            ended = command.reason
                             self._say(Note("bad" if command.failed else "good", command.reason))
                             return command.failed
                         events.extend(self._do(command))
@@ -269,6 +273,7 @@ class Pipeline:
             self._core = None
             self._hub.left(WATCHDOG, WATCHDOG)
             self._view = self._sight.picture("ended", core, {}, fresh=True)
+            self._scribe.note(self._view.stages, ended)
             for name in ("quit", "kill"):
                 self._remove(f"{self.root}/{name}")
 
@@ -292,6 +297,7 @@ class Pipeline:
                 looked = self._look()
                 state: WatchState = "stopping" if self._core is not None and self._core.ending else "running"
                 self._view = self._sight.picture(state, self._core, self._processes.running())
+                self._scribe.note(self._view.stages)
                 while self._sight.notes:
                     note = self._sight.notes.pop(0)
                     assert isinstance(note, Note)
@@ -315,31 +321,20 @@ class Pipeline:
         return Looked(frozenset(done), tuple(sorted(holders)))
 
     def _recover(self, stage: str, number: str) -> Recovered:
-        """Settle what a driver left, once its locks show that neither it nor its commands live."""
         index = [known.name for known in self.stages].index(stage)
         src, dst = queue_folder(self.root, source(self.stages, index)), queue_folder(self.root, stage)
-        locks = Lock(src, names.working_lock(number)), Lock(dst, names.writing_lock(number))
-        if not os.path.lexists(locks[0].path):
-            foreign = (stage, number) in self._look().holders
-            return Recovered(stage, number, 0, "another program holds them" if foreign else "")
-        settled = False
-        try:
-            if not locks[0].acquire(create=False) or not locks[1].acquire():
-                return Recovered(stage, number, 0, "a process that holds its lock still lives")
-            steps = recover(src, dst, number, self.options.keep_input, time.time())
-            found = disk.run(steps, lambda answer: self.told(RECOVERY, answer))
-            settled = not (stuck := [id for id, outcome in found if outcome == "stuck"])
-            for id, outcome in found:
-                if outcome != "stuck":
-                    subject = id.encode("utf-8", "surrogateescape")
-                    self._say(Note("warn", f"of driver {number}, which died: {outcome}", subject))
-            error = f"{src}/{names.kept(stuck[0])} is in the way" if stuck else ""
-            return Recovered(stage, number, len(found) - len(stuck), error)
-        except (disk.Trouble, OSError) as error:
-            return Recovered(stage, number, 0, str(error))
-        finally:
-            for lock in locks:
-                lock.release(remove=settled)
+
+        def foreign() -> bool:
+            return (stage, number) in self._look().holders
+
+        return settle(
+            Queues(stage, src, dst),
+            number,
+            self.options.keep_input,
+            foreign,
+            self._say,
+            lambda answer: self.told(RECOVERY, answer),
+        )
 
     # ---- the root folder ---------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from engine.core import Command
 from engine.drive.driverprocess import driver_process
+from engine.drive.pipelinerecord import StageTold, read_back, told_of
 from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, tail_of, times_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
@@ -43,9 +44,11 @@ _NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 class Observation:
     """Looks at one pipeline, again and again; a look costs what has changed since the last."""
 
-    def __init__(self, root: str, stages: tuple[Stage, ...]) -> None:
+    def __init__(self, root: str, stages: tuple[Stage, ...], max_files: int = 0) -> None:
+        """``max_files``: in a queue between two stages, above which its drivers wait; 0 for no limit."""
         self._root = root
         self._stages = stages
+        self._max_files = max_files
         self._queues = {name: QueueSight(queue_folder(root, name)) for name in (START, *(s.name for s in stages))}
         self._logs = LogSight()
         self._processes = ProcessSight()
@@ -77,6 +80,8 @@ class Observation:
             for number, (stage, pid) in sorted(drivers.items(), key=lambda item: int(item[0]))
         )
         views = {view.name: view for view in core.snapshot(time.monotonic())} if core is not None else {}
+        told = read_back(self._root) if core is None else None
+        ending = core.ending if core is not None and state == "ended" else ""
         at = time.time()
         for row in rows:
             self._logs.look(self._root, row.stage, row.number)
@@ -87,7 +92,7 @@ class Observation:
             state,
             tuple(self._queue(name, surveys[name]) for name in self._queues),
             tuple(
-                self._stage(i, surveys, rows, views.get(stage.name), state != "absent")
+                self._stage(i, surveys, rows, views.get(stage.name) or told_of(told, stage, state, rows), ending)
                 for i, stage in enumerate(self._stages)
             ),
             rows,
@@ -136,25 +141,38 @@ class Observation:
         return DriverRow(number, stage, pid, since, use.memory, use.cpu, document, times, leaving)
 
     def _stage(
-        self, index: int, surveys: dict[str, Survey], rows: tuple[DriverRow, ...], view: StageView | None, watched: bool
+        self,
+        index: int,
+        surveys: dict[str, Survey],
+        rows: tuple[DriverRow, ...],
+        view: StageView | StageTold,
+        ending: str,
     ) -> StageRow:
+        """``ending``: why everything ended, where it did."""
         stage = self._stages[index]
         own = [row for row in rows if row.stage == stage.name]
-        times = self._buried.get(stage.name, _NONE)
+        times = self._buried.get(stage.name, view.times if isinstance(view, StageTold) else _NONE)
         for row in own:
             times = times.plus(row.times)
         before, after = surveys[source(self._stages, index)].counts, surveys[stage.name].counts
-        done = before.done and not before.live and after.done
+        state, reason = view.state, view.reason
+        if before.done and not before.live and after.done and isinstance(view, StageTold):
+            state, reason = "done", ""
+        elif ending and state != "done":
+            state, reason = "stopped", reason or f"the pipeline ended: {ending}"
+        held = after.ready + after.writing + after.failed
+        full = 0 < self._max_files <= held and index < len(self._stages) - 1
         return StageRow(
             stage.name,
-            view.state if view else "done" if done else "running" if own or watched else "stopped",
-            view.reason if view else "",
-            view.wanted if view else stage.workers,
+            state,
+            reason,
+            view.wanted,
             len(own),
-            view.restarts if view else 0,
+            view.restarts,
             times.docs,
             self._rate(stage.name, times.docs),
             times,
+            f"queue {stage.name} is full: {held} of {self._max_files} documents" if full else "",
         )
 
     def _rate(self, stage: str, docs: int) -> float:

@@ -49,6 +49,7 @@ from engine.protocols.diskqueue.operations import (
     WriteOut,
 )
 from engine.protocols.diskqueue.pipeline import DriverView, Phase
+from engine.protocols.diskqueue.room import Room
 
 Event = Started | Woken | Done | Processed | Ordered
 Command = Operation | Start | Cancel | Note | Exit
@@ -84,7 +85,7 @@ class Driver:
         self._phase: str = Does.STARTING
         self._spent = Accounts()
         self._held: move.Held | None = None
-        self._listing = Listing()
+        self._listing, self._room = Listing(), Room(config)
         self._outcome = Processed("failed")
         self._published = self._failed = self._given_up = self._lost = 0
         self._orders = 0  # to leave
@@ -236,9 +237,11 @@ class Driver:
         self._went(On.SETTLED)
         idle = IDLE_FIRST
         while not (end := (yield from self._why_end())):
-            full = yield from self._full()
+            full = yield from self._room.full()
             if full:
                 yield from self._list()  # for it may be done nevertheless
+            if not (full and self._listing.finished) and (news := self._room.news(full)):
+                self._note("info", news)
             if not full and (yield from self._take()):
                 idle = IDLE_FIRST
                 yield from self._work()
@@ -260,14 +263,6 @@ class Driver:
         if self.config.quit_file and not (yield self._quit).error:  # 003 row 10
             return On.QUIT
         return ""
-
-    def _full(self) -> Steps[bool]:
-        """Whether the destination has no room. Costs nothing where there is no limit."""
-        config = self.config
-        if not config.max_files and not config.max_bytes:
-            return False
-        files, size = move.fullness((yield List(config.dst)).entries)
-        return 0 < config.max_files <= files or 0 < config.max_bytes <= size
 
     def _list(self) -> Steps[None]:
         """Look at the source anew."""

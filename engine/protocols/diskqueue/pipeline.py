@@ -195,7 +195,7 @@ class DriverView(NamedTuple):
 
 
 StageState = Literal["running", "paused", "stopped", "done"]
-"""stopped: a driver could not even start, ``reason`` says why · done: nothing left and nothing to come."""
+"""stopped: it stands still, ``reason`` says why · done: nothing left and nothing to come."""
 
 
 WatchState = Literal["running", "stopping", "ended", "absent"]
@@ -224,6 +224,7 @@ class StageRow(NamedTuple):
     docs: int  # attempts that its drivers, past and present, made
     rate: float  # documents a second over the last half minute
     times: Times  # of all its drivers, past and present
+    full: str = ""  # why its drivers wait for room, with the queue's name; "" where they do not
 
 
 class DriverRow(NamedTuple):

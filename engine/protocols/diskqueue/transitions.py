@@ -379,14 +379,3 @@ def agenda(entries: tuple[Entry, ...], odd: tuple[tuple[str, str], ...] = ()) ->
         live,
         done,
     )
-
-
-def fullness(entries: tuple[Entry, ...]) -> tuple[int, int]:
-    """Files and bytes that wait in a destination: ready, writing and failed, as the original counts them."""
-    files = size = 0
-    for entry in entries:
-        item = names.parse(entry.name)
-        if isinstance(item, names.Item) and item.state in ("ready", "writing", "failed"):
-            files += 1
-            size += entry.size
-    return files, size

@@ -269,7 +269,9 @@ class Watchdog:
         """A driver ended that should not have: when to replace it, and whether at all."""
         code = event.code
         killed = code is None or code < 0 or code > 128
-        how = f"killed by signal {abs(code) % 128}" if code is not None and killed else f"exit status {code}"
+        how = f"killed by signal {abs(code) % 128}" if killed and code is not None else f"exit status {code}"
+        if code is None:  # its parent was an earlier watchdog
+            how = "how is not known"
         tail = f": {event.last}" if event.last else ""
         if not event.started:
             stage.early += 1
@@ -333,7 +335,7 @@ class Watchdog:
             case Leave() if self._ending:
                 self._tell_to_leave(self._of, out)
             case Leave():
-                self._end("stopped", out)
+                self._end("told to stop", out)
             case Abort():
                 self._ending = self._ending or "killed"
                 for number in sorted(self._of, key=int):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from console.cli.queuereport import NAMED, document, listing, report_of, table
 from engine.protocols.diskqueue.config import Times
-from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow
+from engine.protocols.diskqueue.pipeline import Counts, DriverRow, PipelineView, QueueRow, StageRow, WatchState
 
 TIMES = Times(0.62, 1.0, 0.0, 0.1, 62)
 
@@ -57,9 +57,34 @@ def test_of_many_names_the_table_says_how_many_more_and_the_json_has_all(tmp_pat
     assert [queue["name"] for queue in found["queues"]] == ["start", "parse", "output"]
 
 
+def test_a_stage_without_drivers_is_not_said_to_run(tmp_path: Path) -> None:
+    view = laid_out(tmp_path)
+    idle = view.stages[0]._replace(running=0)
+
+    def word(row: StageRow, state: WatchState = "running") -> str:
+        return table(report_of(view._replace(state=state, stages=(row, view.stages[1])))).splitlines()[1].split()[1]
+
+    assert [word(idle), word(idle._replace(restarts=0)), word(idle, "stopping")] == [
+        "restarting",
+        "starting",
+        "stopping",
+    ]
+    assert word(view.stages[0]) == "running"
+
+
+def test_a_full_destination_is_named_with_who_waits(tmp_path: Path) -> None:
+    view = laid_out(tmp_path)
+    full = view.stages[0]._replace(full="queue parse is full: 10 of 10 documents")
+    report = report_of(view._replace(stages=(full, view.stages[1])))
+    assert "parse waits: queue parse is full: 10 of 10 documents" in table(report).splitlines()
+    assert json.loads(document(report))["stages"][0]["full"] == full.full
+
+
 def test_a_document_in_two_places_is_named(tmp_path: Path) -> None:
     view = laid_out(tmp_path)
     (tmp_path / "start" / "d3.ready").touch()
+    assert "more than one place" not in table(report_of(view)), "a driver may be passing it on"
+    view = view._replace(drivers=())
     assert table(report_of(view)).splitlines()[-1] == "in more than one place: d3"
     assert listing(str(tmp_path / "nowhere")) == []
     (tmp_path / "queue").mkdir()

@@ -16,7 +16,7 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
-from engine.protocols.diskqueue.watchdog import Look, Looked
+from engine.protocols.diskqueue.watchdog import Ended, Look, Looked
 from tests.helpers.ears import Heard
 from tests.helpers.strangers import STRANGER, needs_stranger, open_folder
 
@@ -60,6 +60,20 @@ def test_all_done_already_ends_at_once_and_is_remembered(tmp_path: Path) -> None
     assert (known.stages, known.options.max_files) == ((Stage("a", 2, "upper"),), 7)
     view = known.show()
     assert (view.state, view.stages[0].state, view.drivers) == ("absent", "done", ())
+
+
+def test_who_looks_afterwards_is_told_why_each_stage_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = Pipeline(str(tmp_path), [Stage("a"), Stage("b")])
+
+    def spawn(stage: str, number: str) -> list[Ended]:
+        return [Ended(number, 2, False, 0, "no licence")] if stage == "a" else []
+
+    monkeypatch.setattr(pipeline._processes, "spawn", spawn)
+    monkeypatch.setattr(pipeline._processes, "ends", lambda: [Ended("2", 0, True, 0, "")])
+    assert pipeline.run(signals=False) == 1
+    reasons = ["driver 1 could not start, exit status 2: no licence", "the pipeline ended: a is stopped"]
+    for view in (pipeline.picture(), Pipeline.open(str(tmp_path)).show()):
+        assert [(row.state, row.reason) for row in view.stages] == [("stopped", reason) for reason in reasons]
 
 
 def test_who_listens_hears_the_watchdog_and_who_does_not_costs_nothing(tmp_path: Path) -> None:

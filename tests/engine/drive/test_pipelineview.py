@@ -57,6 +57,14 @@ def test_a_stage_that_nobody_watches_runs_while_it_has_a_driver(tmp_path: Path) 
     assert [(stage.name, stage.state) for stage in view.stages] == [("values", "stopped"), ("parse", "running")]
 
 
+def test_a_queue_that_is_full_is_named_unless_it_is_the_last(tmp_path: Path) -> None:
+    laid_out(tmp_path)
+    made = Observation(str(tmp_path), STAGES, 1)
+    assert [stage.full for stage in made.picture("running", drivers={}, fresh=True).stages] == [
+        "queue values is full: 1 of 1 documents", ""
+    ]  # fmt: skip
+
+
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
     sight = laid_out(tmp_path)
     sight.bury("parse", "2", Times(1.0, 0.5, 0.0, 0.0, 2))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocols.diskqueue.operations import Entry, Steps
-from engine.protocols.diskqueue.transitions import Held, agenda, fullness, in_hand, line, read_record, retry
+from engine.protocols.diskqueue.transitions import Held, agenda, in_hand, line, read_record, retry
 from engine.sim.disk import SimDisk
 
 HELD = Held("src", "dst", "x", "3", 1)
@@ -81,8 +81,3 @@ def test_an_agenda_is_in_the_order_of_ruling_2() -> None:
     assert [item.id for item in found.takeable] == ["c", "a", "b", "old"]
     assert found.live == 5
     assert found.done
-
-
-def test_fullness_counts_what_the_original_counts() -> None:
-    listed = ("a.ready", "b.1.writing.xml", "c.failed", "d.1.working", "e.failed_twice", "done", ".x.attempts")
-    assert fullness(tuple(Entry(name, 0, 10) for name in listed)) == (3, 30)

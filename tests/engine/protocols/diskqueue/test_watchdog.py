@@ -119,6 +119,13 @@ def test_unattended_a_stopped_stage_ends_everything() -> None:
     assert core.handle(NOTHING, 3.0) == []
 
 
+def test_the_end_of_a_driver_that_an_earlier_watchdog_started_is_told_without_a_status() -> None:
+    told = made().handle(Ended("2", None, True, 1, "last words"), 1.0)
+    assert [one.text for one in told if isinstance(one, Note)] == [
+        "driver 2 of parse ended, how is not known: last words"
+    ]
+
+
 def test_why_a_stage_is_stopped_is_told_once() -> None:
     core = made(fail_fast=True)
     told = core.handle(Ended("2", 2, False, 0, "no such command"), 1.0)
@@ -200,7 +207,7 @@ def test_leave_once_and_twice() -> None:
     assert core.handle(Ordered(Leave()), 2.0) == everybody
     for number in ("1", "2", "3"):
         core.handle(Ended(number, 0, True, 1, ""), 3.0)
-    assert core.handle(Ended("4", 0, True, 1, ""), 3.0)[-1] == Exit("stopped")
+    assert core.handle(Ended("4", 0, True, 1, ""), 3.0)[-1] == Exit("told to stop")
 
 
 def test_abort_kills_and_recovers_everybody() -> None:
