@@ -36,6 +36,7 @@ from engine.protocols.conversation.frontend import (
     Request,
     StopWorkers,
     TaskEnded,
+    wants,
 )
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.protocols.conversation.messages import STATUS
@@ -109,7 +110,8 @@ def submit(options: Namespace, flags: list[Flag]) -> int:
 
 def follow(counter: Desk, job_id: int) -> int:
     """Until a job has ended, or nobody is left who knows how it does; what failed is told as it does."""
-    steps = 0
+    steps, told = 0, ""
+    counter.order(ListJobs())
     while not counter.signals.wait(STEP):
         while (answer := counter.answer()) is not None:
             match answer:
@@ -118,9 +120,14 @@ def follow(counter: Desk, job_id: int) -> int:
                 case JobEnded(_, _, status, done, failed):
                     result(f"{STATUS[status]}: {done} done, {failed} failed\n")
                     return 1 if failed else 0
-                case JobsListed(_, rows, 0) if job_id not in [row.job.job_id for row in rows]:
-                    tell(f"the broker does not know job {job_id} any more: it was started again")
-                    return 1
+                case JobsListed(_, rows, more, largest):
+                    here = [wants(row, largest) for row in rows if row.job.job_id == job_id]
+                    if not here and not more:
+                        tell(f"the broker does not know job {job_id} any more: it was started again")
+                        return 1
+                    if here and here[0] != told:
+                        told = here[0]
+                        tell(f"job {job_id} {told or 'fits a worker now'}")
         if not counter.linked:
             tell("the broker does not answer any more")
             return 1
@@ -183,6 +190,8 @@ def table(listed: JobsListed) -> str:
     lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows]
     if listed.more:
         lines.append(f"and {listed.more} older ones")
+    wanting = [(job.job.job_id, wants(job, listed.largest)) for job in listed.jobs]
+    lines += [f"job {job_id} waits: it {why}" for job_id, why in wanting if why]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -210,6 +219,7 @@ def document(listed: JobsListed) -> str:
             "command": job.job.command,
             "dir": job.job.working_dir,
             "logs": job.job.logging_dir,
+            "wants": wants(job, listed.largest) or None,
         }
         for job in listed.jobs
     ]

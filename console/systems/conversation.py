@@ -22,7 +22,16 @@ from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
 from console.widgets.workers import with_own
-from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
+from engine.protocols.conversation.frontend import (
+    CancelJob,
+    Hold,
+    JobRow,
+    JobsListed,
+    ListJobs,
+    Release,
+    StopWorkers,
+    wants,
+)
 from engine.protocols.conversation.machine import Cl, Sv
 from engine.protocols.conversation.messages import STATUS
 
@@ -113,12 +122,15 @@ class Conversation(Terms):
         super().__init__()
         self._server, self._client = StateMap(Sv.NAMES), StateMap(Cl.NAMES)
         self._looks = 0
+        self._largest = 0
 
     def compose(self) -> ComposeResult:
         """The states, the jobs, the key bar."""
         with Container(id="halves"):
             yield self.page
-            yield Table(JOBS, lambda row: row.job.job_id, empty="no jobs · roundhouse submit -- COMMAND", id="jobs")
+            yield Table(
+                self._columns(), lambda row: row.job.job_id, empty="no jobs · roundhouse submit -- COMMAND", id="jobs"
+            )
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
@@ -127,6 +139,15 @@ class Conversation(Terms):
         self._jobs.border_title = "jobs"
         self._jobs.sort_by(JOBS[0], reverse=True)
         self.set_focus(self._jobs)
+
+    def _columns(self) -> list[Column[JobRow]]:
+        """The columns; a job that no worker is large enough for says so in place of its command."""
+
+        def draw(row: JobRow, now: float, cells: int) -> Parts:
+            why = wants(row, self._largest)
+            return [(fit(why, cells), "warn")] if why else JOBS[-1].draw(row, now, cells)
+
+        return [*JOBS[:-1], JOBS[-1]._replace(draw=draw)]
 
     @property
     def _jobs(self) -> Table[JobRow]:
@@ -138,6 +159,7 @@ class Conversation(Terms):
         super().show(picture)
         listed = newest(picture)
         if listed is not None:
+            self._largest = listed.largest
             self._jobs.set_rows(listed.jobs, picture.at)
         if self._looks % ASK == 0:
             self.app.order(lambda lab: lab.order_client(ListJobs()))

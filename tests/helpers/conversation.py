@@ -123,10 +123,11 @@ def answer_in_words(body: bytes) -> str:
             return f"[{ref}] task {job_id}/{task} {status}" + ("" if data is None else f" {len(data)} bytes")
         case frontend.JobEnded(ref, job_id, status, done, failed):
             return f"[{ref}] job {job_id} {messages.STATUS[status]}: {done} done, {failed} failed"
-        case frontend.JobsListed(ref, jobs, more):
+        case frontend.JobsListed(ref, jobs, more, largest):
             rows = [
                 f"{row.job.job_id} {row.job.name} {messages.STATUS[row.job.status]}"
                 f" {row.waiting}+{row.running}+{row.done}+{row.failed}"
+                f"{' ' * bool(largest)}{frontend.wants(row, largest) if largest else ''}".rstrip()
                 for row in jobs
             ]
             return f"[{ref}] " + ", ".join(rows) + (f" and {more} more" if more else "")

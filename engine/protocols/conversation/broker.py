@@ -41,7 +41,7 @@ from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, frontend, header, links, messages, picture
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
-from engine.protocols.conversation.frontend import Accepted, Request, StopWorkers
+from engine.protocols.conversation.frontend import Accepted, ListJobs, Request, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import STREAM, Link, Stopped
@@ -209,16 +209,12 @@ class Broker:
 
     def _do(self, client: bytes, ref: int, request: frontend.Request, now: float, out: list[Command]) -> None:
         if not isinstance(request, StopWorkers):
+            if isinstance(request, ListJobs):
+                self.desk.largest = links.largest(self.links.values())
             self.desk.take(client, ref, request, now, out)
             return
-        left = request.nproc
-        for link in reversed(self.links.values()):
-            if request.nproc in (header.STOP_ALL, STOP_NOW):
-                self._stop(link, request.nproc or link.max_nproc, out)
-            elif left and link.state == Sv.LOOP2 and link.max_nproc:
-                taken = min(left, link.max_nproc)
-                self._stop(link, taken, out)
-                left -= taken
+        for link, nproc in links.shares(self.links.values(), request.nproc):
+            self._stop(link, nproc, out)
         self.desk.say(client, Accepted(ref, 0), out)
 
     def _ordered(self, order: object, now: float, out: list[Command]) -> None:

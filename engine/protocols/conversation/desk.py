@@ -59,6 +59,7 @@ class Desk:
         self.ledger = Ledger()
         self.legs = BrokerLegs()
         self.refused = self.redelivered = self.again = 0
+        self.largest = 0  # processors of the largest worker when the jobs are listed
         self._backlog = options.backlog
         self._violations = violations
 
@@ -99,7 +100,7 @@ class Desk:
             case ListJobs():
                 known = [job for job in self.jobs.all() if not job.lone]
                 rows = _newest(known)
-                self.say(client, JobsListed(ref, rows + self._crowds(), len(known) - len(rows)), out)
+                self.say(client, JobsListed(ref, rows + self._crowds(), len(known) - len(rows), self.largest), out)
             case ListTasks(job_id, failed, after):
                 job = self.jobs.get(job_id)
                 if job is None or job.lone:

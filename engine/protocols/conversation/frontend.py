@@ -134,11 +134,12 @@ class JobRow(NamedTuple):
 
 
 class JobsListed(NamedTuple):
-    """The newest jobs, oldest first, and how many more there are."""
+    """The newest jobs, oldest first, and how many more there are. ``largest``: the most processors of one worker."""
 
     ref: int
     jobs: tuple[JobRow, ...]
     more: int
+    largest: int = 0
 
 
 class TasksListed(NamedTuple):
@@ -245,6 +246,17 @@ def refusal(submit: Submit) -> str:
     return ""
 
 
+def wants(row: JobRow, largest: int) -> str:
+    """Why what waits of a job can go to none of the workers that are there; empty where it can, or need not.
+
+    ``largest``: the most processors that one of them has.
+    """
+    if not row.waiting or row.slots <= largest or row.job.status in (messages.HELD, messages.CANCELLED):
+        return ""
+    needs = "needs 1 processor" if row.slots == 1 else f"needs {row.slots} processors"
+    return f"{needs}, " + (f"the largest worker has {largest}" if largest else "no worker is there")
+
+
 def follows(request: Request) -> bool:
     """Whether a request has more answers than one."""
     return isinstance(request, Submit) and request.follow
@@ -275,8 +287,9 @@ def pack_answer(answer: Answer) -> bytes:
             fields = {"Say": "refused", "Ref": ref, "Why": why}
         case JobEnded(ref, job_id, status, done, failed):
             fields = {"Say": "job", "Ref": ref, "JobId": job_id, "Status": status, "Done": done, "Failed": failed}
-        case JobsListed(ref, jobs, more):
-            fields = {"Say": "jobs", "Ref": ref, "Jobs": [_row_map(row) for row in jobs], "More": more}
+        case JobsListed(ref, jobs, more, largest):
+            rows = [_row_map(row) for row in jobs]
+            fields = {"Say": "jobs", "Ref": ref, "Jobs": rows, "More": more, "Largest": largest}
         case TasksListed(ref, job, tasks, more, forgotten):
             about = {"Job": _row_map(job), "Tasks": tasks, "More": more, "Forgotten": forgotten}
             fields = {"Say": "tasks", "Ref": ref, **about}
@@ -331,12 +344,12 @@ def _row_map(row: JobRow) -> dict[str, object]:
 
 
 def _listed(ref: int, value: dict[str, Any]) -> JobsListed | str:
-    rows, more = value.get("Jobs"), value.get("More")
-    if type(rows) is not list or type(more) is not int:
+    rows, more, largest = value.get("Jobs"), value.get("More"), value.get("Largest", 0)
+    if type(rows) is not list or type(more) is not int or type(largest) is not int:
         return "unreadable answer"
     found = [_job_row(row) for row in rows]
     whole = tuple(row for row in found if row is not None)
-    return JobsListed(ref, whole, more) if len(whole) == len(found) else "unreadable answer"
+    return JobsListed(ref, whole, more, largest) if len(whole) == len(found) else "unreadable answer"
 
 
 def _job_row(row: Any) -> JobRow | None:

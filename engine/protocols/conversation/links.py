@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.core import Command, Note, Send
 from engine.parts.view import WorkerRow
 from engine.protocols.conversation import header
@@ -81,6 +83,24 @@ class Link:
         del self.out[task.counter]
         self.used -= task.job.slots
         self.row = None
+
+
+def largest(found: Iterable[Link]) -> int:
+    """The most processors that one of these workers has; 0 where none is there."""
+    return max((link.max_nproc for link in found if link.state == Sv.LOOP2), default=0)
+
+
+def shares(found: Iterable[Link], nproc: int) -> list[tuple[Link, int]]:
+    """Which workers are told to stop how many of ``nproc`` processors, the newest first. All: every one."""
+    here = [link for link in found if link.state == Sv.LOOP2][::-1]
+    if nproc in (header.STOP_ALL, header.STOP_NOW):
+        return [(link, nproc or link.max_nproc) for link in here]
+    told = []
+    for link in here:
+        taken = min(nproc, link.max_nproc)
+        nproc -= taken
+        told += [(link, taken)] * bool(taken)
+    return told
 
 
 def name_of(peer: bytes) -> str:

@@ -25,7 +25,7 @@ from engine.protocols.conversation.frontend import (
     Request,
     TaskEnded,
 )
-from engine.protocols.conversation.messages import CANCELLED, FINISHED, Description
+from engine.protocols.conversation.messages import CANCELLED, FINISHED, RUNNING, Description
 
 Capture = pytest.CaptureFixture[str]
 NOWHERE = "ipc:///nobody/listens/here"
@@ -103,6 +103,22 @@ def test_a_job_that_nobody_knows_any_more_is_not_waited_for(
     assert capsys.readouterr().err == "roundhouse: the broker does not answer any more\n"
 
 
+def test_a_job_that_no_worker_is_large_enough_for_is_told_once_and_when_one_is(
+    signals: Signals, capsys: Capture
+) -> None:
+    waiting = JobRow(ROW.job._replace(status=RUNNING), 9, 3, 0, 0, 0)
+    small, large = (JobsListed(2, (waiting,), 0, largest) for largest in (4, 9))
+    counter, lab = desk(signals, [small], [small], [large], [JobEnded(1, 3, FINISHED, 3, 0)])
+    assert follow(counter, 3) == 0 and lab.orders == [ListJobs()]
+    assert capsys.readouterr().err.splitlines() == [
+        "roundhouse: job 3 needs 9 processors, the largest worker has 4",
+        "roundhouse: job 3 fits a worker now",
+    ]
+    assert table(small).splitlines()[-1] == "job 3 waits: it needs 9 processors, the largest worker has 4"
+    (found,) = json.loads(document(small))["jobs"]
+    assert found["wants"] == "needs 9 processors, the largest worker has 4"
+
+
 def test_a_signal_ends_the_waiting_and_not_the_job(signals: Signals, capsys: Capture) -> None:
     signals.caught = 15
     assert follow(desk(signals)[0], 3) == 143
@@ -133,6 +149,7 @@ def test_the_list_as_a_table_and_as_json() -> None:
             "command": "task",
             "dir": "/srv",
             "logs": "/logs",
+            "wants": None,
         }
     ]
 

@@ -24,7 +24,7 @@ def labs(readonly: bool = False) -> FakeLabs:
     lab.terms = (("SV_INIT0", "3"), ("SV_LOOP2", "17"), ("jobs", "2"), ("greeting", "1"))
     own = WorkerView(lab.at, "CL_LOOP0", 4, 1, 0, lab.at, (("CL_INIT0", "2"), ("CL_LOOP0", "9")), True)
     lab.feed.show("pool", {"worker-1": own, "worker-2": own})
-    lab.answers = ((1, JobsListed(1, (), 0)), (2, JobsListed(2, (job(7), job(8)), 0)))
+    lab.answers = ((1, JobsListed(1, (), 0)), (2, JobsListed(2, (job(7), job(8)), 0, 4)))
     lab.publish()
     return FakeLabs(lab)
 
@@ -107,5 +107,17 @@ def test_without_jobs_there_is_nothing_to_hold(tmp_path: Path) -> None:
         assert driver.shows("there is no job")
         assert driver.shows("no jobs · roundhouse submit")
         assert orders(driver) == []
+
+    drive(scenario, tmp_path, labs=labs())
+
+
+def test_a_job_that_no_worker_is_large_enough_for_says_so_in_place_of_its_command(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab.answers = ((1, JobsListed(1, (job(7)._replace(slots=9), job(8)), 0, 4)),)
+        driver.lab.publish()
+        await driver.press("v")
+        await driver.tick()
+        told = [line for line in driver.screen() if "needs 9 processors, the largest worker has 4" in line]
+        assert len(told) == 1 and " 7 job-7" in told[0]
 
     drive(scenario, tmp_path, labs=labs())

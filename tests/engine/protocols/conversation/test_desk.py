@@ -401,3 +401,16 @@ def test_failures_are_told_one_by_one_up_to_a_bound() -> None:
     told = [line for _ in range(30) for line in bench.do("end w1 exit_status_1") if line.startswith("broker: ")]
     assert len(told) == module.TOLD
     assert told[-1].endswith("exit status 1; its further failures are not told one by one")
+
+
+def test_a_task_that_no_worker_is_large_enough_for_says_so_until_one_is() -> None:
+    bench = Bench()
+    bench.do("start w1 4")
+    bench.do("start w2 2")
+    bench.do("ask c1 1 submit echo 2 slots 9")
+    waits = "c1 < [2] 1 job waiting 2+0+0+0 needs 9 processors, the largest worker has 4"
+    assert bench.do("ask c1 2 jobs") == [waits]
+    bench.do("order w1 leave")
+    assert bench.do("ask c1 3 jobs")[0].endswith("the largest worker has 2")
+    bench.do("start w3 9")
+    assert bench.do("ask c1 4 jobs") == ["c1 < [4] 1 job running 1+1+0+0"]

@@ -58,7 +58,7 @@ ANSWERS = [
     TaskEnded(1, 2, 3, False, "error encountered: x", b"abc"),
     JobEnded(1, 2, 4, 5, 6),
     JobsListed(1, (), 0),
-    JobsListed(1, (JobRow(JOB, 2, 3, 4, 5, 6), JobRow(JOB, 1, 0, 0, 0, 0)), 9),
+    JobsListed(1, (JobRow(JOB, 2, 3, 4, 5, 6), JobRow(JOB, 1, 0, 0, 0, 0)), 9, 7),
     TasksListed(1, JobRow(JOB, 2, 3, 4, 5, 6), (), 0, 0),
     TasksListed(
         1,
@@ -162,3 +162,11 @@ def test_what_can_be_run() -> None:
 )
 def test_what_can_not_be_run(change: dict[str, object], why: str) -> None:
     assert frontend.refusal(Submit(JOB._replace(**change))) == why  # type: ignore[arg-type]
+
+
+def test_what_a_job_wants_that_no_worker_has() -> None:
+    row = JobRow(JOB, 9, 3, 0, 0, 0)
+    assert frontend.wants(row, 4) == "needs 9 processors, the largest worker has 4"
+    assert frontend.wants(row._replace(slots=1), 0) == "needs 1 processor, no worker is there"
+    for fine in (row._replace(waiting=0), row._replace(slots=4), row._replace(job=JOB._replace(status=3))):
+        assert frontend.wants(fine, 4) == ""
