@@ -58,7 +58,7 @@ class Place:
         """Nothing outside the queues is other than it was, and nothing of it is in them."""
         assert self.seen() == self.before
         assert {path.name for path in {*self.root.iterdir()} - self.planted} <= {
-            *("home", "aside", self.src.name, self.dst.name, "in", ".watchers", "pipeline.json"),
+            *("home", "aside", self.src.name, self.dst.name, "in", ".watchers", "pipeline.json", "watchdog.json"),
             *(".watchdog.lock", "quit", "kill", *(f"worker-{number}" for number in range(20))),
         }
         for folder in (self.src, self.dst, *self.root.glob("worker-*")):
