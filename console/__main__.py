@@ -60,6 +60,11 @@ def carry_out(asked: Asked) -> int:
 
         return compare_kept(asked.options)
 
+    if asked.command in ("completion", "man"):
+        from console.cli import completion
+
+        return completion.man() if asked.command == "man" else completion.completion(asked.options)
+
     from engine.drive.collector import collecting
     from engine.errors import Refused
     from engine.settings import Wrong

@@ -50,10 +50,14 @@ STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the 
 JOB = Annotated[int, Range(1, 2**63 - 1)]
 SEED = Annotated[int, Range(0, 2**32)]
 
-MUTE = ("runs", "compare", "paths", "drill", "replay", *queuearguments.COMMANDS)
+SHELLS = ("bash", "zsh", "fish")
+FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay")
+"""Commands that only read and write files."""
+
+MUTE = (*FILED, *queuearguments.COMMANDS)
 """Commands that connect to no broker."""
 
-UNRECORDED = ("runs", "compare", "paths", "drill", "replay", "feed", "submit", "jobs", "stop", "pair")
+UNRECORDED = (*FILED, "feed", "submit", "jobs", "stop", "pair")
 """Commands that have nothing to record in a journal."""
 
 RUNNERS = (None, "worker", "pipeline", "drive")
@@ -238,6 +242,10 @@ def _kept(command: Command) -> None:
     compare.add_argument("a", metavar="A", type=given, help="the run before: its id, the beginning of one, -2 …")
     compare.add_argument("b", metavar="B", type=given, help="the run after: the same, or last")
     command("paths", "print every file and folder that is used")
+    words = "print a script with which a shell completes words of this command line"
+    completion = command("completion", words, examples=("roundhouse completion bash",))
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    command("man", "print the manual page", examples=("roundhouse man",))
 
 
 def _jobs(command: Command, connect: Parser) -> None:

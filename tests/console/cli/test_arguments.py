@@ -131,7 +131,7 @@ def test_what_is_kept() -> None:
         ("compare X Y --bound -1", "--bound: expected a number from 0 to 10,000 percent, got -1"),
         ("bulkping 3 --bound 5", "bulkping: --bound needs a --baseline"),
         ("bulkpin 3", "roundhouse: COMMAND: expected one of broker, worker,"),
-        ("bulkpin 3", "paths, got 'bulkpin'; did you mean bulkping?\n"),
+        ("bulkpin 3", "man, got 'bulkpin'; did you mean bulkping?\n"),
         ("bulkping", "the following arguments are required: N"),
         (
             "ping 3",
