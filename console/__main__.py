@@ -116,6 +116,10 @@ def start(asked: Asked) -> int:
 
             orders = {"submit": jobs.submit, "jobs": jobs.jobs, "stop": jobs.stop}
             return orders[asked.command](asked.options, asked.flags)
+        case "request":
+            from console.cli.request import request
+
+            return request(asked.options, asked.flags)
         case "pair":
             from console.cli.pair import pair
 

@@ -23,6 +23,9 @@ TAKERS = ("conversation",)
 PAIRS = ("negotiated",)
 """Those of which one broker stands in for another, and that are operated from other processes."""
 
+SERVERS = ("negotiated",)
+"""Those whose workers offer services by name."""
+
 
 class Systems(MutableMapping[str, S], Generic[S]):
     """Systems by name, each ``SYSTEM`` of the folder of that name in ``engine.protocols``."""

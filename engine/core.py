@@ -121,10 +121,22 @@ class Process:
     log_name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Piped:
+    """A task body: run the words of ``command`` with ``data`` as input; ``Finished.result`` is its output.
+
+    No shell. Where it is not ok, the result is why in words. One word ``module:function`` or ``/path/file.py:function``
+    is a Python function from bytes to bytes, which is called in a process of its own.
+    """
+
+    command: tuple[str, ...]
+    data: bytes
+
+
 class Start(NamedTuple):
     """Run a task body away from this thread; ``Finished`` with the same key follows exactly once.
 
-    A node runs ``Process`` as body; a body of another type is what whoever drives this core alone knows to run.
+    A node runs ``Process`` and ``Piped`` as body; one of another type is what whoever drives this core alone knows.
     """
 
     key: object

@@ -57,6 +57,8 @@ class System:
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
     ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
+    ``ask(service, body)``: the order by which its client sends one request to a service; the answer has ``body`` and
+    ``error``. None where its workers offer no services.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
     """
@@ -83,6 +85,7 @@ class System:
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
+    ask: Callable[[str, bytes], object] | None = None
     orders: Orders | None = None
     explored: Explored = UNEXPLORED
 

@@ -157,6 +157,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _runs(command, keep, (system, journal))
     _jobs(command, connect)
     _pair(command, connect)
+    _request(command, keep, connect)
     queuearguments.add_commands(command, _json("the report"), journal)
     explorearguments.add_command(command, _json("the report"), system)
     _kept(command)
@@ -177,7 +178,9 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
-    add_env(command("worker", words, connect, workers, takes, trust, *every, examples=shown))
+    runs = f"what workers of {' or '.join(catalogue.SERVERS)} offer: NAME=COMMAND or NAME=module:function"
+    services = option("--services", metavar="A,B", action=keep(catalogue.SERVERS[0], "services"), help=runs)
+    add_env(command("worker", words, connect, workers, takes, services, trust, *every, examples=shown))
 
 
 def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
@@ -297,6 +300,20 @@ def _pair(command: Command, connect: Parser) -> None:
     pair = command("pair", words, connect, examples=shown)
     told = "show; back: the fallback hands the service back; serve: a fallback serves that never heard its primary"
     pair.add_argument("order", metavar="ORDER", nargs="?", choices=("show", "back", "serve"), default="show", help=told)
+
+
+def _request(command: Command, keep: Keep, connect: Parser) -> None:
+    """One request to a service."""
+    shown: Sequence[str] = (
+        f"roundhouse worker --system {catalogue.SERVERS[0]} --services 'upper=tr a-z A-Z'",
+        "roundhouse request upper hello",
+    )
+    usual = f"seconds to meet the broker, and after which it is said that nothing has come ({Run().timeout:g})"
+    timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=usual)
+    words = f"send one request to a service of {' or '.join(catalogue.SERVERS)}, and print its reply"
+    request = command("request", words, connect, timeout, examples=shown)
+    request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
+    request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
 
 
 def _json(what: str) -> Parser:

@@ -19,9 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-from engine.core import Process
+from engine.core import Piped, Process
 from engine.drive import environment
 from engine.drive.cpus import ALL
+from engine.drive.piped import Pipes, unkept
 from engine.drive.supervisor import FAULT
 
 LIMIT = 1024  # processes at a time
@@ -44,9 +45,10 @@ class Jobs:
         self._keys: dict[int, object] = {}
         self._numbers: dict[object, int] = {}
         self._last = 0
+        self._pipes = Pipes()
         self._closed = False
 
-    def start(self, key: object, body: Process) -> None:
+    def start(self, key: object, body: Process | Piped) -> None:
         """Run a process. What is in the way of that is reported as its end. RuntimeError after ``close``."""
         with self._lock:
             if self._closed:
@@ -77,8 +79,9 @@ class Jobs:
             guard.kill()  # its children die with it
             guard.wait()
         reader.join()
+        self._pipes.close()
 
-    def _begin(self, key: object, body: Process) -> str:
+    def _begin(self, key: object, body: Process | Piped) -> str:
         """Hand a process to the guard; why that can not be, or nothing. With the lock."""
         if self._guard is None:
             try:
@@ -87,7 +90,11 @@ class Jobs:
                 return f"no process guard: {error}"
         assert self._guard is not None
         self._last += 1
-        if not self._tell(self._guard, {"start": self._last, **asdict(body)}):
+        try:
+            order = self._pipes.order(self._last, body) if isinstance(body, Piped) else asdict(body)
+        except OSError as error:
+            return unkept(error)
+        if not self._tell(self._guard, {"start": self._last, **order}):
             return "the process guard has died"
         self._keys[self._last] = key
         self._numbers[key] = self._last
@@ -124,9 +131,10 @@ class Jobs:
                 key = self._keys.pop(ended["ended"])
                 self._numbers.pop(key)
                 closed = self._closed
+                piped = self._pipes.result(ended["ended"], ended["ok"], ended["status"])
             if not closed:
                 told = "\0".join(filter(None, (ended["status"], ended.get("log"))))
-                self._done(key, ended["ok"], told.encode("utf-8", "replace"))
+                self._done(key, ended["ok"], told.encode("utf-8", "replace") if piped is None else piped)
         words = _pipe(guard.stderr).read().decode("utf-8", "replace").strip().splitlines()
         with self._lock:
             lost = [] if self._closed else list(self._keys.values())

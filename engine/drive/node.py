@@ -36,6 +36,7 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
+    Piped,
     Process,
     Received,
     Reopen,
@@ -299,7 +300,7 @@ class Node:
                 self._leave(chair.name, GOODBYE)
                 note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
                 self._feed.fact(note, self.name, time.time())
-            case Start(key, Process() as body):
+            case Start(key, Process() | Piped() as body):
                 chair.jobs.start(key, body)
             case Start(key, body):
                 words = f"nothing here runs a {type(body).__name__}"

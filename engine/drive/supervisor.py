@@ -2,7 +2,8 @@
 
 - Input and output are lines of JSON. In: ``{"start": N, "command": …, "argument": …, "cwd": …, "log_dir": …,
   "log_name": …}`` and ``{"cancel": N}``. Out, once for every start: ``{"ended": N, "ok": …, "status": …, "log": …}``,
-  the last where there is one: the name of its file.
+  the last where there is one: the name of its file. In place of command and argument, folders and log there may be
+  ``words``, ``input``, ``output``, ``errors`` (paths) and ``most`` (bytes of each file that is written).
 - Each process leads a session of its own. When it ends, what it left behind in its group is killed too.
 - When the input ends, because the worker closed it or died, however it died, every group is killed, then this process
   ends. On Linux its children also die with it.
@@ -14,12 +15,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import selectors
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 LOGS = 10_000  # names that are tried for one log
@@ -64,25 +67,56 @@ class Guard:
 
     def _start(self, number: int, order: dict[str, Any]) -> None:
         try:
-            log, name = _open_log(order["log_dir"], order["log_name"])
-            try:
-                self._children[number] = subprocess.Popen(
-                    [order["command"], order["argument"]],
-                    cwd=order["cwd"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                    preexec_fn=self._adopt,  # safe here: there is one thread
-                )
-                self._logs[number] = name
-            finally:
-                os.close(log)
+            if "words" in order:
+                self._pipe(number, order)
+            else:
+                self._log(number, order)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             reason = str(error)
             if isinstance(error, OSError) and error.filename:
                 reason = f"{error.filename}: {error.strerror}"
             self._say({"ended": number, "ok": False, "status": f"{FAULT}{reason}"})
+
+    def _log(self, number: int, order: dict[str, Any]) -> None:
+        log, name = _open_log(order["log_dir"], order["log_name"])
+        try:
+            self._children[number] = subprocess.Popen(
+                [order["command"], order["argument"]],
+                cwd=order["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=self._adopt,  # safe here: there is one thread
+            )
+            self._logs[number] = name
+        finally:
+            os.close(log)
+
+    def _pipe(self, number: int, order: dict[str, Any]) -> None:
+        made = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        ends = [os.open(order["input"], os.O_RDONLY | os.O_NOFOLLOW)]
+        try:
+            ends += [os.open(order[name], made, 0o600) for name in ("output", "errors")]
+            self._children[number] = subprocess.Popen(
+                order["words"],
+                stdin=ends[0],
+                stdout=ends[1],
+                stderr=ends[2],
+                start_new_session=True,
+                preexec_fn=partial(_bounded, order["most"], self._adopt),
+            )
+            self._logs[number] = ""
+        finally:
+            for end in ends:
+                os.close(end)
+
+
+def _bounded(most: int, adopt: Callable[[], None] | None) -> None:
+    """Of a child: no file that it writes has more bytes than this."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    if adopt is not None:
+        adopt()
 
 
 def _open_log(folder: str, name: str) -> tuple[int, str]:

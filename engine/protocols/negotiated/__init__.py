@@ -8,7 +8,7 @@ from dataclasses import replace
 from engine.core import Seat, Socket
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated.broker import Broker, Publish
-from engine.protocols.negotiated.client import Client
+from engine.protocols.negotiated.client import Ask, Client
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.explain import EXPLAIN
 from engine.protocols.negotiated.faults import FAULTS
@@ -23,7 +23,7 @@ from engine.protocols.negotiated.tasks import FRONTEND
 from engine.protocols.negotiated.worker import Worker
 from engine.system import System
 
-__all__ = ["SAVED", "SYSTEM", "HandBack", "Options", "Publish", "Serve", "ShowPair", "backup", "primary"]
+__all__ = ["SAVED", "SYSTEM", "Ask", "HandBack", "Options", "Publish", "Serve", "ShowPair", "backup", "primary"]
 
 ENDPOINT = "tcp://127.0.0.1:6717"
 NOWHERE = Address("", "")  # of a broker that is bound to wildcards only
@@ -130,5 +130,6 @@ SYSTEM = System(
     fallback=lambda options: ends.listed(options.fallback),
     paired=_paired,
     hand_back=HandBack(),
+    ask=Ask,
     orders=ORDERS,
 )

@@ -11,6 +11,9 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import deque
+from typing import NamedTuple
+
 from engine.core import (
     ClockSet,
     Command,
@@ -38,11 +41,28 @@ from engine.protocols.negotiated.machine import At, On
 from engine.protocols.negotiated.options import Options
 
 ID_BYTES = 8
+FIRST_ASK = 1 << 62  # requests of orders are numbered from here: no run comes near it
+ANSWERS = 64  # that are kept, and requests that may wait for theirs
 FAILED = {names.TOO_MANY: "refused", names.REFUSED: "withdrawn"}
 """Code → how a task that ends with it has failed; every other one: undeliverable."""
 
 UNOFFERED = "not offered"
 """How a task has failed where the broker names its service: nobody offers that."""
+
+
+class Ask(NamedTuple):
+    """Client: send one request to a service; its answer is in the snapshot's ``answers``."""
+
+    service: str
+    body: bytes
+
+
+class Answered(NamedTuple):
+    """What a request was answered; ``error``: why there is nothing, empty where there is."""
+
+    service: str
+    body: bytes
+    error: str
 
 
 class Client:
@@ -60,10 +80,13 @@ class Client:
         self._base = 0  # id of the run's first task
         self._late = 0  # of earlier runs, and of no run
         self._legs = ClientLegs()
+        self._asked: dict[int, Ask] = {}  # number → a request that is not answered yet
+        self._numbers = 0
+        self._answers: deque[Answered] = deque(maxlen=ANSWERS)
         self._sent: dict[int, float] = {}  # task → when it was sent, of those whose legs are noted
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders BulkSpec, StopRun and ClockSet."""
+        """Takes the orders BulkSpec, Ask, StopRun and ClockSet."""
         out: list[Command] = []
         links = self.link.links
         match event:
@@ -81,6 +104,8 @@ class Client:
                 pass
             case Ordered(BulkSpec() as spec):
                 self._begin(spec, out, now)
+            case Ordered(Ask() as ask):
+                self._ask(ask, out)
             case Ordered(StopRun()):
                 if self.run is not None:
                     self.run.stop(now)
@@ -94,6 +119,8 @@ class Client:
             case Unsent():
                 self.undelivered += 1  # what it was is sent again when the link comes up anew, or times out
         out += self.link.tick(now)
+        if self.link.linked and self.link.links != links:
+            out += [_asking(number, ask) for number, ask in self._asked.items()]
         if self.run is not None:
             self._drive(self.run, self.link.links != links, out, now)
         return out
@@ -122,7 +149,7 @@ class Client:
         late = self._late + (run.late if run is not None else 0)
         view = run.view(now) if run is not None else None
         walked = link.walk.walked()
-        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms), walked=walked)
+        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms), tuple(self._answers), walked)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -160,6 +187,22 @@ class Client:
     def _id(self, task: int) -> bytes:
         return (self._base + task).to_bytes(ID_BYTES, "little")
 
+    def _ask(self, ask: Ask, out: list[Command]) -> None:
+        if len(self._asked) >= ANSWERS or wire.service(ask.service) is None or len(ask.body) > wire.MAX_BODY:
+            self._answers.append(Answered(ask.service, b"", "no such request can be sent"))
+            return
+        self._numbers += 1
+        self._asked[self._numbers] = ask
+        if self.link.linked:
+            out.append(_asking(self._numbers, ask))
+
+    def _ends_ask(self, identifier: bytes, body: bytes, error: str) -> bool:
+        """Whether a reply is one to ``Ask``."""
+        ask = self._asked.pop(int.from_bytes(identifier, "little") - FIRST_ASK, None)
+        if ask is not None:
+            self._answers.append(Answered(ask.service, body, error))
+        return ask is not None
+
     # ---- replies --------------------------------------------------------------------------------------------------
 
     def _receive(self, frames: Frames, out: list[Command], now: float) -> None:
@@ -175,28 +218,40 @@ class Client:
                 self._answered.times += 1
             else:
                 self.link.step(On.WORKREPLY)
-            self._replied(header[names.IDENTIFIER], body, now)
+            self._replied(header, body, now)
         elif command == names.DISCONNECTERROR and names.IDENTIFIER in header:
             self.link.step(On.REFUSAL)
             self._failed(header, out, now)
         else:
             out += self.link.received(message, now)
 
-    def _replied(self, identifier: bytes, body: bytes, now: float) -> None:
+    def _replied(self, header: wire.Header, body: bytes, now: float) -> None:
+        identifier, error = header[names.IDENTIFIER], header.get(names.ERROR, "")
+        if self._asked and self._ends_ask(identifier, body, error):
+            return
         run, task = self.run, int.from_bytes(identifier, "little") - self._base
         if run is None or task < 0:
             self._late += 1
         elif not run.spec.tracked:
             pass  # nobody asked for it
+        elif error:
+            run.failed(task, "error reply", now)
         elif len(body) != (run.spec.size if run.spec.kind == "data" else 0):
             run.failed(task, "wrong data", now)
         elif run.replied(task, now, len(body)) and task in self._sent:
             self._legs.note(identifier, self._sent.pop(task), now)
 
     def _failed(self, header: wire.Header, out: list[Command], now: float) -> None:
+        if self._asked and self._ends_ask(header[names.IDENTIFIER], b"", header["message"]):
+            return
         run, task = self.run, int.from_bytes(header[names.IDENTIFIER], "little") - self._base
         kind = UNOFFERED if "service" in header else FAILED.get(header["code"], "undeliverable")
         if run is None:
             self._late += 1
         elif run.failed(task, kind, now) and kind == UNOFFERED and run.ledger.failed[kind] == 1:
             out.append(Note("bad", f"the broker says {header['code']}: {header['message']}"))
+
+
+def _asking(number: int, ask: Ask) -> Send:
+    header = {names.IDENTIFIER: (FIRST_ASK + number).to_bytes(ID_BYTES, "little"), "service": ask.service}
+    return Send(wire.build(names.WORKREQUEST, header, ask.body))

@@ -256,7 +256,7 @@ FROM_WORKERS: dict[bytes, Fields] = {
         (names.CHECK, False, checksum),
     ),
     names.PING: (*_PING, ("holding", False, identifiers)),
-    names.WORKREPLY: ((names.IDENTIFIER, True, identifier),),
+    names.WORKREPLY: ((names.IDENTIFIER, True, identifier), (names.ERROR, False, text)),
     names.NEEDBROKER: _NEEDBROKER,
 }
 
@@ -292,7 +292,10 @@ TO_WORKERS: dict[bytes, Fields] = {
     ),
 }
 
-TO_CLIENTS: dict[bytes, Fields] = {**FROM_BROKER, names.WORKREPLY: ((names.IDENTIFIER, True, client_identifier),)}
+TO_CLIENTS: dict[bytes, Fields] = {
+    **FROM_BROKER,
+    names.WORKREPLY: ((names.IDENTIFIER, True, client_identifier), (names.ERROR, False, text)),
+}
 
 BETWEEN_BROKERS: dict[bytes, Fields] = {
     names.BROKERSTATE: (

@@ -37,5 +37,8 @@ MISSPELT = {"config_version": "configversion", "work_request_identifier": "work_
 
 IDENTIFIER = "work_request_identifier"
 
+ERROR = "error"
+"""Of a WORKREPLY: why the request failed at its worker. Ours: the seed leaves that to the frontend."""
+
 CHECK = "check"
 """Of a sealed message: a checksum of the rest of it. Ours, as BROKERSTATE is."""

@@ -37,7 +37,11 @@ class Options:
     """Tasks that wait for a worker, of all services together; beyond it the client is told 429."""
 
     services: str = "ping,data"
-    """What a worker offers, separated by commas. ``ping`` and ``data`` are answered by the worker itself."""
+    """What a worker offers, separated by commas: ``NAME=COMMAND``, run for each request with its body as input and no
+    shell; or ``NAME=module:function``, in Python. ``ping`` and ``data`` are answered by the worker itself."""
+
+    service_seconds: Seconds = 60.0
+    """Seconds that the command of a service may take; then it is killed, and its client is told so."""
 
     config_type: Literal["json", "xml", "zfl"] = "json"
     """The form in which a worker or client asks for its configuration."""

@@ -65,7 +65,7 @@ class Service(Tasks):
             self.workers.heard(peer, now + member.extra)
             member.heard = now
         if command == names.WORKREPLY:
-            self._reply(member, peer, header[names.IDENTIFIER], body, now)
+            self._reply(member, peer, header, body, now)
         elif command == names.PING:
             if member is None or member.away:
                 self.desk.step(member, On.PING)
@@ -166,13 +166,13 @@ class Service(Tasks):
             self._joined += 1
             member.name, member.joined = f"w{self._joined}", now
 
-    def _reply(self, member: Member | None, peer: bytes, identifier: bytes, body: bytes, now: float) -> None:
+    def _reply(self, member: Member | None, peer: bytes, header: wire.Header, body: bytes, now: float) -> None:
         if member is None or member.away:
             self.count("unknown peers")
             self.desk.step(member, On.WORKREPLY)
             self.negotiate(MAIN, peer)
             return
-        key = wire.task_key(identifier)
+        key = wire.task_key(header[names.IDENTIFIER])
         task = self.desk.take(peer, key) if key is not None else None
         if task is None:
             self.count("late")
@@ -182,7 +182,8 @@ class Service(Tasks):
         member.done += 1
         self.ledger.succeeded += 1
         client, task_id = task.key
-        self.out.append(Send([client, *wire.build(names.WORKREPLY, {names.IDENTIFIER: task_id}, body)], FRONTEND))
+        header = {**header, names.IDENTIFIER: task_id}  # with the worker's error, which is the client's to manage
+        self.out.append(Send([client, *wire.build(names.WORKREPLY, header, body)], FRONTEND))
         if sampled(task_id):
             self.legs.note(client, task_id, task.accepted, task.given, now)
         row = self.desk.replied.get(member.state)

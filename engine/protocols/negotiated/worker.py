@@ -3,8 +3,8 @@
 The rules of this file:
 
 - ``ping`` gives its body back and ``data`` gives as many bytes as its body says in decimal; both are answered at once.
-  Any other service is a task body that is run elsewhere (``Start``); what it ends with is the reply, for the broker
-  does not care about errors in a reply.
+  Any other service is run by the command that the worker's operator named for it (``Piped``); its output is the reply.
+  What fails, takes too long or is run by nothing is answered too: with ``error``, which the broker passes on.
 - ``Slow`` makes it answer each task so many seconds after it came.
 - Work is taken in whatever state the link is, for a negotiation does not end it; but never more than ``slots`` at a
   time, and none after the worker has said goodbye.
@@ -15,10 +15,10 @@ The rules of this file:
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from engine.core import (
     NEVER,
+    Cancel,
     ClockSet,
     Command,
     Connected,
@@ -30,6 +30,7 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
+    Piped,
     Received,
     Send,
     Slow,
@@ -40,19 +41,14 @@ from engine.core import (
 )
 from engine.parts.limits import decimal
 from engine.parts.machine import Walk
+from engine.parts.plain import clean
 from engine.parts.view import WorkerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.link import BROKER, Link
 from engine.protocols.negotiated.machine import WORK, At, Does, If, On
 from engine.protocols.negotiated.options import Options
-
-
-class Work(NamedTuple):
-    """The body of a task that the worker does not answer itself."""
-
-    service: str
-    body: bytes
+from engine.protocols.negotiated.services import BUILT_IN, idle, offered
 
 
 class Worker:
@@ -68,12 +64,13 @@ class Worker:
         wall_offset: float = 0.0,
         saved: bytes | None = None,
     ) -> None:
-        offered = [name.strip() for name in options.services.split(",") if name.strip()]
-        if not offered or wire.services(offered) is None:
-            raise ValueError(f"negotiated.services = {options.services!r}: names of services, separated by commas")
+        try:
+            self._runs = offered(options.services)
+        except ValueError as error:
+            raise ValueError(f"negotiated.services = {options.services!r}: {error}") from None
         self.link = Link(options, endpoint, identity, self._offer, wall_offset=wall_offset, saved=saved)
         self.slots = min(slots, wire.MAX_SLOTS)
-        self.services = list(dict.fromkeys(offered))
+        self.services = list(self._runs)
         self.holding: dict[bytes, str] = {}  # identifier → service
         self.done = 0
         self.violations = self.link.violations
@@ -84,6 +81,9 @@ class Worker:
         self._walk = Walk(WORK)
         self._took = self._walk.tally(Does.WORKING, On.WORKREQUEST)
         self._gone_at = NEVER
+        self._limit = options.service_seconds
+        self._until: dict[bytes, float] = {}  # identifier → when its command is killed, in the order of these times
+        self._killed: set[bytes] = set()
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Takes the orders Leave, Slow and ClockSet."""
@@ -93,14 +93,15 @@ class Worker:
                 self.link.heard = now
                 for frames in messages:
                     self._receive(frames, out, now)
-            case Finished(key, _, result) if isinstance(key, bytes) and key in self.holding:
-                self._answer(key, result, out)
+            case Finished(key, ok, result) if isinstance(key, bytes) and key in self.holding:
+                self._ended(key, ok, result, out)
                 self._farewell(out, now)
             case Connected():
                 out += self.link.connected(now)
             case Disconnected():
                 self.link.disconnected()
             case Started():
+                out += [Note("warn", f"nothing runs {name}: requests get an error") for name in idle(self._runs)]
                 out += self.link.start(now)
             case Woken():
                 pass
@@ -118,6 +119,7 @@ class Worker:
             case Unsent():
                 self.refused += 1
         self._answer_slow(out, now)
+        self._kill(out, now)
         if now >= self._gone_at and self.link.state != At.ENDED:
             self._left(On.LATE, "left; the broker did not say READYOK", out)
         elif self.link.state != At.ENDED:
@@ -129,7 +131,7 @@ class Worker:
     def wake_at(self) -> float:
         """When the link has something to do, or the worker leaves without an answer."""
         slow = self._slow[0][0] + self._delay if self._slow else NEVER
-        return min(self.link.wake_at(), self._gone_at, slow)
+        return min(self.link.wake_at(), self._gone_at, slow, next(iter(self._until.values()), NEVER))
 
     def check(self) -> None:
         """Never more held than offered, and nobody works without a link."""
@@ -175,8 +177,13 @@ class Worker:
             return
         self._took.times += 1
         self.holding[identifier] = service
-        if service not in ("ping", "data"):
-            out.append(Start(identifier, Work(service, body)))
+        if words := self._runs.get(service, ()):
+            self._until[identifier] = now + self._limit
+            out.append(Start(identifier, Piped(words, body)))
+            return
+        if service not in BUILT_IN:
+            does = "runs nothing for" if service in self._runs else "does not offer"
+            self._answer(identifier, b"", out, f"this worker {does} {service}")
             return
         reply = body if service == "ping" else b"\0" * (decimal(body, 0, wire.MAX_BODY) or 0)
         if self._delay or self._slow:
@@ -190,10 +197,33 @@ class Worker:
             self._answer(identifier, reply, out)
             self._farewell(out, now)
 
-    def _answer(self, identifier: bytes, body: bytes, out: list[Command]) -> None:
+    def _ended(self, identifier: bytes, ok: bool, result: bytes, out: list[Command]) -> None:
+        """The command of a service has ended."""
+        self._until.pop(identifier, None)
+        late = identifier in self._killed
+        self._killed.discard(identifier)
+        if ok and len(result) <= wire.MAX_BODY:
+            self._answer(identifier, result, out)
+            return
+        said = clean(result.decode("utf-8", "replace"), wire.MAX_TEXT) or "it failed"
+        why = f"it took longer than {self._limit:g} s" if late else "its output is too large" if ok else said
+        self._answer(identifier, b"", out, why)
+
+    def _kill(self, out: list[Command], now: float) -> None:
+        """End commands that take too long; their ends are still reported."""
+        while self._until and next(iter(self._until.values())) <= now:
+            identifier = next(iter(self._until))
+            del self._until[identifier]
+            self._killed.add(identifier)
+            out.append(Cancel(identifier))
+
+    def _answer(self, identifier: bytes, body: bytes, out: list[Command], error: str = "") -> None:
         del self.holding[identifier]
         self.done += 1
-        out.append(Send(wire.build(names.WORKREPLY, {names.IDENTIFIER: identifier}, body[: wire.MAX_BODY])))
+        header: wire.Header = {names.IDENTIFIER: identifier}
+        if error:
+            header[names.ERROR] = error
+        out.append(Send(wire.build(names.WORKREPLY, header, body[: wire.MAX_BODY])))
 
     # ---- leaving --------------------------------------------------------------------------------------------------
 

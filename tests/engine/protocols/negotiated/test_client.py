@@ -11,6 +11,7 @@ from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated.client import FIRST_ASK, Answered, Ask
 from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.messages import MAX_BODY
 from tests.helpers.negotiated import HERE, One
@@ -167,3 +168,33 @@ def test_a_request_for_what_nobody_offers_has_a_kind_of_its_own_and_is_said_once
     view = it.core.snapshot(it.now)
     assert view.linked and view.run.ledger.failed == (("not offered", 2),)
     assert it.notes == [("bad", "the broker says 503: nobody offers ping")]
+
+
+def test_a_request_of_an_order_is_answered_or_refused_beside_any_run() -> None:
+    it = linked()
+    assert it.ordered(Ask("upper", b"x")) == [asked(FIRST_ASK + 1, "upper", 1)]
+    assert reply(it, FIRST_ASK + 1, b"X") == []
+    assert it.core.snapshot(it.now).answers == (Answered("upper", b"X", ""),)
+    it.ordered(Ask("upper", b"y"))
+    refused = {"code": 503, "message": "nobody offers upper", names.IDENTIFIER: ident(FIRST_ASK + 2)}
+    it.told(names.DISCONNECTERROR, {**refused, "service": "upper"})
+    assert it.core.snapshot(it.now).answers[-1] == Answered("upper", b"", "nobody offers upper")
+    it.ordered(Ask("a b", b""))
+    assert it.core.snapshot(it.now).answers[-1].error == "no such request can be sent"
+    assert it.core.undelivered == 0 and it.core.snapshot(it.now).late == 0
+
+
+def test_an_error_in_a_reply_is_a_failure_of_that_task_alone() -> None:
+    it = linked()
+    it.ordered(BulkSpec("ping", 2, in_flight=2))
+    it.told(names.WORKREPLY, {names.IDENTIFIER: ident(0), names.ERROR: "no"})
+    reply(it, 1)
+    ledger = it.core.snapshot(it.now).run.ledger
+    assert (ledger.succeeded, ledger.failed) == (1, (("error reply", 1),))
+
+
+def test_a_request_that_is_out_is_asked_again_on_a_new_link() -> None:
+    it = linked()
+    it.ordered(Ask("upper", b"x"))
+    assert it.told(names.FORCENEGOTIATE, {}) == ["CHECKCONFIG config_type=json config_version=1"]
+    assert it.told(names.CONFIG, HEADER) == [asked(FIRST_ASK + 1, "upper", 1)]

@@ -8,12 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import ClockSet, Exit, Finished, Leave, Paused, Received, Save, Slow, Start, Started, StopRun, Unsent
+from engine.core import (
+    Cancel,
+    ClockSet,
+    Exit,
+    Finished,
+    Leave,
+    Paused,
+    Piped,
+    Received,
+    Save,
+    Slow,
+    Start,
+    Started,
+    StopRun,
+    Unsent,
+)
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Config
-from engine.protocols.negotiated.worker import Work
 from tests.helpers.negotiated import HERE, One
 
 CONFIG = Config(1, 1.0, 30.0, ())
@@ -69,13 +83,39 @@ def test_ping_and_data_are_answered_at_once() -> None:
     assert it.core.done == 6 and it.core.holding == {} and it.others == []
 
 
-def test_another_service_is_run_elsewhere_and_its_end_is_the_reply() -> None:
-    it = linked()
-    assert request(it, A, "render", b"x") == []
-    assert it.others == [Start(A, Work("render", b"x"))]
+def error(identifier: bytes, why: str) -> str:
+    return f"{reply(identifier)} error={why}"
+
+
+def test_another_service_is_run_by_the_command_that_its_operator_named() -> None:
+    """O28. The data is its input, never a word of it; its output is the reply."""
+    it = linked(services="ping,render=draw -q 'a b'\\,c")
+    assert it.core.services == ["ping", "render"]
+    assert request(it, A, "render", b"; rm x") == []
+    assert it.others == [Start(A, Piped(("draw", "-q", "a b,c"), b"; rm x"))]
     assert it.core.snapshot(it.now).running == 1
-    assert it.do(Finished(A, False, b"no")) == [reply(A, 2)], "the broker does not care about errors in a reply"
+    assert it.do(Finished(A, True, b"yes")) == [reply(A, 3)]
     assert it.do(Finished(A, True, b"late")) == [], "and nothing else is sent"
+
+
+def test_what_fails_or_is_run_by_nothing_is_answered_with_an_error() -> None:
+    it = linked(services="ping,render=draw,idle")
+    request(it, A, "render")
+    assert it.do(Finished(A, False, b"exit\x1b status 3")) == [error(A, "exit· status 3")]
+    assert request(it, B, "idle") == [error(B, "this worker runs nothing for idle")]
+    assert request(it, C, "other") == [error(C, "this worker does not offer other")]
+    assert ("warn", "nothing runs idle: requests get an error") in it.notes and it.core.holding == {}
+
+
+def test_a_command_that_takes_too_long_is_ended_and_its_client_is_told() -> None:
+    it = linked(services="render=draw", service_seconds=5.0)
+    request(it, A, "render")
+    assert it.core.wake_at() <= it.now + 5.0
+    for _ in range(5):
+        it.told(names.PONG, {"time": it.now, "echo": it.now, "config_version": 1})
+        it.at(it.now + 1.0)
+    assert it.others == [Start(A, Piped(("draw",), b"")), Cancel(A)]
+    assert it.do(Finished(A, False, b"killed")) == [error(A, "it took longer than 5 s")]
 
 
 def test_never_more_than_its_slots_and_nothing_twice() -> None:
