@@ -169,8 +169,17 @@ STEP = (
     Key("step.fault", "f", "fault", "fault", "choose a fault; the protocol's promises are shown before it is injected"),
 )
 EXPLORE = (Key("explore", "X", "explore", "explore", "walk every order of events of a small scene of this system"),)
-EXPLORED = tuple(
-    key._replace(help="choose what goes wrong in the scene, and walk it anew") for key in STEP if key.id == "step.fault"
+EXPLORED = (
+    *(
+        key._replace(help="choose what goes wrong in the scene, and walk it anew")
+        for key in STEP
+        if key.id == "step.fault"
+    ),
+    *(
+        key._replace(action="maps", help="show which rows of the state machines were walked, and which never")
+        for key in SEE
+        if key.id == "maps"
+    ),
 )
 _STEP_OF_QUEUES = {
     "step.message": ("document", "step until a document has its next name"),

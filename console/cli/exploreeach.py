@@ -25,7 +25,7 @@ from console.cli.explorewords import covered
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from engine.errors import Refused
-from engine.sim.explore.coverage import Rows
+from engine.sim.explore.coverage import Rows, summed
 from engine.sim.explore.scene import Fault
 
 BROKERS = (NONE, *get_args(Fault))
@@ -178,14 +178,13 @@ def verdict(found: Sequence[Kind], missing: Sequence[str] = ()) -> str:
 
 def coverage(reports: Sequence[Mapping[str, Any]]) -> list[Rows]:
     """Of each state machine the rows that any of the walks reached, and those that none did."""
-    machines = [one for report in reports for one in report["coverage"]]
-    found = []
-    for title in dict.fromkeys(one["machine"] for one in machines):
-        same = [one for one in machines if one["machine"] == title]
-        walked = {tuple(row): None for one in same for row in one["walked"]}
-        never = {tuple(row): None for one in same for row in one["never"] if tuple(row) not in walked}
-        found.append(Rows(title, tuple(walked), tuple(never)))
-    return found
+    return summed(
+        [
+            Rows(one["machine"], *(tuple(map(tuple, one[name])) for name in ("walked", "never")))
+            for one in report["coverage"]
+        ]
+        for report in reports
+    )
 
 
 def _row(one: Kind) -> str:

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, get_args
 from textual.binding import BindingType
 
 from console import keys, units
-from console.screens.machines import FRAME
+from console.pictures.course import drawn
+from console.screens.machines import FRAME, walked_lines
 from console.screens.page import Page
 from console.screens.pick import Pick
 from console.text import clean, fit
@@ -115,6 +116,7 @@ class Explored(Page):
         self._system, self._options = system, options
         self._faults: tuple[Fault, ...] = (FIRST,)
         self._shown: tuple[object, ...] = ()
+        self._reports: dict[tuple[Fault, ...], Report] = {}  # the newest of each kind of fault
         self.exploration: Exploration | None = None
 
     def on_mount(self) -> None:
@@ -132,6 +134,8 @@ class Explored(Page):
         walk = self.exploration
         if walk is None:
             return
+        if walk.ended and walk.report is not None:
+            self._reports[walk.scene.faults] = walk.report
         width = self.size.width - FRAME
         shown = (walk, walk.ended, width)
         if not walk.ended or shown != self._shown:
@@ -149,6 +153,17 @@ class Explored(Page):
                 self._begin()
 
         self.app.push_screen(Pick("what goes wrong, once, at any moment?", choices, "".join(self._faults)), chosen)
+
+    def action_maps(self) -> None:
+        """Show which rows of the state machines the walks of this screen reached."""
+        title = f"what was walked · {clean(self._system.name)}"
+        self.app.push_screen(Page(title, self._map_lines(), lambda picture: self._map_lines()))
+
+    def _map_lines(self) -> list[Parts]:
+        walk, reports = self.exploration, self._reports
+        if walk is not None and walk.ended and walk.report is not None:
+            reports = {**reports, walk.scene.faults: walk.report}
+        return coverage_lines(self._system, list(reports.values()), self.size.width - FRAME)
 
     def action_back(self) -> None:
         """End the walk, and go back."""
@@ -172,10 +187,24 @@ def walk_lines(walk: Exploration, width: int) -> list[Parts]:
     lines += [[], _figures(walk), []]
     lines += chart(walk.progress.layers, len(found.moves) if found is not None else -1, width)
     if found is not None:
-        lines += [[], *_course(found)]
+        lines += [[], *_course(found), []]
+        lines += [[(line, "text")] for line in drawn(scene, found.course.lines, width)]
     if report is not None:
         lines += [line for rows in report.coverage for line in _coverage(rows)]
     return lines
+
+
+def coverage_lines(system: System, reports: Sequence[Report], width: int) -> list[Parts]:
+    """The state machines, with what these walks reached, and the states in which something was found wrong."""
+    if not reports:
+        return [[("no walk has ended yet: what was reached is told at its end", "label")]]
+    kinds = [", ".join(report.scene.faults) or "nothing" for report in reports]
+    head: Parts = [("walked with  ", "label"), ("; ".join(kinds), "text")]
+    wrong = [f"{kind}: {found.text}" for kind, report in zip(kinds, reports, strict=True) for found in report.found]
+    ends = [end for report in reports for found in report.found for end in found.course.ends]
+    lit = [line for text in wrong for line in wrapped([("× ", "bad bold")], clean(text), "bad", width)]
+    maps = system.explain.state_maps()
+    return [head, *lit, [], *walked_lines(maps, [report.coverage for report in reports], ends, width)]
 
 
 def _verdict(walk: Exploration, report: Report | None) -> tuple[Parts, str, str]:

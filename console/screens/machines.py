@@ -14,6 +14,7 @@ from console.screens.page import Page
 from console.text import clean, fit
 from console.widgets.ink import Part, Parts, cells, wrapped
 from engine.parts.explain import Edge, Explain, Finding, StateMap, conformance
+from engine.sim.explore.coverage import Rows, summed
 
 FRAME = 4  # cells beside the lines of a page
 
@@ -46,8 +47,44 @@ def machine_lines(maps: Sequence[StateMap], of: Callable[[StateMap], Iterable[An
             lines.append(_state(state, stands[state], visits[state]))
             for edge in states.edges:
                 if edge.state == state:
-                    lines += _edge(edge, states, counts, width)
+                    lines += _edge(edge, states, _often(edge, states, counts), width)
     return lines[1:]
+
+
+def walked_lines(
+    maps: Sequence[StateMap], walks: Sequence[Sequence[Rows]], ends: Iterable[tuple[str, Any]], width: int
+) -> list[Parts]:
+    """The rows that any of some walks of the model checker reached, and those that none did; in lines of so many cells.
+
+    ``ends``: of each core its role and its picture where something was found wrong; the states there are lit.
+    """
+    ends = list(ends)
+    lines: list[Parts] = []
+    for rows in summed(walks):
+        states = next(one for one in maps if one.title == rows.title)
+        wrong = Counter[str]()
+        for role, picture in ends:
+            wrong.update(dict(states.current(picture)) if role == states.role else {})
+        every = len(rows.walked) + len(rows.never)
+        title: Parts = [
+            (clean(states.title), "accent bold"),
+            (f"  {len(rows.walked)} of {every} rows were walked", "label"),
+        ]
+        lines += [[], title, *_boxes(states, wrong, "bad bold reverse", width)]
+        for state in states.states:
+            lines.append(
+                [(f"  {'×' if wrong[state] else '○'} {clean(state)}", "bad bold" if wrong[state] else "text bold")]
+            )
+            for edge in states.edges:
+                if edge.state == state:
+                    lines += _edge(edge, states, _reached((edge.state, edge.event), rows), width)
+    return lines[1:]
+
+
+def _reached(row: tuple[str, str], rows: Rows) -> Part:
+    if row in rows.walked:
+        return fit("✓", 5, right=True), "good"
+    return fit("·" if row in rows.never else "", 5, right=True), "faint"
 
 
 def pictures_of(states: StateMap, picture: Picture) -> Iterable[Any]:
@@ -66,11 +103,16 @@ def _head(states: StateMap, stands: Mapping[str, int], seen: bool, counted: bool
         title.append(("  · none of them is in this process", "label"))
     elif counted:
         title.append(("  · on the left: how often each was walked", "label"))
-    lines, row = [title], list[Part]()
+    return [title, *_boxes(states, stands, "good bold reverse", width)]
+
+
+def _boxes(states: StateMap, stands: Mapping[str, int], lit: str, width: int) -> list[Parts]:
+    """A box for each state; those in which somebody stands have the ink ``lit``."""
+    lines, row = list[Parts](), list[Part]()
     for state in states.states:
         here = stands.get(state, 0)
         words = f" {clean(state)} {units.count(here)} " if here else f" {clean(state)} "
-        box: Part = (f"▐{words}▌", "good bold reverse") if here else (f"│{words}│", "label")
+        box: Part = (f"▐{words}▌", lit) if here else (f"│{words}│", "label")
         if row and cells([*row, box]) + 3 > width:
             lines.append(row)
             row = []
@@ -87,16 +129,20 @@ def _state(state: str, here: int, times: int) -> Parts:
     return parts
 
 
-def _edge(edge: Edge, states: StateMap, counts: Counter[tuple[str, str]] | None, width: int) -> list[Parts]:
-    """How often, what happens, where that leads, what is done; the rule behind it, or on a line of its own."""
+def _often(edge: Edge, states: StateMap, counts: Counter[tuple[str, str]] | None) -> Part:
     times = counts[edge.state, edge.event] if counts is not None else 0
     counted = counts is not None and (edge.state, edge.event) not in states.uncounted
     often = units.short(times) if times else "·" if counted else ""
+    return fit(often, 5, right=True), "accent" if times else "faint"
+
+
+def _edge(edge: Edge, states: StateMap, often: Part, width: int) -> list[Parts]:
+    """How often, what happens, where that leads, what is done; the rule behind it, or on a line of its own."""
     stays = edge.next == edge.state
     event = min(32, max(7, *(len(one.event) for one in states.edges)))
     target = min(14, max(len(one.next) for one in states.edges)) + 3
     first: Parts = [
-        (fit(often, 5, right=True), "accent" if times else "faint"),
+        often,
         (f" {fit(clean(edge.event) or 'at once', event)} ", "text"),
         (fit("↺" if stays else f"▶ {clean(edge.next)}", target), "faint" if stays else "flow"),
     ]

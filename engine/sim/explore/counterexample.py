@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,10 +42,13 @@ class Took(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What came of a course: ``wrong`` in words, empty where nothing is; its text, without what came before it."""
+    """What came of a course: ``wrong`` in words, empty where nothing is; its text, without what came before it; what
+    is wrong, the role of each core that is there and what it shows then.
+    """
 
     wrong: str
     lines: tuple[str, ...]
+    ends: tuple[tuple[Role, Any], ...] = ()
 
 
 class Watcher:
@@ -154,7 +158,7 @@ class _Repeat:
         wrong = ""
         for move in moves:
             wrong = wrong or self._do(move)
-        return Course(wrong or (self._settle() if after else ""), tuple(self._lines))
+        return self._course(wrong or (self._settle() if after else ""))
 
     def play(self, words: Sequence[str]) -> Course:
         wrong = ""
@@ -166,7 +170,17 @@ class _Repeat:
             if line not in known:
                 raise LookupError(f"{line!r} can not happen; {', '.join(known)} can")
             wrong = wrong or self._do(known[line])
-        return Course(wrong, tuple(self._lines))
+        return self._course(wrong)
+
+    def _course(self, wrong: str) -> Course:
+        return Course(wrong, tuple(self._lines), tuple(self._ends()) if wrong else ())
+
+    def _ends(self) -> Iterator[tuple[Role, Any]]:
+        """What each core shows. One that failed in the middle of an event may have nothing to show."""
+        for who, place in enumerate(self.model.world.places):
+            with suppress(Exception):
+                if (view := self.model.picture(self.state, who)) is not None:
+                    yield place.role, view
 
     def _do(self, move: Move) -> str:
         self._say("!", self.state, move, named(self.model, self.state)[move])

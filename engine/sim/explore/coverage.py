@@ -8,6 +8,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from engine.core import Core
@@ -21,6 +22,19 @@ class Rows(NamedTuple):
     title: str
     walked: tuple[tuple[str, str], ...]
     never: tuple[tuple[str, str], ...]
+
+
+def summed(walks: Iterable[Iterable[Rows]]) -> list[Rows]:
+    """Of each machine the rows that any of some walks reached, and those that none did."""
+    same: dict[str, list[Rows]] = {}
+    for rows in (one for walk in walks for one in walk):
+        same.setdefault(rows.title, []).append(rows)
+    found = []
+    for title, several in same.items():
+        walked = dict.fromkeys(row for rows in several for row in rows.walked)
+        never = dict.fromkeys(row for rows in several for row in rows.never if row not in walked)
+        found.append(Rows(title, tuple(walked), tuple(never)))
+    return found
 
 
 class Coverage:

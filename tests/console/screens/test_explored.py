@@ -11,12 +11,14 @@ from typing import Any, get_args
 import pytest
 
 from console.screens import explored
-from console.screens.explored import BOUNDS, DOES, Exploration, Explored, chart, scene_of, walk_lines
+from console.screens.explored import BOUNDS, DOES, Exploration, Explored, chart, coverage_lines, scene_of, walk_lines
 from console.screens.sandbox import SandboxScreen
 from console.widgets.ink import Parts
 from engine.catalogue import SYSTEMS
 from engine.labs.brokers import fallback
 from engine.protocols.conversation.jobs import Jobs
+from engine.protocols.pingpong.tasks import Tasks
+from engine.sim.explore.report import explore
 from engine.sim.explore.scene import Fault
 from engine.sim.explore.walk import Progress, Walk
 from tests.helpers.protocols import User, on, running_sandbox
@@ -126,14 +128,42 @@ def test_the_walk_is_watched_stopped_and_begun_anew(tmp_path: Path, monkeypatch:
         assert user.shows(" rows") and user.shows("  ✓ ")
         await user.press("G")
         assert user.shows("  never")
+        await user.press("M")
+        assert user.shows("walked with  kill") and user.shows("rows were walked") and not user.shows("▐")
+        await user.press("escape")
         await user.press("f", "home", "enter")
         second = await ended(user)
         assert user.shows("goes wrong: nothing") and second is not first
         assert second.progress.states < first.progress.states and walks() == []
+        await user.press("M")
+        assert user.shows("walked with  kill; nothing")
+        await user.press("escape")
         await user.press("f", "escape", "escape")
         assert isinstance(user.app.screen, SandboxScreen)
 
     on(running_sandbox("conversation", tasks=0), scenario, tmp_path)
+
+
+def test_the_maps_sum_up_the_walks_and_light_where_something_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = SYSTEMS["pingpong"]
+    assert "no walk has ended yet" in words(coverage_lines(system, [], 100))[0]
+    small = replace(scene_of(system, system.options(), ()), tasks=1, workers=1, bounds=replace(BOUNDS, rounds=1))
+    nothing, leave = (explore(replace(small, faults=faults), lambda: 0.0) for faults in ((), ("leave",)))
+    titles = {
+        rows.title: len(set(rows.walked) | set(other.walked))
+        for rows, other in zip(nothing.coverage, leave.coverage, strict=True)
+    }
+    text = words(coverage_lines(system, [nothing, leave], 100))
+    for title, walked in titles.items():
+        assert any(line.startswith(f"{title}  {walked} of ") for line in text)
+    assert sum(line.startswith("    ✓ ") for line in text) == sum(titles.values())
+    assert len(leave.coverage[0].walked) > len(nothing.coverage[0].walked), "of a worker: it leaves"
+
+    monkeypatch.setattr(Tasks, "done", lambda self, *about: 1 / 0)
+    wrong = explore(small, lambda: 0.0)
+    lines = coverage_lines(system, [wrong], 100)
+    boxes = [text for line in lines for text, ink in line if ink == "bad bold reverse"]
+    assert "▐ idle 1 ▌" in boxes and "  × idle" in words(lines)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -149,6 +179,10 @@ def test_what_is_wrong_is_lit_with_its_course_and_a_broken_walk_is_no_success(
         assert user.shows("× VIOLATED broker: check: assert self.queued == sum(job.queued")
         assert user.shows("×") and user.shows("after 2 moves, from where all had joined:")
         assert user.shows("! client is asked") and user.shows("! client > broker") and not user.shows("HELD")
+        assert any("client" in line and "broker" in line for line in words(walk_lines(walk, 100))), "the ladder"
+        await user.press("M")
+        assert user.shows("× kill: broker: check: assert self.queued") and user.shows("▐")
+        await user.press("escape")
         lit = [line for line in walk_lines(walk, 100) if ("×", "bad bold") in line]
         assert len(lit) == 1, "the column of the violation"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.sim.explore.coverage import Coverage
+from engine.sim.explore.coverage import Coverage, Rows, summed
 from engine.sim.explore.model import Model
 from engine.sim.explore.walk import Walk
 from tests.engine.sim.explore.scenes import scene
@@ -22,6 +22,12 @@ def test_each_row_is_walked_or_never(name: str) -> None:
         edges = {(edge.state, edge.event) for edge in one.edges} - one.uncounted
         assert set(rows.walked) | set(rows.never) == edges and not set(rows.walked) & set(rows.never)
     assert sum(len(rows.walked) for rows in coverage.rows()) >= 3
+
+
+def test_a_row_that_one_of_several_walks_reached_is_reached() -> None:
+    one, two = ("idle", "PING"), ("idle", "PONG")
+    walks = [[Rows("a", (one,), (two,)), Rows("b", (), (one,))], [Rows("a", (two,), (one,)), Rows("b", (), (one,))]]
+    assert summed(walks) == [Rows("a", (one, two), ()), Rows("b", (), (one,))]
 
 
 def test_what_goes_wrong_walks_more_rows() -> None:
