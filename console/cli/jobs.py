@@ -34,12 +34,13 @@ from engine.protocols.conversation.frontend import (
     Refused,
     Release,
     Request,
+    Stopping,
     StopWorkers,
     TaskEnded,
-    wants,
 )
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.protocols.conversation.messages import STATUS
+from engine.protocols.conversation.words import stops, wants
 from engine.settings import Flag, Paths, Problem, Wrong
 
 SYSTEM = "conversation"
@@ -159,14 +160,14 @@ def jobs(options: Namespace, flags: list[Flag]) -> int:
 
 
 def stop(options: Namespace, flags: list[Flag]) -> int:
-    """Take processors from the workers."""
+    """Take processors from the workers, and say what really stops; status 1 where nothing does."""
     with desk(options, flags) as counter:
         nproc = STOP_NOW if options.now else STOP_ALL if options.all else options.n
-        if counter.ask(StopWorkers(nproc)) is None:
+        answer = counter.ask(StopWorkers(nproc))
+        if not isinstance(answer, Stopping):
             return counter.signals.status(1)
-        some = "1 processor stops" if options.n == 1 else f"{options.n or 'all'} processors stop"
-        result("all workers stop at once\n" if options.now else f"{some}\n")
-        return 0
+        result(f"{stops(answer)}\n")
+        return 0 if answer.workers else 1
 
 
 @contextmanager

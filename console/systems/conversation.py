@@ -30,10 +30,10 @@ from engine.protocols.conversation.frontend import (
     ListJobs,
     Release,
     StopWorkers,
-    wants,
 )
 from engine.protocols.conversation.machine import Cl, Sv
 from engine.protocols.conversation.messages import STATUS
+from engine.protocols.conversation.words import wants
 
 ASK = 4  # pictures between two questions for the jobs
 LIT = 4  # pictures for which a state that was entered stays lit

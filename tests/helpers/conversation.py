@@ -30,6 +30,7 @@ from engine.core import (
     Woken,
 )
 from engine.protocols.conversation import beats, frontend, header, messages
+from engine.protocols.conversation import words as told_in
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
@@ -117,6 +118,8 @@ def answer_in_words(body: bytes) -> str:
     match answer:
         case frontend.Accepted(ref, job_id):
             return f"[{ref}] accepted {job_id}"
+        case frontend.Stopping(ref):
+            return f"[{ref}] {told_in.stops(answer)}"
         case frontend.Refused(ref, why):
             return f"[{ref}] refused: {why}"
         case frontend.TaskEnded(ref, job_id, task, _, status, data):
@@ -127,7 +130,7 @@ def answer_in_words(body: bytes) -> str:
             rows = [
                 f"{row.job.job_id} {row.job.name} {messages.STATUS[row.job.status]}"
                 f" {row.waiting}+{row.running}+{row.done}+{row.failed}"
-                f"{' ' * bool(largest)}{frontend.wants(row, largest) if largest else ''}".rstrip()
+                f"{' ' * bool(largest)}{told_in.wants(row, largest) if largest else ''}".rstrip()
                 for row in jobs
             ]
             return f"[{ref}] " + ", ".join(rows) + (f" and {more} more" if more else "")

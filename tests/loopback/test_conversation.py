@@ -98,7 +98,7 @@ def test_a_plain_worker_takes_part(bench: Bench) -> None:
     assert plain.hear() == "OK(2)"
     assert [bench.told(), bench.told()] == ["[7] task 1/1 done", "[7] job 1 finished: 1 done, 0 failed"]
     bench.ask(8, frontend.StopWorkers())
-    assert bench.told() == "[8] accepted 0"
+    assert bench.told() == "[8] 3 processors stop, of 2 workers; none is left"
     assert plain.hear() == "STOP(2)"
     plain.socket.close()
 

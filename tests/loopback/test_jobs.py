@@ -146,7 +146,7 @@ def test_hold_release_and_cancel(shop: Shop) -> None:
 def test_stop_drains(shop: Shop) -> None:
     shop.submit("echo running; while ! test -e go; do sleep 0.05; done; echo done", 12)
     shop.running(8)
-    assert shop.run("stop", "--all").out == "all processors stop\n"
+    assert shop.run("stop", "--all").out == "8 processors stop, of 2 workers; none is left\n"
     (job,) = shop.jobs()
     assert (job["running"], job["waiting"], job["done"]) == (8, 4, 0)
     (shop.folder / "go").touch()
@@ -166,7 +166,10 @@ def test_workers_that_end_at_once_leave_no_child_and_give_their_tasks_back(shop:
     assert not any(gone(pid) for pid in children)
     if how == "stop":
         stopped = shop.run("stop", "--now")
-        assert (stopped.ended(), stopped.out) == (0, "all workers stop at once\n")
+        assert (stopped.ended(), stopped.out) == (
+            0,
+            "8 processors stop at once, of 2 workers; what ran there is given back\n",
+        )
         assert [worker.ended() for worker in shop.workers] == [0, 0]
     else:
         for worker in shop.workers:

@@ -199,9 +199,10 @@ def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_do
     with Lab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
         with pytest.raises(Refused, match="stopping workers is refused: readonly is set"):
             lab.order_client(StopWorkers(), "stopping workers")
+        assert lab.wait_registered(1, WAIT)
         lab.order_client(ListJobs())
         until(lambda: lab.client_view().answers)
-        assert lab.client_view().answers == ((1, JobsListed(1, (), 0)),)
+        assert lab.client_view().answers == ((1, JobsListed(1, (), 0, 10)),)
 
 
 CHANGES: dict[str, Any] = {

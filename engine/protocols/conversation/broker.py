@@ -41,7 +41,7 @@ from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, frontend, header, links, messages, picture
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
-from engine.protocols.conversation.frontend import Accepted, ListJobs, Request, StopWorkers
+from engine.protocols.conversation.frontend import ListJobs, Request, Stopping, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import STREAM, Link, Stopped
@@ -213,9 +213,11 @@ class Broker:
                 self.desk.largest = links.largest(self.links.values())
             self.desk.take(client, ref, request, now, out)
             return
-        for link, nproc in links.shares(self.links.values(), request.nproc):
+        before, told = links.processors(self.links.values()), links.shares(self.links.values(), request.nproc)
+        for link, nproc in told:
             self._stop(link, nproc, out)
-        self.desk.say(client, Accepted(ref, 0), out)
+        left = links.processors(self.links.values())
+        self.desk.say(client, Stopping(ref, request.nproc, before - left, len(told), left), out)
 
     def _ordered(self, order: object, now: float, out: list[Command]) -> None:
         match order:

@@ -39,7 +39,7 @@ from engine.parts.name import Name
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
-from engine.protocols.conversation import frontend, messages
+from engine.protocols.conversation import frontend, messages, words
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
@@ -47,6 +47,7 @@ from engine.protocols.conversation.frontend import (
     JobsListed,
     Refused,
     Request,
+    Stopping,
     Submit,
     TaskEnded,
     TasksListed,
@@ -307,6 +308,8 @@ class Client:
                 if ref not in self._followed:
                     self._forget(ref)
                 out.append(Note("good", f"job {job_id}: accepted"))
+            case Stopping():
+                out.append(Note("info", words.stops(answer)))
             case TaskEnded(ref) if ref not in self._followed:
                 self._forget(ref)
             case Refused(ref, why):

@@ -17,7 +17,7 @@ from engine.parts.ledger import Ledger
 from engine.parts.legs import EVERY, BrokerLegs
 from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
 from engine.parts.violations import Violations
-from engine.protocols.conversation import frontend, messages
+from engine.protocols.conversation import frontend, messages, words
 from engine.protocols.conversation.frontend import (
     Accepted,
     Answer,
@@ -37,7 +37,7 @@ from engine.protocols.conversation.frontend import (
 )
 from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
 from engine.protocols.conversation.machine import Does
-from engine.protocols.conversation.messages import CANCELLED, FAULT, WITHDRAWN, Description, Update
+from engine.protocols.conversation.messages import FAULT, WITHDRAWN, Description, Update
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.past import FAILED, short
 
@@ -122,7 +122,7 @@ class Desk:
         elif client:
             out.append(Send([client, frontend.pack_answer(answer)], FRONTEND))
         elif not isinstance(answer, TaskEnded):
-            out.append(Note("warn" if isinstance(answer, Refused) else "info", _words(answer)))
+            out.append(Note("warn" if isinstance(answer, Refused) else "info", words.of(answer)))
 
     def refuse(self, client: bytes, ref: int, why: str, out: list[Command]) -> None:
         """Answer no, and count it."""
@@ -304,19 +304,3 @@ def _crowd(client: bytes, jobs: list[Job]) -> JobRow:
 
 def _row(job: Job) -> JobRow:
     return JobRow(job.description, job.slots, job.queued, job.out, job.done, job.failed)
-
-
-def _words(answer: Answer) -> str:
-    match answer:
-        case Accepted(_, job_id):
-            return f"job {job_id}: so ordered" if job_id else "so ordered"
-        case Refused(_, why):
-            return f"refused: {why}"
-        case JobEnded(_, job_id, status, done, failed):
-            return f"job {job_id} {'cancelled' if status == CANCELLED else 'ended'}: {done} done, {failed} failed"
-        case JobsListed(_, jobs, more):
-            return f"{len(jobs) + more} jobs"
-        case TasksListed(_, job, tasks, more):
-            return f"job {job.job.job_id}: {len(tasks) + more} tasks"
-        case TaskEnded(_, job_id, task, _, status):
-            return f"job {job_id} task {task}: {status}"

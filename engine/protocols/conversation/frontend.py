@@ -88,10 +88,20 @@ Request = Submit | ListJobs | ListTasks | Hold | Release | CancelJob | StopWorke
 
 
 class Accepted(NamedTuple):
-    """A job is queued; or, with the job's id, a hold, release, cancel or stop (0) is done."""
+    """A job is queued; or, with the job's id, a hold, release or cancel is done."""
 
     ref: int
     job_id: int
+
+
+class Stopping(NamedTuple):
+    """What a stop does: ``nproc`` processors of ``workers`` are taken, of ``asked``, and ``left`` are left in all."""
+
+    ref: int
+    asked: int
+    nproc: int
+    workers: int
+    left: int
 
 
 class Refused(NamedTuple):
@@ -155,7 +165,7 @@ class TasksListed(NamedTuple):
     forgotten: int
 
 
-Answer = Accepted | Refused | TaskEnded | JobEnded | JobsListed | TasksListed
+Answer = Accepted | Stopping | Refused | TaskEnded | JobEnded | JobsListed | TasksListed
 
 _ASKS: dict[str, type[Any]] = {
     "submit": Submit,
@@ -169,6 +179,7 @@ _ASKS: dict[str, type[Any]] = {
 _NAMES = {kind: name for name, kind in _ASKS.items()}
 _SAYS: dict[str, type[Any]] = {
     "accepted": Accepted,
+    "stopping": Stopping,
     "refused": Refused,
     "task": TaskEnded,
     "job": JobEnded,
@@ -246,17 +257,6 @@ def refusal(submit: Submit) -> str:
     return ""
 
 
-def wants(row: JobRow, largest: int) -> str:
-    """Why what waits of a job can go to none of the workers that are there; empty where it can, or need not.
-
-    ``largest``: the most processors that one of them has.
-    """
-    if not row.waiting or row.slots <= largest or row.job.status in (messages.HELD, messages.CANCELLED):
-        return ""
-    needs = "needs 1 processor" if row.slots == 1 else f"needs {row.slots} processors"
-    return f"{needs}, " + (f"the largest worker has {largest}" if largest else "no worker is there")
-
-
 def follows(request: Request) -> bool:
     """Whether a request has more answers than one."""
     return isinstance(request, Submit) and request.follow
@@ -283,6 +283,9 @@ def pack_answer(answer: Answer) -> bytes:
                 fields["Data"] = data
         case Accepted(ref, job_id):
             fields = {"Say": "accepted", "Ref": ref, "JobId": job_id}
+        case Stopping(ref, asked, nproc, workers, left):
+            counts = {"Asked": asked, "NumProc": nproc, "Workers": workers, "Left": left}
+            fields = {"Say": "stopping", "Ref": ref, **counts}
         case Refused(ref, why):
             fields = {"Say": "refused", "Ref": ref, "Why": why}
         case JobEnded(ref, job_id, status, done, failed):
@@ -331,6 +334,7 @@ def loaded(message: bytes) -> dict[str, Any]:
 _INT = (int,)
 _ANSWERS: dict[type[Any], dict[str, tuple[type[Any], ...]]] = {
     Accepted: {"JobId": _INT},
+    Stopping: {"Asked": _INT, "NumProc": _INT, "Workers": _INT, "Left": _INT},
     Refused: {"Why": (str,)},
     TaskEnded: {"JobId": _INT, "Task": _INT, "Success": (bool,), "Status": (str,), "Data": (bytes, type(None))},
     JobEnded: {"JobId": _INT, "Status": _INT, "Done": _INT, "Failed": _INT},

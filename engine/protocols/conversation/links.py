@@ -90,11 +90,18 @@ def largest(found: Iterable[Link]) -> int:
     return max((link.max_nproc for link in found if link.state == Sv.LOOP2), default=0)
 
 
+def processors(found: Iterable[Link]) -> int:
+    """How many these workers have together."""
+    return sum(link.max_nproc for link in found if link.state == Sv.LOOP2)
+
+
 def shares(found: Iterable[Link], nproc: int) -> list[tuple[Link, int]]:
     """Which workers are told to stop how many of ``nproc`` processors, the newest first. All: every one."""
     here = [link for link in found if link.state == Sv.LOOP2][::-1]
-    if nproc in (header.STOP_ALL, header.STOP_NOW):
-        return [(link, nproc or link.max_nproc) for link in here]
+    if nproc == header.STOP_NOW:
+        return [(link, nproc) for link in here]
+    if nproc == header.STOP_ALL:
+        return [(link, link.max_nproc) for link in here if link.max_nproc]
     told = []
     for link in here:
         taken = min(nproc, link.max_nproc)

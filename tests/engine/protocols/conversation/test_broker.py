@@ -191,7 +191,7 @@ def test_a_stop_that_was_lost_with_its_conversation_is_said_again() -> None:
     bench = Bench()
     bench.do("start w1 4")
     bench.do("cut w1")
-    assert bench.do("ask c1 1 stop 3") == ["w1 < STOP(3)", "c1 < [1] accepted 0"]
+    assert bench.do("ask c1 1 stop 3") == ["w1 < STOP(3)", "c1 < [1] 3 processors stop, of 1 worker; 1 is left"]
     bench.do("mend w1")
     said = bench.do("wait 3")
     assert [line for line in said if "STOP" in line or "OK(" in line][-4:] == [

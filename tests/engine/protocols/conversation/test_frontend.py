@@ -19,6 +19,7 @@ from engine.protocols.conversation.frontend import (
     ListTasks,
     Refused,
     Release,
+    Stopping,
     StopWorkers,
     Submit,
     TaskEnded,
@@ -53,6 +54,7 @@ def test_requests_both_ways(request_: frontend.Request) -> None:
 
 ANSWERS = [
     Accepted(1, 2),
+    Stopping(1, 7, 4, 2, 0),
     Refused(1, "full"),
     TaskEnded(1, 2, 3, True, "done", None),
     TaskEnded(1, 2, 3, False, "error encountered: x", b"abc"),
@@ -162,11 +164,3 @@ def test_what_can_be_run() -> None:
 )
 def test_what_can_not_be_run(change: dict[str, object], why: str) -> None:
     assert frontend.refusal(Submit(JOB._replace(**change))) == why  # type: ignore[arg-type]
-
-
-def test_what_a_job_wants_that_no_worker_has() -> None:
-    row = JobRow(JOB, 9, 3, 0, 0, 0)
-    assert frontend.wants(row, 4) == "needs 9 processors, the largest worker has 4"
-    assert frontend.wants(row._replace(slots=1), 0) == "needs 1 processor, no worker is there"
-    for fine in (row._replace(waiting=0), row._replace(slots=4), row._replace(job=JOB._replace(status=3))):
-        assert frontend.wants(fine, 4) == ""
