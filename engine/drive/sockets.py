@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 
+import psutil
 import zmq
 
 from engine.core import Frames
@@ -32,6 +34,7 @@ WAITING = 100  # messages of a peer that wait for a core with many: more stay wi
 MAX_SOCKETS = 65_536
 ENDING = 1.0  # seconds that a thread may take after its sockets are closed
 FILES = 65_536
+IPV6 = "://["  # in an endpoint with an address of IPv6
 
 receive, send = PUMP.receive, PUMP.send
 _KINDS = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "stream": zmq.STREAM}
@@ -73,6 +76,17 @@ def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Co
     return context
 
 
+def descriptors_of(endpoint: str) -> int:
+    """File descriptors that a dealer takes: its mailbox; where it leaves this process its monitor and connection too."""
+    return 1 if endpoint.startswith("inproc://") else 4
+
+
+def descriptors_left() -> int:
+    """File descriptors that this process may still open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(0, soft - psutil.Process().num_fds()) if soft != resource.RLIM_INFINITY else sys.maxsize
+
+
 def open_socket(
     context: Context, spec: Spec, tell: Tell = lambda event, fd: None, monitor: Callable[[ZSocket], object] = id
 ) -> ZSocket:
@@ -94,6 +108,8 @@ def open_socket(
         socket.set(zmq.RECONNECT_IVL, 50)
         socket.set(zmq.RECONNECT_IVL_MAX, 1000)
         socket.set(zmq.BACKLOG, 4096)
+        if any(IPV6 in endpoint for endpoint in spec.bind + spec.connect):  # without: the address is unknown to libzmq
+            socket.set(zmq.IPV6, 1)
         if spec.kind == "router":
             socket.set(zmq.ROUTER_MANDATORY, 1)
             socket.set(zmq.ROUTER_HANDOVER, 1)

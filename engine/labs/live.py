@@ -19,7 +19,7 @@ from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.users import Trust
-from engine.drive.sockets import make_context
+from engine.drive.sockets import descriptors_of, make_context
 from engine.drive.waiting import wait_until
 from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
@@ -107,7 +107,7 @@ class Lab(WorkerOrders):
                     self._brokers.open_fallback()
             if self._with_broker and self._folder is not None:
                 self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
-            self._pool = Pool(self._node("pool"), self._worker)
+            self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()))
             if self._wanted:
                 self._pool.add(self._wanted, PATIENCE)
             if self._with_client:

@@ -12,10 +12,12 @@ from typing import Protocol
 import zmq
 
 from engine.core import Leave, Seat
+from engine.drive.sockets import descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 
 BULK = 10  # workers in all after ``bulk``
+SPARE = 64  # file descriptors that are left for peers, files and the screen
 LIMIT = 20_000  # workers in one process
 
 
@@ -30,8 +32,10 @@ class Seats(Protocol):
 class Pool:
     """Workers on one node. ``make`` builds the seat of one more, by its name."""
 
-    def __init__(self, node: Seats, make: Callable[[str], Seat]) -> None:
+    def __init__(self, node: Seats, make: Callable[[str], Seat], cost: int = 0) -> None:
+        """``cost``: file descriptors that a worker takes."""
         self.node = node
+        self._cost = cost
         self._make = make
         self._ids: dict[str, bytes] = {}  # seat name → routing id, oldest first
         self.seats: dict[bytes, str] = {}  # the other way round; replaced whole, so any thread may look
@@ -102,6 +106,7 @@ class Pool:
         self._leaving &= here
         if len(self._ids) + n > LIMIT:
             raise Refused(f"{n:,} more workers: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
+        self._check_descriptors(n)
         made: dict[str, Seat] = {}
         for _ in range(n):
             self._serial += 1
@@ -111,6 +116,14 @@ class Pool:
         self.seats = {key: name for name, key in self._ids.items()}  # before anybody hears of them
         wait_seated([self.node.seat(name, seat) for name, seat in made.items()], patience + n * 0.01)
         return list(made)
+
+    def _check_descriptors(self, n: int) -> None:
+        left = descriptors_left() - SPARE if self._cost else 0
+        if self._cost * n > left:
+            raise Refused(
+                f"{n:,} more workers need {self._cost * n:,} file descriptors, and {max(0, left):,} are left: "
+                f"{max(0, left) // self._cost:,} workers would do, or raise the limit (ulimit -n)"
+            )
 
     def _dismiss(self, names: Iterable[str]) -> None:
         for name in names:

@@ -65,6 +65,16 @@ def endpoint() -> str:
         return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
 
 
+def has_ipv6() -> bool:
+    """Whether this machine has a loopback address of IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 def said(process: subprocess.Popen[str]) -> str:
     """The next line that it prints."""
     assert process.stdout is not None
@@ -114,6 +124,16 @@ def test_a_broker_serves_on_whatever_becomes_of_its_output(start: Start, endpoin
     for process in (workers, broker):
         process.send_signal(signal.SIGTERM)
         assert ended(process)[0] == 143
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no address of IPv6")
+def test_a_broker_is_served_and_asked_over_ipv6(start: Start, home: Path) -> None:
+    with socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::1", 0))
+        endpoint = f"tcp://[::1]:{probe.getsockname()[1]}"
+    assert said(start("broker", "--bind", endpoint)) == f"ready {endpoint}\n"
+    assert said(start("worker", "--connect", endpoint)) == f"ready 1 workers at {endpoint}\n"
+    assert ended(start("bulkping", "20", "--connect", endpoint))[0] == 0
 
 
 def test_a_pool_that_was_killed_costs_failures_by_kind_and_status_1(start: Start, endpoint: str, home: Path) -> None:

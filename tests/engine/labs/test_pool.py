@@ -151,3 +151,16 @@ def test_closing_tells_everybody_and_waits_no_longer_than_it_may(pool: Pool, ben
     pool.add(3, 1.0)
     pool.close(0.0)
     assert told(bench) == ["worker-1", "worker-2", "worker-3"]
+
+
+def test_more_workers_than_descriptors_are_refused_with_the_number_that_would_do(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core: Any = object()
+    pool = Pool(bench, lambda name: Seat(core, (Socket("dealer", routing_id=name.encode()),)), cost=4)
+    monkeypatch.setattr(module, "descriptors_left", lambda: module.SPARE + 43)
+    with pytest.raises(Refused, match=r"^11 more workers need 44 file descriptors, and 43 are left: 10 workers would"):
+        pool.add(11, 1.0)
+    assert bench.taken == {} and pool.alive() == []
+    pool.add(10, 1.0)
+    assert len(bench.taken) == 10
