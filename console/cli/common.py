@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
@@ -39,6 +40,19 @@ def system_of(settings: Settings) -> System:
 def broker_of(settings: Settings) -> str:
     """The default endpoint to join: where a broker of this user listens."""
     return settings.bind[0] if settings.bind else system_of(settings).endpoint
+
+
+@contextmanager
+def configured(settings: Settings, asked: str | None = None) -> Iterator[None]:
+    """Where an endpoint of the configuration, which nobody ``asked`` for here, is refused: that is told too."""
+    try:
+        yield
+    except Refused as refusal:
+        if asked is None and any(endpoint in str(refusal) for endpoint in settings.bind):
+            variable = f"ROUNDHOUSE_{settings.system.upper()}_BIND"
+            where = f"bind in [{settings.system}] of {settings.paths.config}, or {variable}, names it"
+            raise Refused(f"{refusal} ({where})") from None
+        raise
 
 
 def spoken(system: System, endpoint: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 
-from console.cli.common import broker_of, lab_of, settings_of, spoken, system_of
+from console.cli.common import broker_of, configured, lab_of, settings_of, spoken, system_of
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, announce, tell
 from engine.errors import Refused
@@ -26,7 +26,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     lab = lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust)
     alarms = Alarms(lab.feed)
     with Signals() as signals:
-        with lab:
+        with configured(settings, options.bind), lab:
             announce(f"ready {' '.join(lab.endpoints)}\n")
             status = serve(lab, signals, alarms)
         return status if alarms.end(lab.unkept) else status or 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from console.cli.common import known, lab_of, settings_of
+from console.cli.common import configured, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
@@ -72,7 +72,8 @@ def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[s
 
     name = settings.system
     with LabManager(tuple(CATALOGUE), make) as labs:
-        lab = labs.open(name).result()
+        with configured(settings):
+            lab = labs.open(name).result()
         console = Console(labs, kind_of(lab.system).session(name, lab, partial(labs.order, name)), settings)
         console.run()
         ran = labs.running.values()

@@ -77,7 +77,7 @@ def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Co
 
 
 def descriptors_of(endpoint: str) -> int:
-    """File descriptors that a dealer takes: its mailbox; where it leaves this process its monitor and connection too."""
+    """File descriptors that a dealer takes: its mailbox; where it leaves this process its monitor and link too."""
     return 1 if endpoint.startswith("inproc://") else 4
 
 

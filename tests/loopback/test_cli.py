@@ -136,6 +136,20 @@ def test_a_broker_is_served_and_asked_over_ipv6(start: Start, home: Path) -> Non
     assert ended(start("bulkping", "20", "--connect", endpoint))[0] == 0
 
 
+def test_a_configured_port_that_is_taken_names_the_table_and_the_key(
+    endpoint: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("ROUNDHOUSE_ROUNDROBIN_BIND", endpoint)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", int(endpoint.rpartition(":")[2])))
+        other.listen()
+        assert main(["broker"]) == 2
+        assert main(["broker", "--bind", endpoint]) == 2
+    configured, asked = capsys.readouterr().err.splitlines()
+    assert f"can not bind {endpoint}: Address already in use" in configured and configured.startswith(asked)
+    assert "bind in [roundrobin] of " in configured and "or ROUNDHOUSE_ROUNDROBIN_BIND, names it" in configured
+
+
 def test_a_pool_that_was_killed_costs_failures_by_kind_and_status_1(start: Start, endpoint: str, home: Path) -> None:
     broker = start("broker", "--bind", endpoint)
     assert said(broker) == f"ready {endpoint}\n"
@@ -174,7 +188,7 @@ def test_an_interrupted_run_is_printed_and_kept(number: signal.Signals, start: S
     assert status == 128 + number
     assert kept(home) == [record]
     assert 0 < record["sent"] < record["requested"] == 100_000_000
-    assert (record["succeeded"], record["verdict"], record["ledger"]["balanced"]) == (record["sent"], "fail", True)
+    assert (record["succeeded"], record["verdict"], record["ledger"]["balanced"]) == (record["sent"], "stopped", True)
 
 
 def test_a_broker_whose_endpoint_is_taken_is_status_2(endpoint: str, home: Path, capsys: Capture) -> None:
