@@ -20,6 +20,7 @@ from console.screens.allevents import AllEvents
 from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
 from console.sessions.session import Session
+from console.systems import view_of
 from console.text import clean
 from console.widgets.ink import Parts
 from engine.errors import Refused
@@ -49,7 +50,7 @@ class Console(Host):
     @property
     def words(self) -> tuple[Word, ...]:
         """The commands that can be typed."""
-        return kind_of(self.lab.system).words
+        return view_of(self.lab.system.name).among(kind_of(self.lab.system).words)
 
     def depends_on(self, session: Session) -> list[str]:
         """Who or what of others depends on this process, one line each."""

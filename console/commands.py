@@ -113,7 +113,7 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
     word = next((word for word in words if word.name == first.lower()), None)
     usage = word.usage.split() if word is not None else []
     what = usage[len(before)] if len(before) < len(usage) else ""
-    choices = what.split("|") if "|" in what else names(what) if what else ()
+    choices = what.strip("[]").split("|") if "|" in what else names(what) if what else ()
     return [f"{head} {name}" for name in choices if name.lower().startswith(last.lower()) and name != last]
 
 

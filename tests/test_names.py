@@ -78,9 +78,12 @@ DOCUMENTS = {
 COMMANDS = {
     "console/cli/jobs.py": {"conversation"},
     "console/cli/jobfile.py": {"conversation"},
+    "console/cli/jobline.py": {"conversation"},
     "console/cli/jobtasks.py": {"conversation"},
+    "console/screens/jobtasks.py": {"conversation"},
+    "console/screens/jobwords.py": {"conversation"},
 }
-"""Commands that only one system has, because its seed has them: ``submit``, ``jobs`` and ``stop``."""
+"""Commands that only one system has, because its seed has them: ``submit``, ``jobs`` and ``stop``; their screens."""
 
 
 def named(path: str, text: str) -> list[str]:

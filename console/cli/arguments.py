@@ -260,15 +260,7 @@ def _jobs(command: Command, connect: Parser) -> None:
     words = f"submit a job, one command run as many tasks, to a {TAKERS}"
     submit = command("submit", words, connect, examples=shown)
     submit.usage = "roundhouse submit [options] FILE | roundhouse submit [options] -- COMMAND ..."
-    described = source("a file that describes a job; or put the command after --")
-    submit.add_argument(
-        "file", metavar="FILE", nargs="?", type=described, help="TOML or JSON; its keys are named as the options"
-    )
-    submit.add_argument("--name", type=given, help="name of the job and its logs (the command's)")
-    submit.add_argument("--tasks", metavar="N", type=value(TASKS), help="number of tasks, numbered 1 to N (1)")
-    submit.add_argument("--dir", metavar="DIR", type=given, help="working directory of the tasks (here)")
-    submit.add_argument("--logs", metavar="DIR", type=given, help="folder for NAME_1.log to NAME_N.log (that of --dir)")
-    submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="processors for each task (1)")
+    add_job(submit)
     submit.add_argument("--wait", action="store_true", help="wait for the last task; exit status 1 if one failed")
     shown = ("roundhouse jobs", "roundhouse jobs show 3 --failed", "roundhouse jobs hold 3")
     words = f"list the jobs of a {TAKERS}, or show, hold, release or cancel one"
@@ -314,6 +306,19 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
     request = command("request", words, connect, timeout, examples=shown)
     request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
     request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
+
+
+def add_job(submit: Parser) -> None:
+    """What describes a job: its file, or the options before the command."""
+    described = source("a file that describes a job; or put the command after --")
+    submit.add_argument(
+        "file", metavar="FILE", nargs="?", type=described, help="TOML or JSON; its keys are named as the options"
+    )
+    submit.add_argument("--name", type=given, help="name of the job and its logs (the command's)")
+    submit.add_argument("--tasks", metavar="N", type=value(TASKS), help="number of tasks, numbered 1 to N (1)")
+    submit.add_argument("--dir", metavar="DIR", type=given, help="working directory of the tasks (here)")
+    submit.add_argument("--logs", metavar="DIR", type=given, help="folder for NAME_1.log to NAME_N.log (that of --dir)")
+    submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="processors for each task (1)")
 
 
 def _json(what: str) -> Parser:

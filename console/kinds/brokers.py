@@ -41,7 +41,8 @@ def _offered(_: Session) -> Iterable[keys.Key]:
 
 
 def _help(session: Session, shown: dict[str, str]) -> list[Parts]:
-    return help_lines(shown, HELP if session.mode == "replay" else GROUPS)
+    words = view_of(session.lab.system.name).among(WORDS)
+    return help_lines(shown, HELP if session.mode == "replay" else GROUPS, words)
 
 
 def _ink(session: BrokerSession) -> str:

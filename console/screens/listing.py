@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.keys import format_key
 
 from console import keys
-from console.commands import WORDS
+from console.commands import WORDS, Word
 from console.pictures.bridge import Picture
 from console.text import fit, label
 from console.widgets.ink import Parts
@@ -42,11 +42,11 @@ def key_lines(shown: dict[str, str], groups: Groups) -> list[Parts]:
     return [*lines, [("  " + fit("ctrl+p", COLUMN), "text bold"), ("the palette: search for what to do", "label")]]
 
 
-def help_lines(shown: dict[str, str], groups: Groups = GROUPS) -> list[Parts]:
+def help_lines(shown: dict[str, str], groups: Groups = GROUPS, words: Sequence[Word] = WORDS) -> list[Parts]:
     """The help: all keys and commands. ``shown``: key id → its keys as they are now, remapped or not."""
     lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
-    for word in WORDS:
+    for word in words:
         lines.append([("  " + fit(f"{word.name} {word.usage}", COLUMN), "text bold"), (word.help, "label")])
     lines += [[], [("states", "accent bold")]]
     meanings = {

@@ -279,6 +279,8 @@ class Main(Screen[None]):
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
         order, run = self.app.order, self.app.settings.run
+        if self._view.perform(self.app, command):
+            return
         match command:
             case Command("register", _):
                 order(lambda lab: lab.register())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from console import keys
+from console.commands import Command, Word
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
@@ -76,7 +77,18 @@ def term_lines(picture: Picture) -> list[Parts]:
 
 
 class View(NamedTuple):
-    """What a system shows of its own: the columns of the worker table, and the screen of its protocol."""
+    """What a system shows of its own: the columns of the worker table, the screen of its protocol, words to type.
+
+    ``perform`` carries out a typed command; False where it is none of those that this system adds or changes.
+    """
 
     columns: tuple[Column[Shown], ...] = COLUMNS
     screen: Callable[[], Terms] = Terms
+    words: tuple[Word, ...] = ()
+    perform: Callable[[Host, Command], bool] = lambda app, command: False
+
+    def among(self, words: Sequence[Word]) -> tuple[Word, ...]:
+        """The words of all systems, and those of this one in their place or behind them."""
+        own = {word.name: word for word in self.words}
+        kept = [own.pop(word.name, word) for word in words]
+        return (*kept, *own.values())

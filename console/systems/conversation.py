@@ -13,9 +13,10 @@ from textual.containers import Container
 from console import keys, units
 from console.pictures.bridge import Lab, Picture
 from console.pictures.rows import Shown
+from console.screens import jobwords
 from console.screens.confirm import Confirm
+from console.screens.jobtasks import JobTasks
 from console.screens.terms import Terms, View
-from console.systems.jobtasks import JobTasks
 from console.terms import beside, column, term
 from console.text import clean, fit
 from console.widgets.ink import Parts
@@ -259,5 +260,5 @@ def counts(names: Sequence[str], terms: Iterable[Sequence[tuple[str, str]]]) -> 
     return dict(total)
 
 
-VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation)
+VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation, jobwords.WORDS, jobwords.perform)
 """A worker's running processors say what is in flight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.systems.jobtasks import log_of, tail_lines
+from console.screens.jobtasks import log_of, tail_lines
 from engine.protocols.conversation.frontend import JobRow, JobsListed, ListTasks, TasksListed
 from engine.protocols.conversation.messages import Description
 from engine.protocols.conversation.past import TaskRow

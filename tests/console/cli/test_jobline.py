@@ -1,0 +1,42 @@
+"""A job in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.cli.jobline import job_of
+from tests.helpers.conversation import array
+
+
+def test_options_then_a_command_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    submit, words = job_of("--tasks 5 --processors 2 --name x -- echo 'two words' --tasks")
+    assert words == ("echo", "two words", "--tasks")
+    assert (submit.job.name, submit.job.num_tasks, submit.slots, submit.job.working_dir) == ("x", 5, 2, str(tmp_path))
+    assert submit.job.command == "echo" and submit.job.status == array("x").status
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text(f'command = "true"\ntasks = 3\ndir = "{tmp_path}"\n')
+    submit, words = job_of(f"--tasks 4 {path}")
+    assert (submit.job.num_tasks, words) == (4, ("true",))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "either a FILE"),
+        ("-- ", "either a FILE"),
+        ("echo hello", "there is no file 'echo'"),
+        ("--tasks x -- echo", "--tasks: expected a whole number"),
+        ("--fast -- echo", "--fast: no such argument"),
+        ("-- 'echo", "No closing quotation"),
+        ("--dir /nowhere/at/all -- echo", "there is no folder"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_ends(line: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        job_of(line)
