@@ -3,7 +3,7 @@
 The rules of this file:
 
 - A field may be ignored only if nothing that the core does ever depends on it: what is only shown or counted. Two
-  states that differ in ignored fields alone are walked as one.
+  states that differ in ignored fields alone are walked as one. The same holds for the order within a field.
 - A property looks at pictures or at one step of a broker, and says in words what is wrong.
 """
 
@@ -21,13 +21,15 @@ def _heartbeat(options: Any) -> float:
 class Explored(NamedTuple):
     """``heartbeat(options)``: seconds of a heartbeat round, in which a scene's virtual time is bounded.
 
-    ``ignored``: ``file.Class`` → its fields that can change nothing. ``options``: settings of the usual scene that
+    ``ignored``: ``file.Class`` → its fields that can change nothing. ``unordered``: fields that hold a dict or list,
+    the order of which can change nothing. ``options``: settings of the usual scene that
     are not the program's own. ``wrong(core)``: asked of every new state of a broker core; what is wrong with it in
     words, empty for nothing.
     """
 
     heartbeat: Callable[[Any], float] = _heartbeat
     ignored: Mapping[str, frozenset[str]] = {}
+    unordered: Mapping[str, frozenset[str]] = {}
     options: Mapping[str, Any] = {}
     wrong: Callable[[Any], str] = lambda core: ""
 

@@ -10,15 +10,21 @@ EXPLORED = Explored(
     heartbeat=lambda options: float(options.heartbeat),
     ignored={
         "link.Link": _LINK,
-        "table.Worker": frozenset({"done", "failed", "joined", "name", "ping_at", "row", "rtt"}),
+        "table.Worker": frozenset({"done", "failed", "joined", "name", "ping_at", "ping_id", "row", "rtt"}),
         "pool.Pool": frozenset({"unpaid"}),
         "records.Records": frozenset({"again", "redelivered"}),
         "backlog.Backlog": frozenset({"over_share"}),
-        "presence.Presence": frozenset({"takeovers", "_pool"}),
+        "presence.Presence": frozenset({"takeovers", "_pings", "_pool"}),
         "broker.Broker": frozenset({"late", "unsent", "denied", "inspected"}),
         "worker.Worker": frozenset({"unknown", "unsent", "done"}),
         "client.Client": frozenset({"late", "unsent", "again", "_noted"}),
         "inflight.Task": frozenset({"accepted"}),
     },
+    unordered={
+        "lanes.Lanes": frozenset({"peers"}),
+        "presence.Presence": frozenset({"_linked", "_taken"}),
+    },
 )
-"""``Presence._pool`` is the broker's own pool, which is in its fingerprint once."""
+"""``Presence._pool`` is the broker's own pool, which is in its fingerprint once. The numbers of the broker's PINGs only
+serve to measure round trips. Peers are forgotten in their order, but no scene has as many as are remembered.
+"""

@@ -7,21 +7,26 @@ The rules of this file:
 - A fingerprint is of everything in the core but what can change nothing that the core does: counts, histograms,
   latencies, notes (``IGNORED``), and the fields that its system names (``Explored.ignored``). What is not known to be
   of this kind counts. So two states may be told apart in vain, and are never taken for one wrongly.
-- Times are as they are, to the nanosecond. Sets and heaps count by their content, dicts and lists by their order too.
+- Times are as they are, to the nanosecond. Sets and heaps count by their content, dicts and lists by their order too,
+  but for those whose order can change nothing (``UNORDERED``, ``Explored.unordered``).
+- A shape is a fingerprint with the rank of each time among all times of the core in its place: two states of one shape
+  do the same in the same order, though at other times.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from hashlib import blake2b
 from io import BytesIO
-from types import FunctionType
+from itertools import count
+from types import FunctionType, MappingProxyType
 from typing import Any
 
-from engine.core import Core
+from engine.core import NEVER, Core
 from engine.parts.histogram import Histogram
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, ClientLegs
@@ -39,9 +44,14 @@ IGNORED: Mapping[str, frozenset[str]] = {
         {"bytes", "late", "warmed", "warm_at", "_last", "started", "ended", "_timeline", "_first_failed"}
     ),
 }
+UNORDERED: Mapping[str, frozenset[str]] = {"liveness.Liveness": frozenset({"_heard"})}
 WALKED = frozenset({"walked", "_walked"})  # fields that count the rows of a state machine
 HEAPS = frozenset({"_heap"})  # fields that hold one, whose inner order says nothing
 DIGITS = 9  # of a time in seconds
+EARLIEST = 512.0  # a float from here on is a time, for everybody opens later; less is an interval
+
+Plain = Callable[[str, Any], Any]
+"""What stands in a fingerprint for the value of a field."""
 
 
 class Shared:
@@ -100,10 +110,10 @@ def _as(*content: Any) -> Any:
 class _Printer(pickle.Pickler):
     """Writes what tells two states apart; nobody reads it back."""
 
-    def __init__(self, file: BytesIO, copier: Copier) -> None:
+    def __init__(self, file: BytesIO, copier: Copier, plain: Plain) -> None:
         super().__init__(file, 5)
         self.fast = True  # no back references: equal values look equal
-        self._copier = copier
+        self._copier, self._plain = copier, plain
         self._seen: dict[int, int] = {}  # objects that stand in it already: they may refer to each other
 
     def reducer_override(self, thing: Any) -> Any:
@@ -118,17 +128,23 @@ class _Printer(pickle.Pickler):
             return NotImplemented
         before = len(self._seen)
         seen = self._seen.setdefault(id(thing), before)
-        return _as, self._copier.content(thing) if seen == before else ("again", seen)
+        return _as, self._copier.content(thing, self._plain) if seen == before else ("again", seen)
 
 
 class Copier:
     """Copies and fingerprints of the cores of one scene."""
 
-    def __init__(self, options: Any, ignored: Mapping[str, frozenset[str]]) -> None:
+    def __init__(
+        self,
+        options: Any,
+        ignored: Mapping[str, frozenset[str]],
+        unordered: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    ) -> None:
         self.shared = Shared()
         self._constant = (FunctionType, Machine, Walk, Tally, Constant, type(options))
         self._ignored = {**IGNORED, **ignored}
-        self._fields: dict[type[Any], tuple[str, ...] | None] = {}
+        self._unordered = {**UNORDERED, **unordered}
+        self._fields: dict[type[Any], tuple[tuple[str, bool], ...] | None] = {}  # and whether its order says nothing
 
     def freeze(self, core: Core) -> bytes:
         """The core as it is now."""
@@ -142,11 +158,20 @@ class Copier:
 
     def fingerprint(self, core: Core) -> bytes:
         """16 bytes, the same for two states of a core that will do the same."""
+        return self._print(core, _plain)
+
+    def shape(self, core: Core) -> bytes:
+        """16 bytes, the same for two states of a core in which no time is but for its rank among all times there."""
+        times = set[float]()
+        self._print(core, partial(_timed, times.add))
+        return self._print(core, partial(_timed, dict(zip(sorted(times), count(), strict=False)).__getitem__))
+
+    def _print(self, core: Core, plain: Plain) -> bytes:
         file = BytesIO()
-        _Printer(file, self).dump(core)
+        _Printer(file, self, plain).dump(core)
         return blake2b(file.getbuffer(), digest_size=16).digest()
 
-    def content(self, thing: Any) -> tuple[Any, ...]:
+    def content(self, thing: Any, plain: Plain) -> tuple[Any, ...]:
         """The fields of an object that count, behind the name of its class."""
         made = type(thing)
         fields = self._fields.get(made, ())
@@ -154,9 +179,10 @@ class Copier:
             fields = self._fields[made] = self._fields_of(thing)
         if fields is None:
             return (_name(made), str(thing.name)) if isinstance(thing, Enum) else (_name(made),)
-        return (_name(made), *[_plain(field, getattr(thing, field, None)) for field in fields])
+        values = [plain(field, _value(thing, field, any_order)) for field, any_order in fields]
+        return (_name(made), *values)
 
-    def _fields_of(self, thing: Any) -> tuple[str, ...] | None:
+    def _fields_of(self, thing: Any) -> tuple[tuple[str, bool], ...] | None:
         """None for what is a constant, or does not count."""
         made = type(thing)
         if isinstance(thing, (*COUNTS, *self._constant, Enum, type)):
@@ -164,7 +190,34 @@ class Copier:
         slots = {name for base in made.__mro__ for name in getattr(base, "__slots__", ())}
         names = sorted({*slots, *getattr(thing, "__dict__", ())} - {"__weakref__", "__dict__"})
         ignored = self._ignored.get(_name(made), frozenset()) | WALKED
-        return tuple(name for name in names if name not in ignored) or None
+        unordered = self._unordered.get(_name(made), frozenset())
+        return tuple((name, name in unordered) for name in names if name not in ignored) or None
+
+
+def _value(thing: Any, field: str, any_order: bool) -> Any:
+    """Of a field; sorted where its order says nothing."""
+    value: Any = getattr(thing, field, None)
+    if not any_order:
+        return value
+    return dict(sorted(value.items())) if type(value) is dict else sorted(value)
+
+
+def _timed(change: Callable[[float], Any], field: str, value: Any) -> Any:
+    """A value with another one in place of each time, wherever it stands in it."""
+    return _changed(change, _plain(field, value))
+
+
+def _changed(change: Callable[[float], Any], value: Any) -> Any:
+    made = type(value)
+    if made is float:
+        return change(round(value, DIGITS)) if EARLIEST <= value < NEVER else value
+    if made is dict:
+        return {_changed(change, key): _changed(change, one) for key, one in value.items()}
+    if made is list or made is tuple:
+        return made([_changed(change, one) for one in value])
+    if made is deque:
+        return [_changed(change, one) for one in value]
+    return value
 
 
 def _name(made: type[Any]) -> str:

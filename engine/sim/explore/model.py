@@ -50,8 +50,8 @@ class Model:
     def __init__(self, scene: Scene, parts: Parts | None = None) -> None:
         self.scene = scene
         self.options, self.endpoints = settled(scene)
-        ignored = scene.system.explored.ignored
-        self.copier = Copier(self.options, ignored)
+        explored = scene.system.explored
+        self.copier = Copier(self.options, explored.ignored, explored.unordered)
         self.parts = Parts(self.copier, self.asked) if parts is None else parts
         self.world = World(self.parts)
         self.shared = parts is None

@@ -43,6 +43,7 @@ class Scene:
     outage: Seconds = 4.0  # how long a freeze or a cut lasts, and how far a clock jumps
     bounds: Bounds = field(default_factory=Bounds)
     reduce: bool = True  # whether orders that make no difference are walked once
+    exact: bool = False  # whether states that differ in times alone, and in none of their order, are told apart
 
     @property
     def settings(self) -> Any:

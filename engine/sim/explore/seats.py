@@ -25,12 +25,14 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Part:
-    """One state of one core. ``blob``: its pickle, empty where it was let go; ``wake``: its next deadline, local."""
+    """One state of one core. ``blob``: its pickle, empty where it was let go; ``wake``: its next deadline, local.
+    ``shape``: the same number for states that differ in times alone, and in none of their order.
+    """
 
-    __slots__ = ("blob", "number", "steps", "view", "wake")
+    __slots__ = ("blob", "number", "shape", "steps", "view", "wake")
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number = self.shape = number
         self.blob = b""
         self.wake = 0.0
         self.view: Any = None  # its picture, once somebody has asked for it
@@ -52,6 +54,7 @@ class Parts:
         self._copier, self.asked = copier, asked
         self._known: dict[bytes, Part] = {}
         self._all: list[Part] = []
+        self._shapes: dict[bytes, int] = {}
         self.looks: list[Look] = []  # are shown each core after each step that is worked out
         self.worked = 0  # steps that had to be worked out
         self.kept = 0  # parts that hold their pickle
@@ -64,12 +67,18 @@ class Parts:
         """The fingerprints of all states of cores."""
         return set(self._known)
 
+    @property
+    def shapes(self) -> set[bytes]:
+        """Of all states of cores, what is left without the times but for their order."""
+        return set(self._shapes)
+
     def part(self, core: Core) -> Part:
         """The state that a core is in."""
         print_ = self._copier.fingerprint(core)
         part = self._known.get(print_)
         if part is None:
             part = self._known[print_] = Part(len(self._all))
+            part.shape = self._shapes.setdefault(self._copier.shape(core), len(self._shapes))
             self._all.append(part)
         if not part.blob:
             part.blob, part.wake = self._copier.freeze(core), core.wake_at()

@@ -74,6 +74,8 @@ class Walk:
         self._starts, self._follows = array("Q", [0]), array("I")  # what follows each state without a fault
         self._times: dict[float, int] = {}
         self._cuts: dict[object, int] = {}
+        self._alike: list[int] = []  # by the number of a seat: the number of those that are alike
+        self._kinds: dict[object, int] = {}
         self._transitions = self._depth = self._frontier = 0
         self._layers = [1]
         self.ends: list[tuple[int, State]] = []  # where the bound on virtual time ends the walk
@@ -166,7 +168,19 @@ class Walk:
         now, left, owed, asks, cut, seats, wires = state
         time = self._times.setdefault(now, len(self._times))
         told = 0 if cut is None else self._cuts.setdefault(cut, len(self._cuts) + 1)
-        return array("I", (time, left << 16 | owed << 8 | asks, told, *seats, *wires)).tobytes()
+        alike = self._alike if len(self._alike) == len(self.model.world.seats.values) else self._likened()
+        kinds = [alike[number] for number in seats]
+        return array("I", (time, left << 16 | owed << 8 | asks, told, *kinds, *wires)).tobytes()
+
+    def _likened(self) -> list[int]:
+        """By the number of a seat, the number of all those that are taken for the same."""
+        exact = self.model.scene.exact
+        for seat in self.model.world.seats.values[len(self._alike) :]:
+            kind: object = seat
+            if seat.part is not None and not exact:
+                kind = (seat.part.shape, seat.part.wake, *seat[1:])
+            self._alike.append(self._kinds.setdefault(kind, len(self._kinds)))
+        return self._alike
 
     def _needed(self, layer: deque[State]) -> set[int]:
         model = self.model

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 from engine.protocols.roundrobin import SYSTEM
-from engine.sim.explore.fingerprint import IGNORED
+from engine.sim.explore.fingerprint import IGNORED, UNORDERED
 
 
 def test_each_field_that_is_ignored_is_one() -> None:
-    for name, ignored in {**IGNORED, **SYSTEM.explored.ignored}.items():
+    explored = SYSTEM.explored
+    named = [one.items() for one in (IGNORED, UNORDERED, explored.ignored, explored.unordered)]
+    for name, ignored in chain(*named):
         file, _, made = name.partition(".")
         parts = {"liveness": "parts", "bulk": "parts", "inflight": "parts", "properties": "sim.explore"}
         place = parts.get(file, "protocols.roundrobin")

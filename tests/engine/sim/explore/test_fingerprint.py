@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.core import Started
+from engine.core import NEVER, Started
 from engine.sim.explore.fingerprint import Copier
 from engine.sim.explore.scene import Scene
 
@@ -38,9 +39,27 @@ def test_times_tell_apart(name: str) -> None:
     copier, core = made(name)
     frozen = copier.freeze(core)
     early, late = copier.thaw(frozen), copier.thaw(frozen)
-    early.handle(Started(), 10.0)
-    late.handle(Started(), 11.0)
+    early.handle(Started(), 1024.0)
+    late.handle(Started(), 1025.0)
     assert copier.fingerprint(early) != copier.fingerprint(late)
+    assert copier.shape(early) == copier.shape(late)
+
+
+def test_a_shape_keeps_the_order_of_times_and_which_are_the_same() -> None:
+    class Thing:
+        def __init__(self, *times: float) -> None:
+            self.first, self.others = times[0], {b"a": list(times[1:]), b"b": deque([(times[0], 2.5)])}
+
+    copier = Copier(None, {})
+    usual = copier.shape(Thing(1030.0, 1024.0, 1030.0))  # type: ignore[arg-type]
+    for times, same in (
+        ((1031.0, 1025.5, 1031.0), True),
+        ((1030.0, 1024.0, 1031.0), False),
+        ((1030.0, 1031.0, 1030.0), False),
+        ((1030.0, 0.0, 1030.0), False),  # no time, but an interval
+        ((1030.0, NEVER, 1030.0), False),
+    ):
+        assert (copier.shape(Thing(*times)) == usual) == same  # type: ignore[arg-type]
 
 
 def test_counts_of_mistakes_do_not_tell_apart() -> None:
@@ -77,3 +96,5 @@ def test_order_counts_in_a_dict_and_not_in_a_set() -> None:
     things: list[Any] = [Thing(value) for value in values]
     prints = [copier.fingerprint(thing) for thing in things]
     assert prints[0] != prints[1] and prints[2] == prints[3] == prints[4]
+    copier = Copier(None, {}, {"test_fingerprint.Thing": frozenset({"value"})})
+    assert copier.fingerprint(things[0]) == copier.fingerprint(things[1]) != prints[1]

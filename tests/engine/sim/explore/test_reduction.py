@@ -15,7 +15,7 @@ from tests.engine.sim.explore.scenes import begun, scene, went
 
 def walked(name: str, **more: Any) -> tuple[int, set[bytes], set[bytes]]:
     """States, fingerprints of all cores, and the states at the end by what stands in them."""
-    model = Model(scene(name, **more))
+    model = Model(scene(name, exact=True, **more))
     walk = Walk(model)
     assert walk.run().complete
     ends = set()

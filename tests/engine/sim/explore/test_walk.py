@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.sim.explore import walk as walks
+from engine.sim.explore.coverage import Coverage, Rows
 from engine.sim.explore.model import Model
 from engine.sim.explore.scene import Bounds
 from engine.sim.explore.walk import Progress, Walk
 from tests.engine.sim.explore.scenes import scene
+
+TIMED = (
+    ("roundrobin", 2, ""),
+    ("roundrobin", 1, "freeze"),
+    ("conversation", 2, ""),
+    ("pingpong", 2, ""),
+    ("negotiated", 2, ""),
+)
+"""System, rounds and what goes wrong, where times tell states apart that are taken for the same else."""
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -51,6 +62,24 @@ def test_what_is_let_go_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     usual = Walk(Model(small)).run()
     monkeypatch.setattr(walks, "KEPT", 5)
     assert Walk(Model(small)).run() == usual
+
+
+def gone_through(**more: Any) -> tuple[int, set[bytes], list[Rows], set[Any]]:
+    """States; what all cores went through but for their times; rows; and the clients' books at the ends."""
+    model = Model(scene(workers=1, **more))
+    coverage, walk = Coverage(model), Walk(model)
+    assert walk.run().complete
+    pictures = [model.picture(state, who) for _, state in walk.ends for who in model.clients]
+    books = {view.run and view.run.ledger for view in pictures}
+    return walk.progress.states, model.parts.shapes, coverage.rows(), books
+
+
+@pytest.mark.parametrize(("name", "rounds", "fault"), TIMED)
+def test_states_that_differ_in_times_alone_lead_to_the_same(name: str, rounds: int, fault: str) -> None:
+    faults = (fault,) if fault else ()
+    fewer, *found = gone_through(name=name, rounds=rounds, faults=faults)
+    more, *all_found = gone_through(name=name, rounds=rounds, faults=faults, exact=True)
+    assert fewer < more and found == all_found
 
 
 def test_the_way_to_a_state_leads_there() -> None:
