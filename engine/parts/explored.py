@@ -24,7 +24,8 @@ class Explored(NamedTuple):
     ``ignored``: ``file.Class`` → its fields that can change nothing. ``unordered``: fields that hold a dict or list,
     the order of which can change nothing. ``options``: settings of the usual scene that
     are not the program's own. ``wrong(core)``: asked of every new state of a broker core; what is wrong with it in
-    words, empty for nothing.
+    words, empty for nothing. ``step(before, core, now)``: the same of each step of one; ``before``: what
+    ``mark(core, now)`` gave before the event.
     """
 
     heartbeat: Callable[[Any], float] = _heartbeat
@@ -32,6 +33,8 @@ class Explored(NamedTuple):
     unordered: Mapping[str, frozenset[str]] = {}
     options: Mapping[str, Any] = {}
     wrong: Callable[[Any], str] = lambda core: ""
+    mark: Callable[[Any, float], Any] = lambda core, now: None
+    step: Callable[[Any, Any, float], str] = lambda before, core, now: ""
 
 
 UNEXPLORED = Explored()

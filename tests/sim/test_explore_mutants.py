@@ -15,7 +15,9 @@ from engine.catalogue import SYSTEMS
 from engine.parts.ready import Ready
 from engine.parts.suspects import Suspects
 from engine.protocols.conversation.jobs import Jobs
+from engine.protocols.conversation.machine import Does
 from engine.protocols.negotiated.desk import Desk
+from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.standby import Standby
 from engine.protocols.pingpong.broker import Broker as PingBroker
 from engine.protocols.pingpong.table import Table
@@ -110,6 +112,25 @@ def slot_kept(real: Any) -> Any:
         return task
 
     return take
+
+
+def held_when_it_came_back(real: Any) -> Any:
+    def back(self: Any, task: Any) -> None:
+        real(self, task)
+        self.ripe -= 1
+        task.job.state = Does.HELD
+
+    return back
+
+
+def serves_after_a_gap(real: Any) -> Any:
+    def heard(self: Any, state: Any, sequence: int, *rest: Any) -> Any:
+        gap = sequence > self.peer_sequence + 1 > 0
+        news = real(self, state, sequence, *rest)
+        self.state = Rank.ACTIVE if gap else self.state
+        return news
+
+    return heard
 
 
 def too_early(real: Any) -> Any:
@@ -222,6 +243,14 @@ MUTANTS = (
         {},
     ),
     Mutant(
+        "a job is held that nobody holds",
+        "conversation",
+        (Jobs, "back", held_when_it_came_back),
+        "broker: job 1 was running and is held: no row of its table that was walked leads there",
+        ("client is asked", "kill worker-1", "worker-1 > broker", "client > broker"),
+        {"tasks": 1, "faults": ("kill",)},
+    ),
+    Mutant(
         "a slot does not come back",
         "negotiated",
         (Desk, "take", slot_kept),
@@ -233,7 +262,7 @@ MUTANTS = (
         "a fallback serves too early",
         "negotiated",
         (Standby, "_takeover", too_early),
-        "both brokers of the pair serve",
+        "fallback: the fallback takes over, and heard the other 0.75 s ago: under 2.5 s proves nothing",
         (
             "the clock goes on",
             "fallback wakes",
@@ -241,6 +270,22 @@ MUTANTS = (
             "lose broker > fallback",
             "the clock goes on",
             "fallback wakes",
+        ),
+        {"pair": True, "workers": 1, "tasks": 1, "faults": ("lose",)},
+    ),
+    Mutant(
+        "a fallback that missed a message of its primary serves",
+        "negotiated",
+        (Standby, "heard", serves_after_a_gap),
+        "both brokers of the pair serve",
+        (
+            "the clock goes on",
+            "fallback wakes",
+            "fallback > broker",
+            "lose broker > fallback",
+            "the clock goes on",
+            "broker wakes",
+            "broker > fallback",
         ),
         {"pair": True, "workers": 1, "tasks": 1, "faults": ("lose",)},
     ),

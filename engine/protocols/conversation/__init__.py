@@ -10,6 +10,7 @@ from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.explain import EXPLAIN
+from engine.protocols.conversation.explored import EXPLORED
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
@@ -74,4 +75,5 @@ SYSTEM = System(
     times=times,
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
+    explored=EXPLORED,
 )

@@ -11,6 +11,7 @@ from engine.protocols.negotiated.broker import Broker, Publish
 from engine.protocols.negotiated.client import Ask, Client
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.explain import EXPLAIN
+from engine.protocols.negotiated.explored import EXPLORED
 from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
@@ -132,4 +133,5 @@ SYSTEM = System(
     hand_back=HandBack(),
     ask=Ask,
     orders=ORDERS,
+    explored=EXPLORED,
 )

@@ -10,8 +10,8 @@ The rules of this file:
   everybody and takes the content that was not put on the disk. Whoever died is recovered; where nobody is left, a new
   driver comes.
 - A driver that waits looks again once the disk is another one: a look at the same disk changes nothing.
-- Always: nothing incomplete stands as ``.ready``, no document is lost, and none stands twice. In the end each was
-  published, or given up.
+- Always: nothing incomplete stands as ``.ready``, no document is lost, none stands twice, and no two drivers work on
+  one. In the end each was published, or given up.
 """
 
 from __future__ import annotations
@@ -227,12 +227,20 @@ class Documents:
             waiting = [name for name in (names.ready(id), names.failed(id)) if name in disk.folders[SRC]]
             if len(waiting) + published > 1:
                 return f"{id} stands twice: {', '.join(waiting)}{' and published' if published else ''}"
+            if len(self._work(state, id)) > 1:
+                return f"two drivers work on {id}: {', '.join(self._work(state, id))}"
             there = [one for name in disk.folders[SRC] if (one := names.parse(name)) and getattr(one, "id", "") == id]
             if not there and not published:
                 return f"{id} is lost"
             if over and not published and names.failed_twice(id) not in {*disk.folders[SRC], *disk.folders[DST]}:
                 return f"{id} is neither published nor given up in the end"
         return ""
+
+    def _work(self, state: State, id: str) -> list[str]:
+        """The drivers that have begun their work on a document."""
+        asked = [(actor.number, point.asks) for actor, point in zip(self.actors, state.points, strict=True) if point]
+        bodies = [(number, asks.body) for number, asks in asked if isinstance(asks, Start)]
+        return [number for number, body in bodies if isinstance(body, Process) and body.id == id]
 
 
 def _timeless(content: str) -> str:

@@ -65,9 +65,9 @@ class Model:
         self.clients = [who for who, place in enumerate(self.world.places) if place.role == "client"]
         self.names = [place.name for place in self.world.places]
         self.keys = [next(iter(place.sockets.values())).routing_id for place in self.world.places]
-        keys = tuple(self.keys[who] for who in self.workers)
+        keys, own = tuple(self.keys[who] for who in self.workers), scene.system.explored
         twice = "duplicate" in scene.faults
-        self._rules.value = Rules(scene.system.explain, not scene.faults, not scene.pair, twice, keys)
+        self._rules.value = Rules(scene.system.explain, not scene.faults, not scene.pair, twice, keys, own)
         self.horizon = NEVER
         self.opening: list[Move] = []
 

@@ -5,6 +5,7 @@ The rules of this file:
 - A witness stands beside a broker's core and reads what comes and goes. It is copied with the core, and what it
   remembers tells states apart. So it believes nothing that the core says of itself, but for who has a free slot.
 - Always: a reply goes to a client that has asked for it and waits, once, and an answer goes to nobody else.
+- What a system asks of each step of its broker (``Explored.step``) is asked here.
 - Where nothing goes wrong: a task is given once, in the order in which tasks came, and to the worker that was used
   longest ago of those that have a free slot.
 """
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from engine.core import Command, Core, Event, Received, Send
 from engine.parts.explain import Decoded, Explain, task_name
+from engine.parts.explored import UNEXPLORED, Explored
 from engine.parts.inflight import TaskKey
 
 MOST = 2  # times that a request that came twice is remembered
@@ -23,6 +25,7 @@ MOST = 2  # times that a request that came twice is remembered
 class Rules(NamedTuple):
     """What a witness goes by. ``strict``: nothing goes wrong. ``alone``: no other broker tells this one of tasks.
     ``twice``: a message may come twice, and a request that does may count as another one. ``workers``: routing ids.
+    ``own``: what the system itself asks of each step.
     """
 
     explain: Explain
@@ -30,6 +33,7 @@ class Rules(NamedTuple):
     alone: bool
     twice: bool
     workers: tuple[bytes, ...]
+    own: Explored = UNEXPLORED
 
 
 class Constant:
@@ -136,8 +140,9 @@ class Observed:
                     if (key := self.witness.came(one, rules.twice)) is not None:
                         answered.append(key)
         free.intersection_update(rules.workers)
+        mark = rules.own.mark(self.core, now)
         commands = self.core.handle(event, now)
-        self.wrong, before = "", list(self.witness.waiting)
+        self.wrong, before = rules.own.step(mark, self.core, now), list(self.witness.waiting)
         for command in commands:
             if type(command) is Send:
                 self._said(command, answered, free)

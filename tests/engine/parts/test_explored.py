@@ -11,3 +11,4 @@ def test_all_of_it_may_be_left_out() -> None:
     usual = Explored()
     assert usual.heartbeat(SimpleNamespace(heartbeat=2)) == 2.0 and usual.heartbeat(SimpleNamespace()) == 1.0
     assert not usual.ignored and not usual.unordered and not usual.options and usual.wrong(None) == ""
+    assert usual.step(usual.mark(None, 0.0), None, 0.0) == ""

@@ -8,6 +8,7 @@ import pytest
 
 from engine.core import Start, Woken
 from engine.protocols.diskqueue import driver as drivers
+from engine.protocols.diskqueue import names, transitions
 from engine.protocols.diskqueue.operations import Done, List, Sync
 from engine.sim.explore.documents import Actor, Documents, in_words, walk
 
@@ -60,6 +61,26 @@ def test_a_look_in_vain_leaves_nothing_behind() -> None:
         assert after is not None
         again = after
     assert again is waits
+
+
+def test_a_mutant_that_writes_under_the_published_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "writing", lambda id, number: names.ready(id))
+    found = walk(Documents(1))
+    assert found.wrong == "d1 is published, and incomplete"
+    assert [in_words(Documents(1), move) for move in found.course] == ["driver 1 goes on"] * 5
+
+
+def test_a_mutant_that_works_on_though_it_lost_the_race_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = transitions.take
+
+    def take(*about: Any) -> Any:
+        error = yield from real(*about)
+        return "" if error == "gone" else error
+
+    monkeypatch.setattr(transitions, "take", take)
+    found = walk(Documents(1))
+    assert found.wrong == "two drivers work on d1: 1, 2"
+    assert [move for _, move in found.course] == [0, 0, 0, 1, 1, 1, 0, 1]
 
 
 def test_a_mutant_that_publishes_before_all_is_on_the_disk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from engine.catalogue import SYSTEMS
+from engine.core import Woken
 from engine.parts.explain import Decoded
+from engine.parts.explored import Explored
 from engine.sim.explore.model import Model
 from engine.sim.explore.properties import Observed, Rules, Witness
 from tests.engine.sim.explore.scenes import scene
@@ -82,6 +84,19 @@ def test_a_witness_stands_beside_every_broker(name: str) -> None:
     core.witness.open.append(ONE)
     assert model.copier.fingerprint(core) != before
     assert core.wake_at() == core.core.wake_at() and core.snapshot(0.0) == core.core.snapshot(0.0)
+
+
+def test_a_system_asks_of_each_step_what_it_wants() -> None:
+    model = Model(scene())
+    core: Any = model.seats[0].core
+    own = Explored(
+        mark=lambda core, now: ("before", now), step=lambda before, core, now: f"{before} and {now}" if now > 8 else ""
+    )
+    core.rules.value = core.rules.value._replace(own=own)
+    core.handle(Woken(), 8.0)
+    assert not core.wrong
+    core.handle(Woken(), 9.0)
+    assert core.wrong == "('before', 9.0) and 9.0"
 
 
 def test_what_it_sees_is_an_error_of_its_core() -> None:
