@@ -14,7 +14,7 @@ from console import keys
 from console.commands import Word
 from console.history import History
 from console.host import Host
-from console.kinds import kind_of
+from console.kinds import session_of
 from console.pictures.bridge import Labs, Settings
 from console.screens.allevents import AllEvents
 from console.screens.machines import FRAME, Lines
@@ -30,43 +30,42 @@ class Console(Host):
     """Knows which screens belong to which kind of session (``console.kinds``)."""
 
     def __init__(
-        self, labs: Labs | None, first: Session, settings: Settings, clock: Callable[[], float] = time.monotonic
+        self, labs: Labs | None, first: Session[Any], settings: Settings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start."""
         history = History(settings.state_folder / "history")
-        super().__init__(labs, first, settings, history, kind_of(first.lab.system).main(first, history), clock)
+        super().__init__(labs, first, settings, history, first.kind.main(first, history), clock)
 
-    def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
+    def made(self, name: str, lab: Any) -> tuple[Session[Any], Screen[Any]]:
         """The session of a lab, and its main screen."""
         assert self.labs is not None
-        kind = kind_of(lab.system)
-        session = kind.session(name, lab, partial(self.labs.order, name))
-        return session, kind.main(session, self.history)
+        session = session_of(name, lab, partial(self.labs.order, name))
+        return session, session.kind.main(session, self.history)
 
-    def ink_of(self, session: Session) -> str:
+    def ink_of(self, session: Session[Any]) -> str:
         """The colour of a session's state."""
-        return kind_of(session.lab.system).ink(session)
+        return session.kind.ink(session)
 
     @property
     def words(self) -> tuple[Word, ...]:
         """The commands that can be typed."""
-        return view_of(self.lab.system.name).among(kind_of(self.lab.system).words)
+        return view_of(self.lab.system.name).among(self.session.kind.words)
 
-    def depends_on(self, session: Session) -> list[str]:
+    def depends_on(self, session: Session[Any]) -> list[str]:
         """Who or what of others depends on this process, one line each."""
-        return kind_of(session.lab.system).depends(session)
+        return session.kind.depends(session)
 
-    def ends_with(self, session: Session) -> list[str]:
+    def ends_with(self, session: Session[Any]) -> list[str]:
         """What ends with the console, one line each; [] if quitting costs nothing."""
-        return kind_of(session.lab.system).ends(session)
+        return session.kind.ends(session)
 
     def help_lines(self, shown: dict[str, str]) -> list[Parts]:
         """The help: all keys and commands."""
-        return kind_of(self.lab.system).help(self._session, shown)
+        return self.session.kind.help(self._session, shown)
 
     def offered(self) -> Iterable[keys.Key]:
         """Keys of the main screen whose actions the palette offers."""
-        return kind_of(self.lab.system).offered(self._session)
+        return self.session.kind.offered(self._session)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's action in the palette."""
@@ -77,7 +76,7 @@ class Console(Host):
 
     def on_unmount(self) -> None:
         """Collect the summary for the terminal."""
-        said = {name: kind_of(session.lab.system).summary(session) for name, session in self.sessions.items()}
+        said = {name: session.kind.summary(session) for name, session in self.sessions.items()}
         told = {name: lines for name, lines in said.items() if lines}
         several = len(told) > 1
         self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
@@ -89,9 +88,10 @@ class Console(Host):
         session, before = self.session, self.screen
         screen: Messages | Lines
         if what in ("trace", "ladder"):
-            screen = (TraceScreen if what == "trace" else LadderScreen)(session, self.history)
+            made = partial(TraceScreen, columns=session.kind.columns) if what == "trace" else LadderScreen
+            screen = made(session, self.history)
         else:
-            lines = kind_of(session.lab.system).explained(session, what)
+            lines = session.kind.explained(session, what)
             title = "state maps" if what == "maps" else "conformance"
             heading = f"{title} · {clean(session.lab.system.name)}"
             screen = Lines(heading, [], lambda picture: lines(picture, self.size.width - FRAME))
@@ -113,9 +113,9 @@ class Console(Host):
         session = self.session
         if session.mode == "sandbox":
             return self.main
-        kind = kind_of(session.lab.system)
+        kind = session.kind
         try:
-            sandbox = kind.sandbox(session.lab)
+            sandbox = session_of(session.name, kind.sandbox(session.lab))
         except Refused as refusal:
             self.say(str(refusal), "bad")
             return None
@@ -131,5 +131,5 @@ class Console(Host):
         screen = self.open_sandbox()
         if screen is not None:
             if not screen.session.lab.now:
-                screen.session.settle()
+                screen.session.lab.settle()
             self.call_after_refresh(screen.propose, line)

@@ -37,7 +37,7 @@ class Host(Shell):
     def __init__(
         self,
         labs: Labs | None,
-        first: Session,
+        first: Session[Any],
         settings: Settings,
         history: History,
         main: Screen[Any],
@@ -55,7 +55,7 @@ class Host(Shell):
     # ---- what is on the screen --------------------------------------------------------------------------------------
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session[Any]:
         """The current session: a sandbox if one is open over its system, else the system itself."""
         opened = (getattr(screen, "session", None) for screen in reversed(self.screen_stack))
         return next((session for session in opened if session is not None and session.mode == "sandbox"), self._session)
@@ -97,7 +97,7 @@ class Host(Shell):
         ]
 
     @abstractmethod
-    def ink_of(self, session: Session) -> str:
+    def ink_of(self, session: Session[Any]) -> str:
         """The colour of a session's state."""
 
     # ---- systems ----------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Host(Shell):
         self.call_after_refresh(self.tick)
 
     @abstractmethod
-    def made(self, name: str, lab: Any) -> tuple[Session, Screen[Any]]:
+    def made(self, name: str, lab: Any) -> tuple[Session[Any], Screen[Any]]:
         """The session of a lab, and its main screen."""
 
     # ---- the end ----------------------------------------------------------------------------------------------------
@@ -169,16 +169,16 @@ class Host(Shell):
             self.exit()
 
     @abstractmethod
-    def depends_on(self, session: Session) -> list[str]:
+    def depends_on(self, session: Session[Any]) -> list[str]:
         """Who or what of others depends on this process, one line each."""
 
     @abstractmethod
-    def ends_with(self, session: Session) -> list[str]:
+    def ends_with(self, session: Session[Any]) -> list[str]:
         """What ends with the console, one line each; [] if quitting costs nothing."""
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
-    def order(self, give: Give, said: str = "", *, destroys: bool = False, session: Session | None = None) -> None:
+    def order(self, give: Give, said: str = "", *, destroys: bool = False, session: Session[Any] | None = None) -> None:
         """Give an order to a session's lab, by default the current one, without waiting for it.
 
         ``said`` is shown when it is done; a refusal is shown with its reason.
@@ -236,10 +236,11 @@ class Host(Shell):
             case "[THEME]":
                 return self._themes
             case "FAULT" | "[TARGET]" if self.session.mode == "sandbox":
-                faults = self.session.faults()
+                sandbox: Any = self.session
+                faults = sandbox.faults()
                 if what == "FAULT":
                     return [fault.name for fault in faults]
-                return list(dict.fromkeys(name for fault in faults for name in self.session.targets(fault)))
+                return list(dict.fromkeys(name for fault in faults for name in sandbox.targets(fault)))
         names: Sequence[str] = self.main.names_of(what) if hasattr(self.main, "names_of") else ()
         return names
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
@@ -75,10 +75,10 @@ def lab_of(
     journal: Path | None = None,
     trust: Sequence[User] = (),
     readonly: bool = False,
-) -> Lab:
+) -> LiveLab:
     """A lab of the system that was asked for, not opened yet."""
     system = system_of(settings)
-    return Lab(
+    return LiveLab(
         system,
         settings.options[system.name],
         bind=bind,

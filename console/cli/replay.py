@@ -7,13 +7,20 @@ from argparse import Namespace
 from console.cli.screen import left, screen_settings, shows
 from console.cli.streams import result, tell
 from console.text import clean
-from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.catalogue import CATALOGUE
 from engine.files.personal import readers
 from engine.journal.journal import read
 from engine.labs.queuereplaylab import QueueReplayLab
-from engine.labs.replay import Replay
 from engine.labs.replaylab import ReplayLab
+from engine.labs.timeline import Timeline
 from engine.settings import Flag
+from engine.system import QueueSystem, System
+
+RECORDINGS: dict[str, type[ReplayLab] | type[QueueReplayLab]] = {
+    System.kind: ReplayLab,
+    QueueSystem.kind: QueueReplayLab,
+}
+"""By the kind of the system that was recorded."""
 
 
 def replay(options: Namespace, flags: list[Flag]) -> int:
@@ -23,8 +30,7 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
     """
     try:
         reading = read(options.file, CATALOGUE)
-        broker = reading.about.system in SYSTEMS
-        lab = ReplayLab(Replay(reading, SYSTEMS)) if broker else QueueReplayLab(reading, CATALOGUE)
+        lab = RECORDINGS[CATALOGUE[reading.about.system].kind](reading, CATALOGUE)
     except OSError as error:
         tell(f"{options.file}: {error.strerror or error}")
         return 2
@@ -42,14 +48,14 @@ def replay(options: Namespace, flags: list[Flag]) -> int:
         return 2
 
     from console.app import Console
-    from console.kinds import kind_of
+    from console.kinds import session_of
 
-    console = Console(None, kind_of(lab.system).replay(lab), screen_settings(flags))
+    console = Console(None, session_of(lab.system.name, lab), screen_settings(flags))
     console.run()
     return left(console)
 
 
-def check(lab: ReplayLab | QueueReplayLab) -> int:
+def check(lab: Timeline) -> int:
     """Tell what a recording holds, and whether the cores still do it."""
     machine = lab.replay
     result(

@@ -11,7 +11,7 @@ from console.cli.signals import Signals
 from console.cli.streams import Alarms, OutputLost, tell, unanswered
 from console.text import clean
 from engine.catalogue import SERVERS, SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.settings import Flag, Problem, Wrong
 
 STEP = 0.05  # seconds between two looks
@@ -39,7 +39,7 @@ def request(options: Namespace, flags: list[Flag]) -> int:
     return signals.status(status)
 
 
-def asked_of(lab: Lab, signals: Signals, service: str, data: bytes, timeout: float) -> int:
+def asked_of(lab: LiveLab, signals: Signals, service: str, data: bytes, timeout: float) -> int:
     """Ask, and print what comes within so many seconds; a command that a service runs has as long as it takes."""
     make = lab.system.ask
     assert make is not None, "a system of SERVERS"

@@ -12,7 +12,8 @@ from console.cli.common import broker_of, configured, lab_of, settings_of, spoke
 from console.cli.signals import Signals
 from console.cli.streams import Alarms, announce, tell
 from engine.errors import Refused
-from engine.labs.live import Lab, Workers
+from engine.labs.health import Workers
+from engine.labs.live import LiveLab
 from engine.settings import Flag
 
 LOOK = 0.25  # seconds between two looks at how things are
@@ -62,7 +63,7 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
         return status if alarms.end(lab.unkept) else status or 1
 
 
-def look(lab: Lab) -> Workers | None:
+def look(lab: LiveLab) -> Workers | None:
     """The workers of this process; None while their thread is too busy to say, which is no reason to end."""
     try:
         return lab.workers()
@@ -75,7 +76,7 @@ def joined(workers: Workers | None) -> bool:
     return workers is not None and workers.joined >= workers.here
 
 
-def serve(lab: Lab, signals: Signals, alarms: Alarms, busy: Callable[[], bool] = lambda: True) -> int:
+def serve(lab: LiveLab, signals: Signals, alarms: Alarms, busy: Callable[[], bool] = lambda: True) -> int:
     """Until a signal comes (128 + its number), a thread has died (1), or nothing is left to do (0; 1 after errors)."""
     while not (dead := lab.health().dead) and busy() and not signals.wait(LOOK):
         alarms.tell()

@@ -10,7 +10,7 @@ from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.runs.load import RunRecord, duration, to_json
 from engine.runs.summary import summary
@@ -78,7 +78,7 @@ def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:
     )
 
 
-def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str | None) -> bool:
+def meet(lab: LiveLab, signals: Signals, workers: int, timeout: float, connect: str | None) -> bool:
     """Wait for a broker, and where they are ours for all workers; whether a run makes sense."""
     if not met(lab, signals, timeout):
         if signals.caught is None:
@@ -89,7 +89,7 @@ def meet(lab: Lab, signals: Signals, workers: int, timeout: float, connect: str 
     return signals.caught is None
 
 
-def met(lab: Lab, signals: Signals, timeout: float) -> bool:
+def met(lab: LiveLab, signals: Signals, timeout: float) -> bool:
     """Wait for a broker, so many seconds or until a signal comes; a client that gives up has met none."""
     try:
         for _ in range(max(1, round(timeout / STEP))):
@@ -102,7 +102,7 @@ def met(lab: Lab, signals: Signals, timeout: float) -> bool:
     return False
 
 
-def follow(lab: Lab, signals: Signals, progress: Progress) -> None:
+def follow(lab: LiveLab, signals: Signals, progress: Progress) -> None:
     """Until the run has ended, or a signal came, or nothing has succeeded for so long that nothing will."""
     succeeded, since, steps, grace = 0, 0.0, 0, GRACE
     while (view := lab.run_view()) is None or view.state != "ended":
@@ -132,7 +132,7 @@ def patience(spec: BulkSpec) -> float:
     return max(PATIENCE, 3 * spec.timeout, 3 / spec.rate if spec.rate else 0.0)
 
 
-def pause(lab: Lab, signals: Signals) -> None:
+def pause(lab: LiveLab, signals: Signals) -> None:
     """One step, shorter where the run ends in it; after a signal there is nothing more to wait for but the run."""
     if signals.caught is None:
         signals.wait(STEP)

@@ -7,25 +7,25 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console.cli.common import configured, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
-from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
+from engine.catalogue import CATALOGUE, QUEUES
+from engine.labs.lab import Lab
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
+from engine.system import QueueSystem, System
 
 if TYPE_CHECKING:
     from console.app import Console
-    from engine.labs.live import Lab
-    from engine.labs.queues import QueueLab
 
 
 def console(options: Namespace, flags: list[Flag]) -> int:
     """Open the screen; 2 where there is no terminal for it. Raises Wrong or Refused before anything is drawn."""
     settings = settings_of(flags)
-    queues = settings.system not in SYSTEMS
-    if options.root and not queues:
+    if options.root and CATALOGUE[settings.system].kind != QueueSystem.kind:
         raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system {' or '.join(QUEUES)}")])
     if not shows("the console", "roundhouse bulkping 100"):
         return 2
@@ -33,32 +33,32 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     return left(*run(settings, maker(options, settings.system, flags)))
 
 
-def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Any]:
+def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Lab]:
     """What makes the lab of a system, each with the settings of its own; a journal is that of the first."""
 
-    def make(name: str) -> Lab | QueueLab:
+    def make(name: str) -> Lab:
         settings = settings_of([*flags, Flag(("system",), "--system", name)])
-        journal = options.journal if name == first else None
-        if name not in SYSTEMS:
-            from engine.labs.queues import QueueLab
-
-            return QueueLab(
-                settings.options[name],
-                options.root or "",
-                readonly=settings.readonly,
-                journal=journal,
-                trust=trusted(options),
-            )
-        return lab_of(
-            settings,
-            bind=settings.bind,
-            workers=settings.pool.workers,
-            journal=journal,
-            pair=True,
-            readonly=settings.readonly,
-        )
+        return LIVE[CATALOGUE[name].kind](settings, options, options.journal if name == first else None)
 
     return make
+
+
+def of_brokers(settings: Settings, options: Namespace, journal: Path | None) -> Lab:
+    """A broker, its workers and a client."""
+    workers, readonly = settings.pool.workers, settings.readonly
+    return lab_of(settings, bind=settings.bind, workers=workers, journal=journal, pair=True, readonly=readonly)
+
+
+def of_queues(settings: Settings, options: Namespace, journal: Path | None) -> Lab:
+    """A pipeline that exists, or the demonstration."""
+    from engine.labs.queues import LiveQueueLab
+
+    given, trust = settings.options[settings.system], trusted(options)
+    return LiveQueueLab(given, options.root or "", readonly=settings.readonly, journal=journal, trust=trust)
+
+
+LIVE = {System.kind: of_brokers, QueueSystem.kind: of_queues}
+"""By the kind of a system: what makes a lab that runs."""
 
 
 def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[str]]:
@@ -67,14 +67,14 @@ def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[s
     The console, and what could not be kept, in words.
     """
     from console.app import Console
-    from console.kinds import kind_of
+    from console.kinds import session_of
     from engine.labs.manager import LabManager
 
     name = settings.system
     with LabManager(tuple(CATALOGUE), make) as labs:
         with configured(settings):
             lab = labs.open(name).result()
-        console = Console(labs, kind_of(lab.system).session(name, lab, partial(labs.order, name)), settings)
+        console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings)
         console.run()
         ran = labs.running.values()
     return console, [words for lab in ran for words in lab.unkept]

@@ -10,21 +10,24 @@ from textual.screen import Screen
 from console import keys, units
 from console.commands import WORDS
 from console.history import History
-from console.kinds.kind import Kind
-from console.pictures.bridge import Picture, badge
+from console.pictures.bridge import Bridge, Picture, badge
 from console.screens.listing import GROUPS, help_lines
 from console.screens.machines import conformance_lines, map_lines
 from console.screens.main import Main
 from console.screens.replayed import HELP, Replayed
 from console.screens.sandbox import SandboxScreen
-from console.sessions.brokers import BrokerSession
-from console.sessions.replay import BrokerReplay
-from console.sessions.sandbox import SandboxSession
+from console.sessions.cost import metered_trace
+from console.sessions.kind import Kind
 from console.sessions.session import Session
 from console.systems import view_of
 from console.widgets.ink import Parts
+from console.widgets.messages import TRACE
 from console.widgets.runs import summary_of
+from engine.faults import faults
+from engine.labs.brokers import fallback
+from engine.labs.sandbox import Sandbox
 
+WORKERS, SLOTS = 3, 4  # of a sandbox
 NAMED = 3  # workers that are named one by one
 RESTED = 2.0  # seconds after a run of ours; before that, what the broker's picture shows may still be that run
 MAINS = {"live": Main, "sandbox": SandboxScreen, "replay": Replayed}
@@ -36,26 +39,36 @@ def _main(session: Any, history: History) -> Screen[Any]:
     return made(session, history, view)
 
 
-def _offered(_: Session) -> Iterable[keys.Key]:
+def _sandbox(lab: Any) -> Sandbox:
+    """Of a pair of brokers where the protocol knows pairs."""
+    system, options = lab.system, lab.options
+    if system.paired is not None:
+        options = system.paired(options, system.endpoint, fallback(system))
+    sandbox = Sandbox(system, options, workers=WORKERS, slots=SLOTS)
+    sandbox.attended = True
+    return sandbox
+
+
+def _offered(_: Session[Any]) -> Iterable[keys.Key]:
     return (key for key in keys.MAIN if key.id != "focus.next")
 
 
-def _help(session: Session, shown: dict[str, str]) -> list[Parts]:
+def _help(session: Session[Any], shown: dict[str, str]) -> list[Parts]:
     words = view_of(session.lab.system.name).among(WORDS)
     return help_lines(shown, HELP if session.mode == "replay" else GROUPS, words)
 
 
-def _ink(session: BrokerSession) -> str:
+def _ink(session: Session[Any]) -> str:
     return badge(session.picture, False)[1] if session.picture is not None else "label"
 
 
-def _explained(session: BrokerSession, what: str) -> Callable[[Picture, int], list[Parts]]:
+def _explained(session: Session[Any], what: str) -> Callable[[Picture, int], list[Parts]]:
     explain = session.lab.system.explain
     lines = map_lines if what == "maps" else conformance_lines
     return lambda picture, width: lines(explain, picture, width)
 
 
-def _summary(session: BrokerSession) -> str | None:
+def _summary(session: Session[Any]) -> str | None:
     """The lines of its last run."""
     client = session.lab.feed.picture("client")
     return summary_of(client.run) if client and client.run is not None else None
@@ -85,17 +98,19 @@ def ending(picture: Picture) -> list[str]:
     return [f"the run bulk{run.spec.kind}: {done}", *depending(picture)]
 
 
-def _of(lines: Callable[[Picture], list[str]]) -> Callable[[BrokerSession], list[str]]:
-    def told(session: BrokerSession) -> list[str]:
+def _of(lines: Callable[[Picture], list[str]]) -> Callable[[Session[Any]], list[str]]:
+    def told(session: Session[Any]) -> list[str]:
         return lines(session.picture) if session.mode == "live" and session.picture is not None else []
 
     return told
 
 
 KIND = Kind(
-    session=BrokerSession,
-    sandbox=lambda lab: SandboxSession(lab.system, lab.options),
-    replay=BrokerReplay,
+    bridge=Bridge,
+    trace=metered_trace,
+    faults=faults,
+    columns=TRACE,
+    sandbox=_sandbox,
     main=_main,
     offered=_offered,
     help=_help,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from textual.screen import Screen
@@ -10,23 +11,26 @@ from textual.screen import Screen
 from console import keys, units
 from console.commands import QUEUE_WORDS
 from console.history import History
-from console.kinds.kind import Kind
-from console.pictures.queuebridge import QueuePicture, badge
+from console.pictures.queuebridge import QueueBridge, QueuePicture, badge
 from console.screens.machines import finding_lines, machine_lines
 from console.screens.pipeline import Pipelines
 from console.screens.queuehelp import PIPELINE, help_lines
 from console.screens.queuereplayed import HELP, OWN, ReplayedPipelines
 from console.screens.queuesandbox import QueueSandboxScreen
-from console.sessions.queues import QueueSession
-from console.sessions.replay import QueueReplay
-from console.sessions.sandbox import QueueSandboxSession
+from console.sessions.cost import metered_operations
+from console.sessions.kind import Kind
 from console.sessions.session import Session
 from console.text import clean
 from console.widgets.ink import Parts
+from console.widgets.messages import OF_QUEUES
 from console.widgets.queuelines import equation
+from engine.faults import queuefaults
+from engine.labs.queuesandbox import QueueSandbox
 from engine.protocols.diskqueue.conduct import findings
 from engine.protocols.diskqueue.explain import state_maps
+from engine.protocols.diskqueue.options import Options
 
+ROOM = 6  # documents in a queue of a sandbox above which drivers wait: so few that it is seen
 MAINS = {"live": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPipelines}
 
 
@@ -35,20 +39,20 @@ def _main(session: Any, history: History) -> Screen[Any]:
     return made(session)
 
 
-def _offered(session: Session) -> Iterable[keys.Key]:
+def _offered(session: Session[Any]) -> Iterable[keys.Key]:
     own = OWN if session.mode == "replay" else keys.QUEUES
     return (key for key in own if key.id != "focus.next")
 
 
-def _help(session: Session, shown: dict[str, str]) -> list[Parts]:
+def _help(session: Session[Any], shown: dict[str, str]) -> list[Parts]:
     return help_lines(shown, HELP if session.mode == "replay" else PIPELINE)
 
 
-def _ink(session: QueueSession) -> str:
+def _ink(session: Session[Any]) -> str:
     return badge(session.picture, False)[1] if session.picture is not None else "label"
 
 
-def _explained(session: QueueSession, what: str) -> Callable[[QueuePicture, int], list[Parts]]:
+def _explained(session: Session[Any], what: str) -> Callable[[QueuePicture, int], list[Parts]]:
     if what == "maps":
         return lambda picture, width: machine_lines(state_maps(), lambda states: [picture.view], width)
     return accused_lines
@@ -60,12 +64,12 @@ def accused_lines(picture: QueuePicture, width: int) -> list[Parts]:
     return finding_lines([(view.at, finding) for finding in reversed(findings(view.incidents))], width)
 
 
-def _summary(session: QueueSession) -> str | None:
+def _summary(session: Session[Any]) -> str | None:
     """The ledger as it was seen last."""
     return "".join(text for text, _ in equation(session.picture)) if session.picture is not None else None
 
 
-def _ends(session: QueueSession) -> list[str]:
+def _ends(session: Session[Any]) -> list[str]:
     """Drivers of a pipeline that is more than a demonstration, whose documents nobody needs."""
     picture = session.picture
     if session.mode != "live" or picture is None or session.lab.demonstration or not picture.view.drivers:
@@ -76,9 +80,11 @@ def _ends(session: QueueSession) -> list[str]:
 
 
 KIND = Kind(
-    session=QueueSession,
-    sandbox=lambda lab: QueueSandboxSession(lab.options),
-    replay=QueueReplay,
+    bridge=QueueBridge,
+    trace=metered_operations,
+    faults=queuefaults,
+    columns=OF_QUEUES,
+    sandbox=lambda lab: QueueSandbox(options=replace(lab.options or Options(), max_files=ROOM)),
     main=_main,
     offered=_offered,
     help=_help,

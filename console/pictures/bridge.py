@@ -14,10 +14,10 @@ from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
 from engine.feed import Feed
+from engine.labs.content import BrokerLab
+from engine.labs.timeline import Sample
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
-from engine.system import System
-from engine.tracing.trace import Trace
 
 STUCK = 3.0  # seconds without an end of a task after which work stands still
 SETTLE = HERTZ  # polls after the end of a run until it is surely kept
@@ -25,50 +25,6 @@ SETTLE = HERTZ  # polls after the end of a run until it is surely kept
 
 Run = Mapping[str, Any]
 """A kept run: the JSON of schema roundhouse.run/1. It comes from a file, so nothing in it is taken for granted."""
-
-
-class Health(Protocol):
-    """Health of the engine's threads."""
-
-    @property
-    def dead(self) -> tuple[str, ...]:
-        """Threads that have ended by an error, each with its text."""
-
-    @property
-    def loop_lag(self) -> float:
-        """Seconds by which the engine's loops are late."""
-
-
-class Lab(Protocol):
-    """What the console needs of ``engine.labs.live.Lab``. Orders may wait, or raise ``engine.labs.live.Refused``."""
-
-    system: System
-    options: Any
-    endpoints: tuple[str, ...]
-    started: float
-    feed: Feed
-    readonly: bool
-
-    def health(self) -> Health: ...
-    def run(self, spec: BulkSpec) -> None: ...
-    def ping(self, tracked: bool = True) -> None: ...
-    def stop_run(self) -> None: ...
-    def add_workers(self, n: int) -> None: ...
-    def remove_workers(self, n: int) -> None: ...
-    def stop_worker(self, key: bytes) -> None: ...
-    def inspect(self, key: bytes | None) -> None: ...
-    def withdraw(self, client: bytes) -> None: ...
-    def seat_of(self, key: bytes) -> str | None: ...
-    def attach(self, trace: Trace) -> None: ...
-    def detach(self, trace: Trace) -> None: ...
-    def order_client(self, order: object, destructive: str = "") -> None: ...
-    def pull_plug(self) -> None: ...
-    def hand_back(self) -> None: ...
-    def bulk(self) -> None: ...
-    def endbulk(self) -> None: ...
-    def register(self) -> None: ...
-    def deregister(self) -> None: ...
-    def runs(self) -> Sequence[Run]: ...
 
 
 class Labs(Protocol):
@@ -209,7 +165,7 @@ def badge(picture: Picture, paused: bool) -> tuple[str, str]:
 class Bridge:
     """Polls the feed, and keeps what one snapshot does not hold: rates, the backlog over time, events."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: BrokerLab) -> None:
         self.lab = lab
         self.rows = Rows(lab.seat_of)
         self._flow = Flow()
@@ -265,6 +221,17 @@ class Bridge:
             name=self.rows.name,
             rested=now - self._ran,
         )
+
+    def recall(self, samples: Sequence[Sample]) -> None:
+        """See what stood before, so that rates and charts begin with it; the feed stays as it is."""
+        feed = self.lab.feed
+        now = {name: feed.pictures.get(name) for name in ("broker", "client")}
+        for sample in samples:
+            for name, picture in sample.seen._asdict().items():
+                feed.show(name, picture)
+            self.poll(sample.at)
+        for name, picture in now.items():
+            feed.show(name, picture)
 
     def _watch_ends(self, ledger: LedgerView | None, at: float) -> float:
         """Seconds in which tasks were under way and none ended."""

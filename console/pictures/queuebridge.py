@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
-from console.pictures.bridge import Health
 from console.pictures.eventlog import EventLog, Line
 from console.pictures.samples import HERTZ, Samples
-from engine.drive.pipelineview import DocumentView
-from engine.feed import Feed
+from engine.labs.content import QueueLab
+from engine.labs.timeline import Sample
 from engine.protocols.diskqueue.books import Entry, entries, whole
-from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DocumentRow, PipelineView
-from engine.system import QueueSystem
-from engine.tracing.operations import Operations
 
 SETTLED = 4 * HERTZ  # polls: what the books differed by in all of them is told; less is the queues' being read in turn
 OUTCOMES = 100  # newest documents of a stage that went through
-
-
-class QueueLab(Protocol):
-    """What the console needs of ``engine.labs.queues.QueueLab``. Orders return or raise ``Refused``."""
-
-    system: QueueSystem
-    options: Options
-    root: str
-    demonstration: bool
-    readonly: bool
-    started: float
-    feed: Feed
-    inspected: DocumentView | None
-
-    def fed(self, at: float) -> int: ...
-    def health(self) -> Health: ...
-    def view(self) -> PipelineView: ...
-    def output(self, number: str) -> str: ...
-    def inspect(self, id: str) -> None: ...
-    def attach(self, trace: Operations) -> None: ...
-    def detach(self, trace: Operations) -> None: ...
-    def listening(self) -> tuple[float, int]: ...
-    def set_workers(self, stage: str, workers: int) -> None: ...
-    def pause_stage(self, stage: str) -> None: ...
-    def resume_stage(self, stage: str) -> None: ...
-    def kill_driver(self, number: str) -> None: ...
-    def retry(self, queue: str, id: str) -> None: ...
-    def feed_some(self) -> None: ...
 
 
 State = Literal["ready", "working", "failed", "failed twice", "published", "returned"]
@@ -79,6 +47,7 @@ class QueuePicture(NamedTuple):
     dead: tuple[str, ...]
     hertz: float
     rows: tuple[()] = ()  # there are no peers whose names events could use
+    busy: bool = False  # drivers are processes of their own: the screen takes nothing from them
 
     @property
     def books(self) -> Entry:
@@ -153,7 +122,12 @@ class QueueBridge:
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._differences: deque[int] = deque(maxlen=SETTLED)
 
-    def waited(self, at: float, ready: Mapping[str, int]) -> None:
+    def recall(self, samples: Sequence[Sample]) -> None:
+        """See what waited before, so that charts begin with it."""
+        for sample in samples:
+            self._waited(sample.at, sample.seen)
+
+    def _waited(self, at: float, ready: Mapping[str, int]) -> None:
         """What waited in each queue at monotonic time ``at``."""
         for queue, count in ready.items():
             self._waiting.setdefault(queue, Samples()).add(at, count)
@@ -163,7 +137,7 @@ class QueueBridge:
         view = self.lab.view()
         self._polls.append(now)
         spent = now - self._polls[0]
-        self.waited(now, {queue.name: queue.counts.ready for queue in view.queues})
+        self._waited(now, {queue.name: queue.counts.ready for queue in view.queues})
         stages = entries([queue.counts for queue in view.queues])
         fed = self.lab.fed(view.at)
         self._differences.append(fed - whole(stages).total)

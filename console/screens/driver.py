@@ -12,6 +12,7 @@ from textual.content import Content
 from console import keys, units
 from console.host import Host
 from console.pictures.queuebridge import QueuePicture
+from console.screens.document import OUTCOMES
 from console.screens.layer import Layer
 from console.screens.orders import ask_to_kill
 from console.text import clean, fit
@@ -95,16 +96,8 @@ def driver_lines(row: DriverRow, now: float, gone: bool, own: list[DocumentRow],
         text = f"{units.duration(seconds * 1e6):>8}{share:>6.0f} %"
         lines.append(_field(name, text, "text" if seconds else "faint"))
     lines += [[], [("its newest documents", "label")]]
-    inks = {
-        "published": ("✓", "good"),
-        "failed": ("◐", "warn"),
-        "failed_twice": ("×", "bad"),
-        "gone": ("×", "bad"),
-        "stuck": ("×", "bad"),
-        "returned": ("◇", "drain"),
-    }
     for done in reversed(own[-NEWEST:]):
-        glyph, ink = inks.get(done.outcome, ("·", "label"))
+        glyph, ink = OUTCOMES.get(done.outcome, ("·", "label"))
         took = fit(units.duration(done.ms * 1000), 6, right=True)
         lines.append([(f"{glyph} ", ink), (fit(clean(done.id), max(0, width - 8)), "text"), (took, "label")])
     return lines

@@ -8,9 +8,9 @@ from console.cli.jobfile import doubtful_logs, scripted
 from console.cli.jobline import job_of
 from console.commands import Command, CommandError, Word
 from console.host import Host
-from console.pictures.bridge import Lab
 from console.screens.confirm import Confirm
 from console.text import clean
+from engine.labs.content import BrokerLab
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.settings import Wrong
@@ -89,7 +89,7 @@ def _give(app: Host, order: Order) -> None:
                 fate = "What they run is killed and given back." if nproc else "They finish what they run, then leave."
                 question = Confirm("Stop all workers of this broker?", [fate], "Stop workers")
 
-    def give(lab: Lab) -> None:
+    def give(lab: BrokerLab) -> None:
         lab.order_client(order, words)
 
     if question is None:

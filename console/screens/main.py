@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
-from textual.screen import Screen
 
 from console import keys
 from console.commands import Command
 from console.history import History
-from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import RowFilter
 from console.screens.compared import compare_typed, name_of
@@ -22,75 +18,60 @@ from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
 from console.screens.orders import ask_to_stop, ask_to_withdraw, waiting_clients
+from console.screens.overview import Overview
 from console.screens.page import Page
 from console.screens.terms import View
-from console.sessions.brokers import BrokerSession
+from console.sessions.session import Session
 from console.text import clean
 from console.widgets.backlog import Backlog
-from console.widgets.banner import Banner
 from console.widgets.events import Events, NewestEvent
 from console.widgets.flow import FlowStrip
 from console.widgets.identity import Identity
-from console.widgets.ink import Panel
-from console.widgets.keybar import KeyBar
 from console.widgets.latency import Latency
 from console.widgets.ledger import Ledger
 from console.widgets.prompt import Prompt
 from console.widgets.runs import Runs
 from console.widgets.workers import Workers
+from engine.labs.content import BrokerLab
 from engine.parts.bulk import BulkSpec
 
-LAYOUTS = ("wide", "compact", "tiny")
 
-
-def layout_for(width: int, height: int) -> str:
-    """Choose a layout: small terminals show fewer panels and columns."""
-    if width >= 110 and height >= 30:
-        return "wide"
-    return "compact" if width >= 70 and height >= 20 else "tiny"
-
-
-class Main(Screen[None]):
+class Main(Overview):
     """The main screen of a system with a broker."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
-    app: Host
+    _picture: Picture | None
 
-    def __init__(self, session: BrokerSession, history: History, view: View) -> None:
-        super().__init__()
-        self.session = session
-        self.paused = False
+    def __init__(self, session: Session[BrokerLab], history: History, view: View) -> None:
+        super().__init__(session)
         self._view = view
         lab, namer = session.lab, self.name_of
-        self.table = Workers(view.columns, id="workers")
-        self.keybar = KeyBar(id="keys")
+        self._table = Workers(view.columns, id="workers")
         self.prompt = Prompt(history, id="prompt")
-        self._identity = Identity(lab.system.name, lab.endpoints, lab.readonly, id="identity")
-        self._banner = Banner(id="banner")
-        self._top: tuple[Panel, ...] = (FlowStrip(id="flow"),)
-        self._panels: tuple[Panel, ...] = (
-            self.table,
+        self.head = self._identity = Identity(lab.system.name, lab.endpoints, lab.readonly, id="identity")
+        self.above = (FlowStrip(id="flow"),)
+        self.panels = (
+            self._table,
             Backlog(id="backlog"),
             Latency(id="latency"),
             Events(namer, id="events"),
             Runs(id="runs"),
         )
-        self._bottom: tuple[Panel, ...] = (NewestEvent(namer, id="newest"), Ledger(id="ledger"))
-        self._picture: Picture | None = None
+        self.below = (NewestEvent(namer, id="newest"), Ledger(id="ledger"))
+
+    @property
+    def table(self) -> Workers:
+        """The table of workers."""
+        return self._table
 
     def name_of(self, key: bytes) -> str:
         """Of a peer, by the session's bridge, which a recording makes anew for each position."""
-        return self.session.bridge.rows.name(key)
+        name: str = self.session.bridge.rows.name(key)
+        return name
 
     def compose(self) -> ComposeResult:
-        """The panels. The layout (console.tcss) decides which are shown, and where."""
-        yield self._identity
-        yield self._banner
-        yield from self._top
-        with Container(id="panels"):
-            yield from self._panels
-        yield from self._bottom
-        yield self.keybar
+        """All panels, and the filter line."""
+        yield from super().compose()
         yield self.prompt
 
     def on_mount(self) -> None:
@@ -98,32 +79,16 @@ class Main(Screen[None]):
         self.prompt.display = False
         self.table.focus()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Choose the layout that fits."""
-        chosen = layout_for(event.size.width, event.size.height)
-        for name in LAYOUTS:
-            self.set_class(name == chosen, name)
-
-    def show(self, picture: Picture) -> None:
-        """Show a picture; while paused only the identity bar, which says so."""
+    def identify(self, picture: Picture) -> None:
+        """Show who this is, and whether the picture is frozen."""
+        others = self.app.others if self.session.mode != "sandbox" else ()
+        self._identity.endpoints = self.session.lab.endpoints
         self._identity.traced = self.session.mode == "live" and self.session.trace is not None
-        if self.paused and self._picture is not None:
-            self._identity.show(self._picture, True, self.session.lab.endpoints, self.app.others)
-            return
-        self._picture = picture
-        self._identity.show(picture, False, self.session.lab.endpoints, self.app.others)
-        self._banner.show(picture)
-        for panel in (*self._top, *self._panels, *self._bottom):
-            if panel.display:
-                panel.show(picture)
+        self._identity.show(picture, self.paused, others)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text and no orders."""
         return not (action == "filter" and self.prompt.display)
-
-    def on_key(self, event: events.Key) -> None:
-        """Hide the notice: whoever presses a key has read it."""
-        self.keybar.hush()
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
@@ -165,27 +130,7 @@ class Main(Screen[None]):
         else:
             self.app.open_screen(Details(row))
 
-    def on_table_chosen(self) -> None:
-        """A double click on a row."""
-        self.action_details()
-
     # ---- the view ---------------------------------------------------------------------------------------------------
-
-    def action_pause(self) -> None:
-        """Freeze or go on."""
-        self.paused = not self.paused
-        if self._picture is not None:
-            self.show(self._picture)
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        self.table.sort_next()
-
-    def action_sort_reverse(self) -> None:
-        """Reverse the sort order."""
-        table = self.table
-        if table.sort_column is not None:
-            table.sort_by(table.sort_column, not table.reverse)
 
     def action_runs(self) -> None:
         """The kept runs."""
@@ -302,8 +247,6 @@ class Main(Screen[None]):
                 order(lambda lab: lab.run(BulkSpec("data", n, run.bytes, run.in_flight, None, run.timeout)))
             case Command("stop", _):
                 self.action_stop_run()
-            case Command("kill", str(name)):
-                self.kill(name)
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
             case Command("pair", str(word)):
@@ -322,4 +265,4 @@ class Main(Screen[None]):
             case Command("filter", str(text)):
                 getattr(self.app.screen, "perform_filter", self.perform_filter)(text)
             case _:
-                self.app.perform(command)
+                super().perform(command)

@@ -25,37 +25,27 @@ from console.pictures.queuebridge import QueuePicture
 from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
-from console.sessions.cost import KEPT, CostMeter
+from console.screens.recording import explain
+from console.sessions.cost import KEPT
 from console.sessions.session import Session
 from console.text import clean
-from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
-from console.widgets.messages import OF_QUEUES, TRACE, LadderTable, TraceTable
+from console.widgets.messages import LadderTable, Told, TraceTable
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
+from console.widgets.table import Column
 from engine.files import personal
-from engine.labs import queuewhy
-from engine.labs.queuereplaylab import QueueReplayLab
-from engine.labs.replaylab import ReplayLab
-from engine.labs.why import why
 from engine.parts.explain import DOCUMENT
-from engine.parts.inflight import TaskKey
-from engine.system import System
 from engine.tracing.filter import BadFilter, Filter, parse
 from engine.tracing.ladder import LANES, ladder, svg, text
 from engine.tracing.links import Arrow
-from engine.tracing.operations import Operations
-from engine.tracing.trace import Trace
+from engine.tracing.ring import Ring
 
 LEAST = 100  # of them, the newest, that are looked at; more where that goes quickly
 QUICK = 0.03  # seconds that one look may take: engines run in this process too
 HELD = 0.4  # seconds that the one look at a list that is held may take
 ROWS = 1_000  # of what was found, the newest, that are listed
-TAKES = ("TAKE", "TAKE AGAIN")
 EXPORTED = 2_000  # arrows of a ladder that are exported, the newest
-
-
-Traced = Trace | Operations
 
 
 def fitting(limit: int, took: float, most: float) -> int:
@@ -72,10 +62,10 @@ class Messages(Layer):
     TITLE_WORD: ClassVar[str] = ""
     app: Host
 
-    def __init__(self, session: Session, history: History, table: TraceTable | LadderTable) -> None:
+    def __init__(self, session: Session[Any], history: History, table: TraceTable | LadderTable) -> None:
         super().__init__()
         self.listened, self.table = session, table
-        self.trace: Traced = session.trace or session.listen()
+        self.trace: Ring[Any] = session.trace or session.listen()
         self.paused = False
         self.sieve: Filter | None = None
         self._arrows: list[Arrow] = []
@@ -114,7 +104,7 @@ class Messages(Layer):
 
     def show(self, picture: Picture | QueuePicture) -> None:
         """Show what was said until now."""
-        if len(picture.rows) != self._named and isinstance(self.trace, Trace):
+        if len(picture.rows) != self._named:
             self._named = len(picture.rows)
             for row in picture.rows:
                 self.trace.named(row.worker.key, row.label)
@@ -137,7 +127,7 @@ class Messages(Layer):
         self.table.set_arrows(self._arrows, started)
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
-        cost = f" · {self.trace.cost()}" if isinstance(self.trace, CostMeter) else ""
+        cost = f" · {words}" if (words := self.trace.cost()) else ""
         newest = f" · newest {self._looked_at:,} looked at" if self._looked_at < len(self.trace) else ""
         some = "1 message" if len(self._arrows) == 1 else f"{len(self._arrows):,} messages"
         noted = f"{some} · noted {self.trace.total:,} times"  # by whoever sent or heard one
@@ -200,29 +190,16 @@ class Messages(Layer):
         self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started)))
 
     def action_why(self) -> None:
-        """Why the worker of this message was given its task."""
+        """Why the receiver of this message was chosen."""
         told, lab = self.table.chosen(), self.listened.lab
-        if isinstance(lab, QueueReplayLab):
-            record = told.arrow.entry.record if told is not None and told.arrow.entry.command in TAKES else None
-            if record is None:
-                self.app.say("choose an operation with which a driver takes a document", "warn")
-            else:
-                self.app.open_screen(taken_page(lab, record))
-            return
-        given = None
-        if told is not None and told.arrow.entry.decoded.leg == "give":
-            given = next((end for end in told.arrow.ends if end.role == "broker"), None)
-        if given is None or given.record is None or not isinstance(lab, ReplayLab):
-            self.app.say("choose a message with which a broker gives a task", "warn")
-        else:
-            self.app.open_screen(why_page(lab, given.record, given.task))
+        explain(self.app, lambda: lab.why(told.arrow if told is not None else None))
 
     # ---- the filter -------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text. Only a recording can answer why."""
         if action == "why":
-            return isinstance(self.listened.lab, ReplayLab | QueueReplayLab)
+            return self.listened.mode == "replay"
         return not (action == "filter" and self.prompt.display)
 
     def action_filter(self) -> None:
@@ -269,8 +246,7 @@ class TraceScreen(Messages):
 
     TITLE_WORD = "trace"
 
-    def __init__(self, session: Session, history: History) -> None:
-        columns = TRACE if session.lab.system.kind == System.kind else OF_QUEUES
+    def __init__(self, session: Session[Any], history: History, columns: tuple[Column[Told], ...]) -> None:
         super().__init__(session, history, TraceTable(columns, id="table"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -283,7 +259,7 @@ class LadderScreen(Messages):
 
     TITLE_WORD = "ladder"
 
-    def __init__(self, session: Session, history: History) -> None:
+    def __init__(self, session: Session[Any], history: History) -> None:
         table = LadderTable(id="table")
         table.first = ("client", "broker")
         super().__init__(session, history, table)
@@ -303,15 +279,3 @@ class LadderScreen(Messages):
             self.app.say(f"the ladder can not be written: {error}", "bad")
         else:
             self.app.say(f"{units.count(len(diagram.rows))} arrows in {folder / name}.txt and .svg", "good")
-
-
-def taken_page(lab: QueueReplayLab, record: int) -> Page:
-    """Why a document that was taken at a record of a recording was."""
-    lines: list[Parts] = [[(clean(line), "text")] for line in queuewhy.why(lab, record).split("\n")]
-    return Page("why?", lines)
-
-
-def why_page(lab: ReplayLab, record: int, task: TaskKey | None) -> Page:
-    """Why tasks that were given at a record of a recording went where they went."""
-    lines: list[Parts] = [[(clean(line), "text")] for line in why(lab.replay, record, task).split("\n")]
-    return Page("why?", lines)

@@ -10,11 +10,9 @@ from textual.screen import Screen
 
 from console import keys
 from console.pictures.queuebridge import QueuePicture
-from console.screens.messages import taken_page
 from console.screens.pipeline import Pipelines
 from console.screens.recording import Moves, Transport
-from console.sessions.replay import QueueReplay
-from engine.labs.queuewhy import last_taken
+from console.sessions.replay import ReplaySession
 
 _ORDERS = frozenset({"document.retry", "stage.pause", "stage.add", "stage.remove", "driver.kill", "feed", "pause"})
 _MOVED = {"stage.previous": "left_square_bracket", "stage.next": "right_square_bracket"}
@@ -38,9 +36,9 @@ class ReplayedPipelines(Moves, Pipelines, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
 
-    session: QueueReplay
+    session: ReplaySession
 
-    def __init__(self, session: QueueReplay) -> None:
+    def __init__(self, session: ReplaySession) -> None:
         super().__init__(session)
         self.playing = session.transport
         self._transport = Transport(session.transport, id="transport")
@@ -50,16 +48,7 @@ class ReplayedPipelines(Moves, Pipelines, inherit_bindings=False):
         yield self._transport
         yield from super().compose()
 
-    def show(self, picture: QueuePicture) -> None:
-        """Show a picture."""
+    def fill(self, picture: QueuePicture) -> None:
+        """Show a picture, and where in the recording it is."""
         self._transport.show(picture)
-        super().show(picture)
-
-    def action_why(self) -> None:
-        """Of the document that was taken last before the position."""
-        lab = self.session.lab
-        record = last_taken(lab)
-        if record is None:
-            self.app.say("no document was taken lately", "warn")
-        else:
-            self.app.open_screen(taken_page(lab, record))
+        super().fill(picture)

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
-from textual.screen import Screen
 
 from console import keys
-from console.commands import Command
-from console.host import Host
 from console.pictures.queuebridge import QueuePicture
-from console.screens.main import LAYOUTS, layout_for
+from console.screens.overview import StageOverview
 from console.screens.virtualtime import VirtualTime
-from console.sessions.sandbox import QueueSandboxSession
+from console.sessions.sandbox import SandboxSession
 from console.text import clean
-from console.widgets.banner import Banner
 from console.widgets.ink import Parts, wrapped
-from console.widgets.keybar import KeyBar
 from console.widgets.queuelines import QueueLedger
 from console.widgets.queuestrip import QueueStrip
 from engine.parts.fault import Fault
@@ -36,56 +28,40 @@ LOOKS = frozenset({"LIST", "THROTTLE"})
 OWN = (*keys.STEP_QUEUES, *keys.STAGES, *keys.COMMAND, *keys.BACK)
 
 
-class QueueSandboxScreen(VirtualTime, Screen[None]):
+class QueueSandboxScreen(VirtualTime, StageOverview):
     """Pipeline, ladder, last step and promises."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN)]
     HINT = "n steps to a document's next name · . steps to the next operation · + lets time pass"
-    app: Host
-    session: QueueSandboxSession
+    session: SandboxSession
+    _picture: QueuePicture | None
+    chosen = 1  # in the middle, where most can be seen
 
-    def __init__(self, session: QueueSandboxSession) -> None:
-        super().__init__()
+    def __init__(self, session: SandboxSession) -> None:
+        super().__init__(session)
         self.make_panels(session, follow=True)  # a document moves at the end of it
         self.ladder.least, self.ladder.most = LANE, LANES
-        self.chosen = 1  # the stage's place; in the middle, where most can be seen
-        self.keybar = KeyBar(id="keys")
-        self._banner = Banner(id="banner")
         self._strip = QueueStrip(id="strip")
         self._ledger = QueueLedger(id="ledger")
-        self._picture: QueuePicture | None = None
-
-    def compose(self) -> ComposeResult:
-        """The panels. The layout (console.tcss) decides which are shown, and where."""
-        yield self.timebar
-        yield self._banner
-        yield self._strip
-        with Container(id="panels"):
-            yield self.last
-            yield self.promises
-            yield self.ladder
-        yield self._ledger
-        yield self.keybar
+        self.head = self.timebar
+        self.above, self.panels, self.below = (self._strip,), (self.last, self.promises, self.ladder), (self._ledger,)
 
     def on_mount(self) -> None:
-        """Set the titles; focus the ladder."""
-        self.entitle()
+        """Focus the ladder."""
         self.ladder.focus()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Choose the layout that fits."""
-        chosen = layout_for(event.size.width, event.size.height)
-        for name in LAYOUTS:
-            self.set_class(name == chosen, name)
-        self.call_after_refresh(self.draw)
-
-    def show(self, picture: QueuePicture) -> None:
-        """Show a picture, and the step that led to it."""
-        self._picture = picture
+    def identify(self, picture: QueuePicture) -> None:
+        """Show its time."""
         self.timebar.show(picture)
-        self._banner.show(picture)
-        self._strip.show(picture, self.chosen)
+
+    def fill(self, picture: QueuePicture) -> None:
+        """Show a picture, and the step that led to it."""
         self._ledger.show(picture)
+        self.show_stage(picture)
+
+    def show_stage(self, picture: QueuePicture) -> None:
+        """Show the chosen stage: its drivers get lifelines, and faults apply to it."""
+        self._strip.show(picture, self.chosen)
         self.ladder.first = self._lanes(picture)
         self.draw()
 
@@ -106,10 +82,6 @@ class QueueSandboxScreen(VirtualTime, Screen[None]):
         """Arrows without the idle operations that the same driver repeated."""
         return without_idle(super().arrows())
 
-    def on_key(self, event: events.Key) -> None:
-        """Hide the notice: whoever presses a key has read it."""
-        self.keybar.hush()
-
     def likeliest(self, fault: Fault) -> str:
         """A driver that has a document, best one of the selected stage; else the stage."""
         if self._picture is None:
@@ -121,32 +93,10 @@ class QueueSandboxScreen(VirtualTime, Screen[None]):
         crew = sorted(view.drivers, key=lambda row: (not row.document, row.stage != stage))
         return seat_of(crew[0].stage, crew[0].number) if crew else ""
 
-    def action_stage(self, step: int) -> None:
-        """Select the stage so many places on. Its drivers get lifelines, and faults apply to it."""
-        if self._picture is not None:
-            self.chosen = min(max(0, self.chosen + step), len(self._picture.view.stages) - 1)
-            self.show(self._picture)
-
-    def name_of(self, subject: bytes) -> str:
-        """Events about drivers and documents contain their names already."""
-        return clean(subject.decode("utf-8", "backslashreplace"))
-
-    def perform(self, command: Command) -> None:
-        """One command of the ``:`` line."""
-        match command:
-            case Command("kill", str(number)):
-                self.kill(number)
-            case _:
-                self.app.perform(command)
-
     def action_details(self) -> None:
         """Open the selected operation."""
         if not self.open_message():
             self.app.say("select an operation first", "warn")
-
-    def on_table_chosen(self) -> None:
-        """A double click on a row."""
-        self.action_details()
 
     def action_back(self) -> None:
         """Clear the selection; then leave the sandbox."""

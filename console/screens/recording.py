@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from textual.strip import Strip
 from textual.widgets import Input
 
 from console import units
+from console.host import Host
+from console.screens.page import Page
 from console.sessions.replay import SPEEDS, Playing
 from console.text import clean
 from console.widgets.ink import Panel, Parts, cells, spread
+from engine.errors import Refused
 
 OWN = ("play", "step", "seek", "edge", "speed", "why")
 
@@ -21,10 +25,6 @@ class Transport(Panel):
     def __init__(self, playing: Playing, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._playing = playing
-
-    def show(self, picture: Any) -> None:
-        """Draw it again."""
-        self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """Two lines: the bar, and in words."""
@@ -98,7 +98,21 @@ class Moves:
             lab.seek_time(lab.started + (lab.end - lab.started) * tenth / 10)
         self.app.tick()
 
+    def action_why(self) -> None:
+        """Of the last choice before the position."""
+        explain(self.app, self.playing.recording.why_last)
+
     def action_speed(self, step: int) -> None:
         """Faster or slower."""
         self.playing.speed = max(0, min(len(SPEEDS) - 1, self.playing.speed + step))
         self.app.tick()
+
+
+def explain(app: Host, why: Callable[[], str]) -> None:
+    """A page that says why, or a notice of the reason for which that can not be said."""
+    try:
+        words = why()
+    except Refused as refusal:
+        app.say(str(refusal), "warn")
+    else:
+        app.open_screen(Page("why?", [[(clean(line), "text")] for line in words.split("\n")]))

@@ -10,12 +10,10 @@ from textual.screen import Screen
 from console import keys
 from console.history import History
 from console.screens.main import Main
-from console.screens.messages import why_page
 from console.screens.recording import Moves, Transport
 from console.screens.terms import View
-from console.sessions.replay import BrokerReplay
+from console.sessions.replay import ReplaySession
 from console.widgets.flow import FlowStrip
-from engine.tracing.trace import Trace
 
 _TAKEN = frozenset(
     {"pause", "workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "runs"}
@@ -38,21 +36,9 @@ class Replayed(Moves, Main, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(OWN), *Screen.BINDINGS]
 
-    session: BrokerReplay
+    session: ReplaySession
 
-    def __init__(self, session: BrokerReplay, history: History, view: View) -> None:
+    def __init__(self, session: ReplaySession, history: History, view: View) -> None:
         super().__init__(session, history, view)
         self.playing = session.transport
-        self._top = (Transport(session.transport, id="transport"), FlowStrip(id="flow"))
-
-    def action_why(self) -> None:
-        """Of the task that was given last before the position."""
-        trace = Trace(self.session.lab.system)
-        self.session.lab.attach(trace)
-        given = (entry for entry in reversed(trace.entries()) if entry.decoded.leg == "give" and entry.role == "broker")
-        entry = next(given, None)
-        self.session.lab.detach(trace)
-        if entry is None or entry.record is None:
-            self.app.say("no task was given lately", "warn")
-        else:
-            self.app.open_screen(why_page(self.session.lab, entry.record, entry.task))
+        self.above = (Transport(session.transport, id="transport"), FlowStrip(id="flow"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -33,29 +32,16 @@ class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
         super().__init__(session, history, view)
         self.make_panels(session)
         self.ladder.first = ("client", "broker")
-        self._top = (self.timebar, FlowStrip(id="flow"))
-        self._panels = (self.table, self.last, self.ladder, self.promises)  # type: ignore[assignment]
-
-    def on_mount(self) -> None:
-        """Set the titles."""
-        super().on_mount()
-        self.entitle()
+        self.above = (self.timebar, FlowStrip(id="flow"))
+        self.panels = (self.table, self.last, self.ladder, self.promises)
 
     def on_unmount(self) -> None:
         """Close the sandbox."""
         self.session.lab.close()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Choose the layout that fits."""
-        super().on_resize(event)
-        self.call_after_refresh(self.draw)
-
-    def show(self, picture: Picture) -> None:
+    def fill(self, picture: Picture) -> None:
         """Show a picture, and the step that led to it."""
-        self._picture = picture
-        self._identity.show(picture, False, self.session.lab.endpoints)
-        self._banner.show(picture)
-        for panel in (*self._top, self.table, *self._bottom):
+        for panel in (*self.above, self.table, *self.below):
             if panel.display:
                 panel.show(picture)
         self.draw()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from textual import events
 from textual.content import Content
 from textual.strip import Strip
 
@@ -13,7 +14,7 @@ from console.screens.confirm import Confirm
 from console.screens.message import message_lines
 from console.screens.page import Page
 from console.screens.pick import Pick
-from console.sessions.sandbox import SPEEDS, VirtualSession
+from console.sessions.sandbox import SPEEDS, SandboxSession
 from console.text import clean, fit
 from console.widgets.ink import Panel, Parts, first_that_fits, spread, wrapped
 from console.widgets.messages import LadderTable
@@ -31,13 +32,9 @@ WATCHED = 6  # faults whose promises are listed, the newest
 class TimeBar(Panel):
     """One line: the speed of virtual time, how much has passed, messages and steps."""
 
-    def __init__(self, session: VirtualSession, *, id: str | None = None) -> None:
+    def __init__(self, session: SandboxSession, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._session = session
-
-    def show(self, picture: object) -> None:
-        """Draw it again."""
-        self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
@@ -56,10 +53,10 @@ class VirtualTime:
     """The mixin of both sandbox screens: keys for time and faults, and the panels. List it before the other bases."""
 
     HINT: ClassVar[str] = "n steps to the next message · + lets time pass"
-    session: VirtualSession
+    session: SandboxSession
     app: Any
 
-    def make_panels(self, session: VirtualSession, follow: bool = False) -> None:
+    def make_panels(self, session: SandboxSession, follow: bool = False) -> None:
         """Make the panels. ``follow``: of a long step, show the end."""
         self.session = session
         self.ladder = LadderTable(id="ladder")
@@ -67,11 +64,15 @@ class VirtualTime:
         self.last = Pager(follow=follow, id="last")
         self.promises = Pager(id="promises")
 
-    def entitle(self) -> None:
-        """Set the panels' titles, once they are mounted."""
+    def on_mount(self) -> None:
+        """Set the panels' titles."""
         self.ladder.border_title = Content("ladder")
         self.last.border_title = Content("last step")
         self.promises.border_title = Content("promises")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw what depends on the width again."""
+        self.app.call_after_refresh(self.draw)
 
     def step_lines(self, entries: Sequence[Entry], width: int) -> list[Parts]:
         """The messages of one step, in lines of ``width`` cells."""

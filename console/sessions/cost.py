@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from engine.labs.content import BrokerLab, QueueLab
 from engine.system import System
 from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
@@ -63,3 +64,17 @@ class MeteredOperations(CostMeter, Operations):
 
     def __init__(self, queues: tuple[str, ...]) -> None:
         super().__init__(queues, KEPT)
+
+
+def metered_trace(lab: BrokerLab) -> MeteredTrace:
+    """A trace of a lab with a broker."""
+    return MeteredTrace(lab.system)
+
+
+def metered_operations(lab: QueueLab) -> MeteredOperations:
+    """A trace of a queue lab; what other processes spend on it, and lose, is counted from now on."""
+    trace = MeteredOperations(tuple(queue.name for queue in lab.view().queues))
+    spent, lost = lab.listening()
+    trace.elsewhere = lambda: lab.listening()[0] - spent
+    trace.lost = lambda: lab.listening()[1] - lost
+    return trace

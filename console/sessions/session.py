@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-Mode = Literal["live", "sandbox", "replay"]
+from console.sessions.kind import Kind
+from engine.labs.lab import Lab, Mode
+from engine.tracing.ring import Ring
+
+L = TypeVar("L", bound=Lab)
 
 Give = Callable[[Any], object]
 """Gives an order to the lab that it is called with. May raise ``engine.errors.Refused``."""
@@ -19,28 +22,36 @@ class Orders(Protocol):
     def __call__(self, give: Give) -> Future[None]: ...
 
 
-class Session(ABC):
+class Session(Generic[L]):
     """``name``: as it is shown. ``picture``: what was seen last. ``trace``: the one that is attached, or None."""
 
-    mode: ClassVar[Mode] = "live"
     trace: Any = None
 
-    def __init__(self, name: str, lab: Any, orders: Orders) -> None:
-        self.name, self.lab, self.order = name, lab, orders
+    def __init__(self, name: str, lab: L, kind: Kind, order: Orders | None = None) -> None:
+        """``order``: carries out orders to the lab; at once by default."""
+        self.name, self.lab, self.kind = name, lab, kind
+        self.order = order or at_once(lab)
+        self.bridge: Any = kind.bridge(lab)
         self.picture: Any = None
 
-    @abstractmethod
+    @property
+    def mode(self) -> Mode:
+        """Where its time comes from."""
+        return self.lab.mode
+
     def look(self, now: float) -> Any:
         """What the lab shows at monotonic time ``now``."""
+        self.picture = self.bridge.poll(now)
+        return self.picture
 
-    @abstractmethod
-    def listen(self) -> Any:
+    def listen(self) -> Ring[Any]:
         """A trace to attach to the lab."""
+        return self.kind.trace(self.lab)
 
     @property
     def busy(self) -> bool:
         """Whether tasks are under way."""
-        return False
+        return bool(self.picture is not None and self.picture.busy)
 
 
 def at_once(lab: Any) -> Orders:

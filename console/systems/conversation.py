@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from console import keys, units
-from console.pictures.bridge import Lab, Picture
+from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens import jobwords
 from console.screens.confirm import Confirm
@@ -23,6 +23,7 @@ from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
 from console.widgets.workers import with_own
+from engine.labs.content import BrokerLab
 from engine.protocols.conversation.frontend import (
     CancelJob,
     Hold,
@@ -217,7 +218,7 @@ class Conversation(Terms):
             return
         job, order = row.job, CancelJob(row.job.job_id)
 
-        def give(lab: Lab) -> None:
+        def give(lab: BrokerLab) -> None:
             lab.order_client(order, "cancelling a job")
 
         fate = f"{row.waiting:,} tasks that wait are dropped; {row.running:,} that run go on."
@@ -227,7 +228,7 @@ class Conversation(Terms):
     def action_stop_workers(self) -> None:
         """Ask, then STOP(0): every worker ends what it runs, and goes."""
 
-        def give(lab: Lab) -> None:
+        def give(lab: BrokerLab) -> None:
             lab.order_client(StopWorkers(), "stopping workers")
 
         fate = "They finish what they run, then leave. What waits goes on waiting."

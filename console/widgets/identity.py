@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textual.strip import Strip
 
@@ -31,25 +31,42 @@ def several_parts(others: Sequence[Other], names: bool = False) -> Parts:
     return parts if len(others) > 1 else []
 
 
-class Identity(Inked):
-    """The identity bar."""
+class IdentityBar(Inked):
+    """What the first lines of all contents share. ``_picture``: the newest, None before the first."""
 
     ALLOW_SELECT = False
+    _picture: Any = None
 
-    def __init__(self, system: str, endpoints: Sequence[str], readonly: bool, *, id: str | None = None) -> None:
+    def __init__(self, system: str, readonly: bool, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._system = clean(system)
-        self._endpoints = endpoints
         self._readonly = readonly
-        self.traced = False  # whether every message is noted, which costs throughput
-        self._picture: Picture | None = None
         self._paused = False
         self._others: Sequence[Other] = ()
 
-    def show(self, picture: Picture, paused: bool, endpoints: Sequence[str], others: Sequence[Other] = ()) -> None:
+    def show(self, picture: Any, paused: bool, others: Sequence[Other] = ()) -> None:
         """Show a picture, or that it is frozen, and which systems run."""
-        self._picture, self._paused, self._endpoints, self._others = picture, paused, endpoints, others
+        self._picture, self._paused, self._others = picture, paused, others
         self.redraw()
+
+    def _front(self, word: str, ink: str) -> tuple[Parts, Parts]:
+        """The name of the program, and a badge."""
+        name: Parts = [(" ◆ ", "accent"), ("roundhouse ", "text bold")]
+        state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
+        if self._readonly:
+            state.append((" read-only", "warn"))
+        return name, state
+
+
+class Identity(IdentityBar):
+    """The identity bar. ``endpoints``: where it listens. ``traced``: whether every message is noted, at a cost."""
+
+    _picture: Picture | None
+
+    def __init__(self, system: str, endpoints: Sequence[str], readonly: bool, *, id: str | None = None) -> None:
+        super().__init__(system, readonly, id=id)
+        self.endpoints = endpoints
+        self.traced = False
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
@@ -57,14 +74,11 @@ class Identity(Inked):
         if picture is None:
             return []
         word, ink = badge(picture, self._paused)
-        name: Parts = [(" ◆ ", "accent"), ("roundhouse ", "text bold")]
-        state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
-        if self._readonly:
-            state.append((" read-only", "warn"))
+        name, state = self._front(word, ink)
         if self.traced:
             state.append((" traced", "accent"))
         system: Parts = [("  " + self._system, "label")]
-        where: Parts = [("  " + " ".join(map(clean, self._endpoints)), "text")]
+        where: Parts = [("  " + " ".join(map(clean, self.endpoints)), "text")]
         right: Parts = [(units.short(picture.rates.sent), "text bold"), (" req/s", "label")]
         fails: Parts = [
             (f"  {units.short(picture.failed)}", "bad bold" if picture.failed else "label"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from console.pictures.bridge import Picture
+    pass
 
 Part = tuple[str, str]
 """A text and its ink: the name of a colour, and after a blank Rich style words (``"good bold reverse"``)."""
@@ -243,8 +243,11 @@ class Inked(Widget):
 
 
 class Panel(Inked):
-    """An inked widget that shows pictures."""
+    """An inked widget that shows pictures; ``_picture``: the newest, None before the first."""
 
-    def show(self, picture: Picture) -> None:
+    _picture: Any = None
+
+    def show(self, picture: Any) -> None:
         """Show a picture."""
-        raise NotImplementedError
+        self._picture = picture
+        self.redraw()

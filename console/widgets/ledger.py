@@ -55,14 +55,7 @@ def brief(ledger: LedgerView) -> Parts:
 class Ledger(Panel):
     """One line: the ledger, and how well the screen and the engine keep up."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._picture: Picture | None = None
-
-    def show(self, picture: Picture) -> None:
-        """Show a picture."""
-        self._picture = picture
-        self.redraw()
+    _picture: Picture | None
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""

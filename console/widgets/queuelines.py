@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from textual.strip import Strip
 
 from console import units
 from console.pictures.queuebridge import QueuePicture, badge
 from console.pictures.samples import HERTZ
 from console.text import clean
-from console.widgets.identity import Other, several_parts
-from console.widgets.ink import Inked, Parts, first_that_fits, spread, values
+from console.widgets.identity import IdentityBar, several_parts
+from console.widgets.ink import Panel, Parts, first_that_fits, spread, values
 
 
-class QueueIdentity(Inked):
+class QueueIdentity(IdentityBar):
     """What this is, how it is, where it lies; how fast, how many were given up, how long."""
 
-    ALLOW_SELECT = False
+    _picture: QueuePicture | None
 
     def __init__(self, system: str, root: str, demonstration: bool, readonly: bool, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._system = system
+        super().__init__(system, readonly, id=id)
         self._where = "demonstration" if demonstration else clean(root)
         self._root = clean(root)
-        self._readonly = readonly
-        self._picture: QueuePicture | None = None
-        self._paused = False
-        self._others: Sequence[Other] = ()
-
-    def show(self, picture: QueuePicture, paused: bool, others: Sequence[Other] = ()) -> None:
-        """Show a picture, or that it is frozen, and which systems run."""
-        self._picture, self._paused, self._others = picture, paused, others
-        self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
         picture = self._picture
         if picture is None:
             return []
-        word, ink = badge(picture, self._paused)
-        name: Parts = [(" ◆ ", "accent"), ("roundhouse ", "text bold")]
-        state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
-        if self._readonly:
-            state.append((" read-only", "warn"))
+        name, state = self._front(*badge(picture, self._paused))
         several = several_parts(self._others)
         system: Parts = [*several, (f"  {self._system}", "label")]
         where: Parts = [(f"  {self._where}", "text")]
@@ -87,17 +71,10 @@ def equation(picture: QueuePicture, terse: bool = False) -> Parts:
     return [*parts, ("  ✓", "good") if picture.balanced else ("  ~ on the move", "label")]
 
 
-class QueueLedger(Inked):
+class QueueLedger(Panel):
     """One line, always on the screen."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._picture: QueuePicture | None = None
-
-    def show(self, picture: QueuePicture) -> None:
-        """Show a picture."""
-        self._picture = picture
-        self.redraw()
+    _picture: QueuePicture | None
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""

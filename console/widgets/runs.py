@@ -121,14 +121,7 @@ class Runs(Panel):
 
     BORDER_TITLE = "bulk runs"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._picture: Picture | None = None
-
-    def show(self, picture: Picture) -> None:
-        """Show a picture."""
-        self._picture = picture
-        self.redraw()
+    _picture: Picture | None
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """The run, a rule, the newest kept ones."""

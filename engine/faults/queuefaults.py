@@ -25,6 +25,7 @@ from engine.protocols.diskqueue.operations import Remove, Rename, Take
 from engine.protocols.diskqueue.pipeline import queue_folder
 from engine.sim.driver import Fate, result
 from engine.sim.queues import Queues, Seat
+from engine.system import QueueSystem
 
 STRANGER, ITS_NUMBER = "stranger", "900000"  # another program that renames as the original does
 HELD = 1.0  # seconds that a stranger works on a document
@@ -272,6 +273,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault("power", "cut the power", (), (Amount("seconds", 2.0, 0.1, 600.0),), _power),
     Fault("watchdog", "end the watchdog, and start another", (), (SECONDS,), _watchdog),
 )
+
+
+def faults_for(system: QueueSystem) -> tuple[Fault, ...]:
+    """The faults that can be done to a system of disk queues."""
+    return FAULTS
 
 
 def read(line: str) -> tuple[Fault, str, tuple[float, ...]]:

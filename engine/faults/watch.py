@@ -10,25 +10,13 @@ The rules of this file:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from engine.labs.live import Health
-from engine.labs.virtualclock import World
+from engine.labs.virtualclock import VirtualClock
 from engine.parts.promise import Promise
 
 LOOK = 0.05  # virtual seconds between two looks
 EXACT = 1e-9  # by which sums of such seconds may be off
-
-
-class Sandbox(Protocol):
-    """What is watched: a sandbox of either kind."""
-
-    world: World
-
-    @property
-    def now(self) -> float: ...
-    def health(self) -> Health: ...
-    def sight(self) -> Any: ...
 
 
 class Plan(NamedTuple):
@@ -51,7 +39,7 @@ class Verdict(NamedTuple):
 class Watch:
     """``results``: in the order of the plan's promises."""
 
-    def __init__(self, sandbox: Sandbox, plan: Plan) -> None:
+    def __init__(self, sandbox: VirtualClock, plan: Plan) -> None:
         self.plan = plan
         self.began: float | None = None  # virtual seconds; None before the injection
         self._sandbox = sandbox

@@ -26,9 +26,7 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, inner, paired
-from engine.labs.health import Health as Health
-from engine.labs.health import Workers as Workers
-from engine.labs.health import health_of
+from engine.labs.health import Health, Workers, health_of
 from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
 from engine.labs.pool import BULK, Pool, wait_seated
@@ -40,11 +38,12 @@ from engine.parts.view import ClientView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import System
+from engine.tracing.trace import Trace
 
 CLOSE = 1.5  # seconds that closing may take
 
 
-class Lab(WorkerOrders):
+class LiveLab(WorkerOrders):
     """A running system: broker, workers and client."""
 
     def __init__(
@@ -83,19 +82,18 @@ class Lab(WorkerOrders):
         self._nonces: set[int] = set()
         self._nodes: dict[str, Node] = {}
         self._brokers = Brokers(system, self._nodes, self._sit, self._left)
-        self._audience = Taps(self._nodes)
-        self.attach, self.detach = self._audience.attach, self._audience.detach  # a trace
+        self._taps = Taps(self._nodes)
         pairing = paired(system, self.options) if pair and broker else None
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
         self._unsaved = False
-        self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
+        self.unkept: list[str] = []
         self._closing = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
-    def open(self) -> Lab:
+    def open(self) -> LiveLab:
         """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
         self._context = make_context(self._say, self._trust)
         try:
@@ -138,15 +136,17 @@ class Lab(WorkerOrders):
         else:
             self._context.destroy(0)
 
-    def __enter__(self) -> Lab:
-        return self.open()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def health(self) -> Health:
         """Dead threads and the lag of the living."""
         return health_of(self._nodes.values(), {"door": self._context.door, "control": self._control})
+
+    def attach(self, trace: Trace) -> None:
+        """Attach a trace: it is told the seats, and shown all events from now on."""
+        self._taps.attach(trace)
+
+    def detach(self, trace: Trace) -> None:
+        """Detach a trace."""
+        self._taps.detach(trace)
 
     # ---- orders of a system's own -----------------------------------------------------------------------------------
 
@@ -175,10 +175,6 @@ class Lab(WorkerOrders):
         self._run = self._begun(spec)
         self._unsaved = True
         self._nodes["client"].order("client", spec)
-
-    def ping(self, tracked: bool = True) -> None:
-        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``."""
-        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
 
     def stop_run(self) -> None:
         """Stop the current run."""
@@ -213,10 +209,6 @@ class Lab(WorkerOrders):
         _, broker = self._brokers.serving() if self._with_broker else ("", None)
         self._run.watch.look(self.health().loop_lag, self.feed.refresh)
         return self._run.document(client, self._client_id, broker)
-
-    def runs(self) -> list[dict[str, Any]]:
-        """Kept runs, newest last."""
-        return [dict(run) for run in self._history.list()[0]] if self._history else []
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
@@ -297,7 +289,7 @@ class Lab(WorkerOrders):
     def _left(self, name: str) -> None:
         if self._journal is not None:
             self._journal.left(name, name)
-        self._audience.left(name)
+        self._taps.left(name)
 
     def _say(self, note: Note) -> None:
         self.feed.fact(note, "lab", time.time())
@@ -314,7 +306,7 @@ class Lab(WorkerOrders):
             alone = self._with_broker and self._with_client
             node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
             node.taps = (self._journal.tap,) if self._journal is not None else ()
-            self._audience.came(node)
+            self._taps.came(node)
             node.start()
         return node
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.core import Withdraw
 from engine.errors import Refused
+from engine.labs.content import BrokerLab
 from engine.labs.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec
-from engine.system import System
+from engine.runs.history import History
 
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 
 
-class WorkerOrders:
+class WorkerOrders(BrokerLab):
     """Orders to the workers of a lab. ``readonly`` refuses whatever changes something."""
 
-    readonly: bool
-    system: System
-    options: Any
     _pool: Pool
+    _history: History | None
+
+    def runs(self) -> Sequence[Mapping[str, Any]]:
+        """Kept runs of all systems, newest last."""
+        return [dict(run) for run in self._history.list()[0]] if self._history else []
 
     def register(self) -> None:
         """The seed's ``register``: the worker itself joins."""
@@ -71,7 +75,3 @@ class WorkerOrders:
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""
         raise Refused("there is no broker here")
-
-    def _change(self, what: str) -> None:
-        if self.readonly:
-            raise Refused(f"{what} is refused: readonly is set")

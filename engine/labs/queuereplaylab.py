@@ -1,13 +1,10 @@
-"""A journal of disk queues as a lab: queues, drivers, events and operations of any moment. It takes no orders.
+"""A recording of disk queues as a lab: queues, drivers, events and operations of any moment.
 
 The rules of this file:
 
-- What is shown depends on the position alone, whichever way it was reached.
-- The journal is played once when it is opened: cores run again, what they answer is kept and compared with what was
-  recorded. A core that can not take a record ends the replay there, and a notice says so.
 - Several processes recorded; records are put in the order of their times.
-- Drivers are generators and can not be copied. So copies of the scene are kept now and then, and replay goes on from
-  there.
+- Drivers are generators and can not be copied. So the journal is played once, what cores answered is kept, and a scene
+  is made of it again for each position; copies of the scene are kept now and then, and it goes on from there.
 """
 
 from __future__ import annotations
@@ -15,19 +12,20 @@ from __future__ import annotations
 import posixpath
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar
 
-from engine.core import Exit, Note
+from engine.core import Note
 from engine.drive.pipelineview import DocumentView
 from engine.drive.pipelineview import Place as Found
 from engine.errors import Refused
-from engine.feed import Feed
 from engine.journal.checks import fits
 from engine.journal.codec import Unreadable
 from engine.journal.journal import EVENT, HEARD, LEFT, SEAT, Reading
-from engine.labs.live import Health
+from engine.labs import queuewhy
+from engine.labs.content import QueueLab
 from engine.labs.pipelinestate import Place, Scene
 from engine.labs.replay import Replay, Step
+from engine.labs.timeline import Timeline
 from engine.parts.view import Incident
 from engine.protocols.diskqueue import conduct, driver, names, watchdog
 from engine.protocols.diskqueue import explain as words
@@ -35,12 +33,10 @@ from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import Append, Done, Log
 from engine.protocols.diskqueue.pipeline import START, DocumentRow, PipelineView, Stage, log_line, queue_folder
 from engine.protocols.diskqueue.transitions import Line, read_record
-from engine.tracing.operations import WATCHDOG, Operations
+from engine.tracing.links import Arrow
+from engine.tracing.operations import TAKES, WATCHDOG, Operations
+from engine.tracing.ring import Ring
 
-EVERY = 0.25  # recorded seconds between two samples; more where there would be more than SAMPLES
-SAMPLES = 20_000
-TOLD = 100_000  # events and broken rules that are kept, the first of the recording
-WINDOW = 4_000  # records before the position whose operations a trace is shown
 FRAMES = 48  # scenes that are kept
 NEAREST = 1_000  # records between them at least
 NEWEST = 500  # documents in one picture
@@ -50,47 +46,30 @@ _EVENTS = driver.Event | watchdog.Event
 _ANSWERS = list[driver.Command | watchdog.Command]
 
 
-class Sample(NamedTuple):
-    """What waited at one moment, by queue, for charts."""
+class QueueReplayLab(Timeline, QueueLab):
+    """A replay from its beginning; raises Unreadable where a record is none. ``view`` has wall clock times."""
 
-    record: int
-    at: float
-    ready: tuple[int, ...]
-
-
-class QueueReplayLab:
-    """A replay from its beginning; raises Unreadable where a record is none.
-
-    ``now`` and all times but those in pictures: monotonic seconds of the recording.
-    """
-
-    readonly, demonstration = True, False
+    window: ClassVar[int] = 4_000
 
     def __init__(self, reading: Reading, systems: Mapping[str, Any]) -> None:
         _check(reading.records)
         records = sorted(reading.records, key=lambda record: float(record[1]))
-        self.replay = Replay(reading._replace(records=records), systems)
-        self.system, self.options = self.replay.system, self.replay.options
-        self.started = self.replay.begin
-        self.feed = Feed()
-        self.inspected: DocumentView | None = None
-        self.broken = ""  # why the recording can not be played any further than ``last``
-        self.last = len(records)  # the last position
-        self._traces: list[Operations] = []
-        self._at = self.started
+        super().__init__(Replay(reading._replace(records=records), systems))
         self._position = 0
         self._steps: dict[int, Step] = {}  # by record
-        self._facts: list[tuple[int, Note, str, float]] = []  # record, what was said, by whom, wall clock
         self._rows: list[tuple[int, DocumentRow]] = []
         self._tries: list[tuple[int, str, str, Line]] = []  # record, queue, document, line of its record of attempts
         self._broken: list[tuple[int, str, str, float]] = []  # record, peer, reason, wall clock
-        self._moves: list[int] = []  # records after which a document had another name
         self._born: list[int] = []  # records at which a document was seen first
-        self._samples: list[Sample] = []
         self.root, queues, stages = _layout(records)
         self._scene = Scene(queues, stages)
         self._frames: list[tuple[int, Scene]] = [(0, self._scene.copy())]
+        self._names = {record[2]: record[4] for record in records if record[0] == SEAT}
+        self._watched: dict[int, tuple[Any, Any]] = {}  # record → what the watchdog does, and how it sees the stages
+        self._seen: set[str] = set()  # documents
+        self._stride = max(NEAREST, len(records) // FRAMES)
         self._play_all()
+        self._position = self.replay.position
         self.seek(0)
 
     # ---- where it stands --------------------------------------------------------------------------------------------
@@ -100,72 +79,17 @@ class QueueReplayLab:
         """Records that have been played."""
         return self._position
 
-    @property
-    def now(self) -> float:
-        """The time that is shown, at or after the last record that was played."""
-        return self._at
-
-    @property
-    def end(self) -> float:
-        """The time of the last record that can be played."""
-        return float(self.replay.records[self.last - 1][1]) if self.last else self.started
-
-    def seek(self, position: int) -> None:
-        """Go to a position, 0 to ``last``."""
-        position = max(0, min(position, self.last))
-        before = self._position
-        if not before <= position <= before + NEAREST:
-            at, scene = self._frames[bisect_right(self._frames, position, key=lambda frame: frame[0]) - 1]
-            self._scene, self._position = scene.copy(), at
-        for record in range(self._position, position):
-            self._fold(record)
-        self._position = position
-        self._at = max(self.started, float(self.replay.records[position - 1][1])) if position else self.started
-        goes_on = before <= position <= before + WINDOW
-        for trace in self._traces:
-            if not goes_on:
-                trace.clear()
-            self._tell(trace, before if goes_on else position - WINDOW, position)
-        self.show()
-
-    def seek_time(self, at: float) -> None:
-        """Go to a moment: everything that was recorded until then is played."""
-        at = max(self.started, min(at, self.end))
-        self.seek(bisect_right(self.replay.records, at, 0, self.last, key=lambda record: float(record[1])))
-        self._at = at
-
-    def step_message(self, forwards: bool = True) -> bool:
-        """Go on, or back, until just after a document got another name; False at the end and at the beginning."""
-        place = bisect_right(self._moves, self._position) if forwards else bisect_left(self._moves, self._position) - 1
-        if found := 0 <= place < len(self._moves):
-            self.seek(self._moves[place])
-        else:
-            self.seek(self.last if forwards else 0)
-        return found
-
     def step_at(self, record: int) -> Step | None:
         """What was done at a record; None where it is no event."""
         return self._steps.get(record)
 
-    def samples(self, seconds: float) -> Sequence[Sample]:
-        """What waited in so many seconds before the position, oldest first."""
-        until = bisect_left(self._samples, self._position, key=lambda sample: sample.record)
-        since = bisect_left(self._samples, self.now - seconds, 0, until, key=lambda sample: sample.at)
-        return self._samples[since:until]
-
     def show(self) -> None:
         """Put the events of the position into a new feed."""
-        self.feed = Feed()
-        for _, note, source, at in self._facts[: self._until(self._facts)]:
-            self.feed.fact(note, source, at)
+        super().show()
         if self.inspected is not None:
             self.inspect(self.inspected.id)
 
     # ---- what a lab is asked ----------------------------------------------------------------------------------------
-
-    def health(self) -> Health:
-        """A recording has no threads."""
-        return Health((f"the recording can not be played any further: {self.broken}",) if self.broken else (), 0.0)
 
     def view(self) -> PipelineView:
         """The picture of the moment."""
@@ -204,32 +128,35 @@ class QueueReplayLab:
     def attach(self, trace: Operations) -> None:
         """Show a trace the operations before the position, and all that are played from now on."""
         self._traces.append(trace)
-        self._tell(trace, self._position - WINDOW, self._position)
+        self._tell(trace, self._position - self.window, self._position)
 
-    def detach(self, trace: Operations) -> None:
-        """Detach a trace."""
-        if trace in self._traces:
-            self._traces.remove(trace)
+    def why(self, arrow: Arrow | None) -> str:
+        """Why a driver took a document, of the operation with which it did."""
+        record = arrow.entry.record if arrow is not None and arrow.entry.command in TAKES else None
+        if record is None:
+            raise Refused("choose an operation with which a driver takes a document")
+        return queuewhy.why(self.step_at, record)
 
-    def listening(self) -> tuple[float, int]:
-        """A recording costs nothing."""
-        return 0.0, 0
-
-    def _order(self, *_: object, **__: object) -> NoReturn:
-        raise Refused("a recording takes no orders: it shows what was")
-
-    set_workers = pause_stage = resume_stage = kill_driver = retry = feed_some = _order
+    def why_last(self) -> str:
+        """Why the driver that took a document last before the position took that one."""
+        record = queuewhy.last_taken(self.step_at, self.position)
+        if record is None:
+            raise Refused("no document was taken lately")
+        return queuewhy.why(self.step_at, record)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _wall(self, at: float) -> float:
-        return self.replay.about.started + at - self.replay.about.monotonic
+    def _go(self, position: int, since: int) -> None:
+        if not self._position <= position <= self._position + NEAREST:
+            at, scene = self._frames[bisect_right(self._frames, position, key=lambda frame: frame[0]) - 1]
+            self._scene, self._position = scene.copy(), at
+        for record in range(self._position, position):
+            self._fold(record)
+        self._position = position
+        for trace in self._traces:
+            self._tell(trace, since, position)
 
-    def _until(self, found: Sequence[tuple[Any, ...]]) -> int:
-        """How many of these were there at the position."""
-        return bisect_left(found, self._position, key=lambda one: one[0])
-
-    def _tell(self, trace: Operations, since: int, until: int) -> None:
+    def _tell(self, trace: Ring[Any], since: int, until: int) -> None:
         for record in range(max(0, since), until):
             if (step := self._steps.get(record)) is not None:
                 trace.step(step)
@@ -259,28 +186,16 @@ class QueueReplayLab:
 
     # ---- the first time ---------------------------------------------------------------------------------------------
 
-    def _play_all(self) -> None:
-        self._names = {record[2]: record[4] for record in self.replay.records if record[0] == SEAT}
-        self._watched: dict[int, tuple[Any, Any]] = {}  # record → what the watchdog does, and how it sees the stages
-        every = max(EVERY, (self.replay.end - self.started) / SAMPLES)
-        stride, due = max(NEAREST, len(self.replay) // FRAMES), self.started
-        seen: set[str] = set()
-        try:
-            while self.replay.step(self._note):
-                number = self.replay.position - 1
-                self._look_at_watchdog(number)
-                self._fold(number)
-                self._count(number, seen)
-                if self.replay.position % stride == 0:
-                    self._frames.append((self.replay.position, self._scene.copy()))
-                if self.replay.now >= due:
-                    ready = tuple(self._scene.ready[place.folder] for place in self._scene.queues)
-                    self._samples.append(Sample(self.replay.position, self.replay.now, ready))
-                    due = self.replay.now + every
-        except Exception as error:  # recorded with other rules, or made up: what came before it stands
-            words = str(error) if isinstance(error, Unreadable) else f"{type(error).__name__}: {error}"
-            self.last, self.broken = self.replay.position, words
-        self._position = self.replay.position
+    def _played(self) -> None:
+        number = self.replay.position - 1
+        self._look_at_watchdog(number)
+        self._fold(number)
+        self._count(number)
+        if self.replay.position % self._stride == 0:
+            self._frames.append((self.replay.position, self._scene.copy()))
+
+    def _sample(self) -> dict[str, int]:
+        return {place.name: self._scene.ready[place.folder] for place in self._scene.queues}
 
     def _look_at_watchdog(self, number: int) -> None:
         step = self._steps.get(number)
@@ -290,27 +205,21 @@ class QueueReplayLab:
                 state = "stopping" if core.ending else "running"
                 self._watched[number] = (state, core.snapshot(step.at))
 
-    def _count(self, number: int, seen: set[str]) -> None:
+    def _count(self, number: int) -> None:
         """Documents that were not seen before."""
         for item in map(names.parse, self._scene.fresh):
-            if isinstance(item, names.Item) and item.state != "writing" and item.id not in seen:
-                seen.add(item.id)
+            if isinstance(item, names.Item) and item.state != "writing" and item.id not in self._seen:
+                self._seen.add(item.id)
                 self._born.append(number)
         self._scene.fresh.clear()
 
     def _note(self, step: Step) -> None:
         """Keep what one record says: what cores answered, events, documents, moves."""
+        super()._note(step)
         self._steps[step.record] = step
-        wall = self._wall(step.at)
         for command in step.commands:
-            if type(command) is Note:
-                self._told(step, command, wall)
-                if command.text.startswith(conduct.STRANGE):
-                    queue = self._queue_of(step.name)
-                    self._broken.append((step.record, queue, command.text, wall))
-            elif type(command) is Exit:
-                level = "bad" if command.failed else "info"
-                self._told(step, Note(level, f"{step.name} left: {command.reason}"), wall)  # type: ignore[arg-type]
+            if type(command) is Note and command.text.startswith(conduct.STRANGE):
+                self._broken.append((step.record, self._queue_of(step.name), command.text, self._wall(step.at)))
         event: Any = step.event
         if type(event) is not Done:
             return
@@ -325,10 +234,6 @@ class QueueReplayLab:
                 self._tries += [(step.record, words.queue_of(folder), id, found) for found in read_record(line)]
         if words.explain(event.operation, event, number, stage).leg == "move" and not event.error:
             self._moves.append(step.record + 1)
-
-    def _told(self, step: Step, note: Note, wall: float) -> None:
-        if len(self._facts) < TOLD:
-            self._facts.append((step.record, note, step.name, wall))
 
     def _queue_of(self, seat: str) -> str:
         """The queue that a driver takes from."""

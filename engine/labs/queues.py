@@ -20,13 +20,14 @@ from pathlib import Path
 from engine.core import Leave, Note
 from engine.drive.hub import Ear
 from engine.drive.pipeline import Pipeline
-from engine.drive.pipelineview import DocumentView, document
+from engine.drive.pipelineview import document
 from engine.drive.queuedemo import STAGES, DemoFeeder
 from engine.drive.tempdir import LockedTempDir
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
-from engine.labs.live import Health
+from engine.labs.content import QueueLab
+from engine.labs.health import Health
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
@@ -61,7 +62,7 @@ class _Watched:
         """Keeps what was traced."""
 
 
-class QueueLab:
+class LiveQueueLab(QueueLab):
     """A running pipeline."""
 
     def __init__(
@@ -84,7 +85,6 @@ class QueueLab:
         self.started = time.monotonic()
         self.demonstration = not root
         self.root = os.path.abspath(root) if root else ""
-        self.inspected: DocumentView | None = None  # what is known of the document that ``inspect`` named
         self._inspect = ""
         self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -95,11 +95,11 @@ class QueueLab:
         self._record, self._trust = journal, trust
         self._looks = readonly and not self.demonstration  # and does nothing
         self._journal: Journal | None = None
-        self.unkept: list[str] = []  # what could not be written to the disk, in words; all of it when it is closed
+        self.unkept: list[str] = []
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
-    def open(self) -> QueueLab:
+    def open(self) -> LiveQueueLab:
         """Start everything. Raises Refused where there is no pipeline, or another watchdog runs it."""
         if self.demonstration:
             try:
@@ -147,12 +147,6 @@ class QueueLab:
             self.unkept += [self._journal.lost] if self._journal.lost else []
         if self.demonstration:
             self._scratch.close()
-
-    def __enter__(self) -> QueueLab:
-        return self.open()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def health(self) -> Health:
         """Threads that have ended by an error."""
@@ -202,25 +196,25 @@ class QueueLab:
         if not 1 <= workers <= MAX_WORKERS:
             raise Refused(f"{stage} has 1 to {MAX_WORKERS} drivers; pause it to have none")
         if workers < before or self._looks:
-            self._destructive("stopping a driver" if workers < before else "starting a driver")
+            self._change("stopping a driver" if workers < before else "starting a driver")
         self._pipeline.order(SetWorkers(stage, workers))
 
     def pause_stage(self, stage: str) -> None:
         """Let its drivers finish their documents and leave."""
-        self._destructive("pausing a stage")
+        self._change("pausing a stage")
         self._stage(stage)
         self._pipeline.order(PauseStage(stage))
 
     def resume_stage(self, stage: str) -> None:
         """Start its drivers again."""
         if self._looks:
-            self._destructive("starting drivers")
+            self._change("starting drivers")
         self._stage(stage)
         self._pipeline.order(ResumeStage(stage))
 
     def kill_driver(self, number: str) -> None:
         """Kill one driver; its document counts as failed, and another driver takes its place."""
-        self._destructive("killing a driver")
+        self._change("killing a driver")
         if number not in [driver.number for driver in self.view().drivers]:
             raise Refused(f"driver {number} has ended already")
         self._pipeline.order(KillDriver(number))
@@ -228,13 +222,13 @@ class QueueLab:
     def retry(self, queue: str, id: str) -> None:
         """Give a document that failed twice two fresh attempts."""
         if self._looks:
-            self._destructive("trying a document again")
+            self._change("trying a document again")
         if reason := self._pipeline.retry(queue, id):
             raise Refused(f"{id} can not be tried again: {reason}")
 
     def feed_some(self) -> None:
         """Feed a batch of demonstration documents."""
-        self._destructive("feeding documents")
+        self._change("feeding documents")
         self._living()
         if os.path.lexists(f"{queue_folder(self.root, START)}/{names.DONE}"):
             raise Refused("nothing more can be fed: the first queue is done")
@@ -343,7 +337,3 @@ class QueueLab:
     def _living(self) -> None:
         if not self._watchdog.is_alive() or self.view().state == "ended":  # its thread ends a little later
             raise Refused("the pipeline has ended")
-
-    def _destructive(self, what: str) -> None:
-        if self.readonly:
-            raise Refused(f"{what} is refused: readonly is set")

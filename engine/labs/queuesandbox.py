@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.core import Exit, Note
-from engine.drive.pipelineview import WINDOW, DocumentView
+from engine.drive.pipelineview import WINDOW
 from engine.errors import Refused
 from engine.feed import Feed
+from engine.labs.content import QueueLab
 from engine.labs.virtualclock import BEGAN, Happened, VirtualClock
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.config import Times
@@ -46,19 +47,18 @@ STAGES = (Stage("values", 1), Stage("parse", 2), Stage("output", 1))
 FEED, AHEAD = 1.0, 5
 BATCH = 20  # documents that ``feed_some`` feeds
 FACTS = 200  # newest texts that a promise can look at
+SETTLED = 3.0  # virtual seconds in which drivers are at work
 ROWS = 500  # newest ends of attempts
 
 _NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
-class QueueSandbox(VirtualClock):
-    """A pipeline in virtual time; ``open`` it or use it in ``with``."""
+class QueueSandbox(VirtualClock, QueueLab):
+    """A pipeline in virtual time. Nothing can be inspected: the ladder shows a document's names."""
 
     system = SYSTEM
     demonstration = True
-    readonly = False
     root = "a simulated disk"
-    inspected: DocumentView | None = None
 
     def __init__(
         self, stages: Sequence[Stage] = STAGES, options: Options | None = None, *, seed: int = 0, feeding: bool = True
@@ -90,15 +90,6 @@ class QueueSandbox(VirtualClock):
             self._feed_on()
         return self
 
-    def close(self) -> None:
-        """Holds no resources; closing is free."""
-
-    def __enter__(self) -> QueueSandbox:
-        return self.open()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def attach(self, trace: Operations) -> None:
         """Attach a trace; it is shown all events from now on."""
         self.world.watchers.append(trace.tap)
@@ -106,10 +97,6 @@ class QueueSandbox(VirtualClock):
     def detach(self, trace: Operations) -> None:
         """Detach a trace."""
         self.world.watchers.remove(trace.tap)
-
-    def listening(self) -> tuple[float, int]:
-        """A sandbox has no other processes: nothing is delayed or lost."""
-        return 0.0, 0
 
     # ---- time -------------------------------------------------------------------------------------------------------
 
@@ -120,6 +107,11 @@ class QueueSandbox(VirtualClock):
     def step_message(self) -> tuple[Happened, ...]:
         """Step until a document has another name."""
         return self._step(_moves)
+
+    def settle(self) -> None:
+        """Let time pass until drivers are at work."""
+        self.speed = 1.0
+        self.advance(SETTLED)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -159,13 +151,6 @@ class QueueSandbox(VirtualClock):
     def fed(self, at: float) -> int:
         """Documents that were fed."""
         return len(self._fed)
-
-    def output(self, number: str) -> str:
-        """A simulated driver prints nothing."""
-        return ""
-
-    def inspect(self, id: str) -> None:
-        """Does nothing: the ladder shows a document's names."""
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 

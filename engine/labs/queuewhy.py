@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.replay import Step
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.explain import queue_of
@@ -13,24 +13,27 @@ from engine.protocols.diskqueue.transitions import agenda
 
 SHOWN = 8  # documents that are listed
 BACK = 20_000  # records that are looked through for the listing
+Steps = Callable[[int], Step | None]
+"""What was done at a record; None where it is no event."""
+
 RULE = "ruling 2: ready before failed, oldest first by time of content, then by name"
 
 
-def last_taken(lab: QueueReplayLab) -> int | None:
-    """The record at which a document was taken last before the position; None where none was lately."""
-    records = range(lab.position - 1, max(-1, lab.position - BACK), -1)
-    return next((record for record in records if _taken(lab.step_at(record)) is not None), None)
+def last_taken(step_at: Steps, position: int) -> int | None:
+    """The record at which a document was taken last before a position; None where none was lately."""
+    records = range(position - 1, max(-1, position - BACK), -1)
+    return next((record for record in records if _taken(step_at(record)) is not None), None)
 
 
-def why(lab: QueueReplayLab, record: int) -> str:
+def why(step_at: Steps, record: int) -> str:
     """Why the document that was taken at this record was."""
-    step = lab.step_at(record)
+    step = step_at(record)
     take = _taken(step)
     if step is None or take is None:
         return "no document was taken here"
     tried: dict[str, str] = {}  # name → what became of it, since the listing
     for before in range(record - 1, max(-1, record - BACK), -1):
-        earlier = lab.step_at(before)
+        earlier = step_at(before)
         event: Any = earlier.event if earlier is not None and earlier.name == step.name else None
         if type(event) is not Done:
             continue

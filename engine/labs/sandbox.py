@@ -29,6 +29,8 @@ from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import System
 
+SETTLED = 10.0  # virtual seconds in which every worker has joined
+
 
 class Sandbox(Actors, WorkerOrders):
     """A system in virtual time; ``open`` it or use it in ``with``. ``now``: virtual seconds since it was opened."""
@@ -75,12 +77,6 @@ class Sandbox(Actors, WorkerOrders):
         if self._journal is not None:
             self._journal.close()
 
-    def __enter__(self) -> Sandbox:
-        return self.open()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- time -------------------------------------------------------------------------------------------------------
 
     def step(self) -> tuple[Happened, ...]:
@@ -90,6 +86,15 @@ class Sandbox(Actors, WorkerOrders):
     def step_message(self) -> tuple[Happened, ...]:
         """Step until a core has received a message, or several that arrived together."""
         return self._step(lambda one: type(one.event) is Received)
+
+    def settle(self) -> None:
+        """Let time pass until every worker is in the table, or ``SETTLED`` virtual seconds are over."""
+        self.speed = 1.0
+        while self.now < SETTLED and not self.health().dead:
+            self.advance(0.5)
+            broker = self.sight().broker
+            if broker is not None and len(broker.workers) == self._wanted:
+                break
 
     # ---- runs -------------------------------------------------------------------------------------------------------
 
@@ -109,10 +114,6 @@ class Sandbox(Actors, WorkerOrders):
         self._unsaved = self._history
         self.order("client", spec)
 
-    def ping(self, tracked: bool = True) -> None:
-        """The seed's ``pingt``, or with ``tracked`` False its ``ping``."""
-        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
-
     def stop_run(self) -> None:
         """Stop the current run."""
         if (view := self.run_view()) is None or view.state == "ended":
@@ -129,10 +130,6 @@ class Sandbox(Actors, WorkerOrders):
         if self.run_view() is None or self._run is None:
             raise Refused("nothing was run yet")
         return self._run.document(self.client_view(), self.key("client"), self.sight().broker)
-
-    def runs(self) -> list[dict[str, Any]]:
-        """Kept runs, newest last."""
-        return [dict(run) for run in self._history.list()[0]] if self._history else []
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.system import System
 
 PATIENCE = 2.0  # seconds that a broker may take to answer
@@ -22,7 +22,7 @@ def spoken_at(endpoint: str, systems: Iterable[System]) -> System | None:
         labs = []
         for system in systems:
             try:
-                lab = Lab(system, connect=endpoint, workers=0, broker=False)
+                lab = LiveLab(system, connect=endpoint, workers=0, broker=False)
                 labs.append(stack.enter_context(lab))
             except Refused:  # its clients find no endpoint beside this one
                 continue

@@ -8,12 +8,13 @@ The rules of this file:
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from engine.core import Note
-from engine.feed import Feed
-from engine.labs.live import Health
+from engine.labs.health import Health
+from engine.labs.lab import Lab, Mode
 
 BEGAN = 1_780_000_000.0  # wall clock at virtual time 0 where nobody names another: a seed repeats wall times too
 MOST = 100_000  # things that may happen in one ``advance``, so that a screen is never kept waiting for long
@@ -41,11 +42,11 @@ class World(Protocol):
     def after(self, seconds: float, act: Callable[..., object], *args: Any) -> None: ...
 
 
-class VirtualClock:
-    """The virtual clock of a sandbox with a ``world`` and a ``feed``. ``began``: wall clock at virtual time 0."""
+class VirtualClock(Lab):
+    """A lab in virtual time, of a ``world``. ``began``: wall clock at virtual time 0."""
 
+    mode: ClassVar[Mode] = "sandbox"
     world: Any  # a World; whoever has one knows more of it
-    feed: Feed
     began: float
 
     def __init__(self) -> None:
@@ -73,6 +74,22 @@ class VirtualClock:
                 break
         self._lag = max(0.0, until - self.now)
         self._look()
+
+    @abstractmethod
+    def step(self) -> tuple[Happened, ...]:
+        """Step to the next event; empty if there is none for ``QUIET`` seconds."""
+
+    @abstractmethod
+    def step_message(self) -> tuple[Happened, ...]:
+        """Step until a message has arrived, or a document has another name."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Let time pass at its usual speed until everybody is at work."""
+
+    @abstractmethod
+    def sight(self) -> Any:
+        """The observation of this moment, for promises."""
 
     def _step(self, wanted: Callable[[Happened], bool]) -> tuple[Happened, ...]:
         """Go on until something wanted has happened; what has, empty where nothing does for ``QUIET`` seconds."""

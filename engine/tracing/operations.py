@@ -27,6 +27,7 @@ from engine.tracing.links import Arrow, Entry, Leg, Life, State
 from engine.tracing.ring import BYTES, KEPT, Record, Ring
 
 WATCHDOG, RECOVERY = "watchdog", "recovery"  # whoever sees to drivers, and what it does to what dead ones left
+TAKES = ("TAKE", "TAKE AGAIN")  # with which a driver takes a document
 SEATS = 10_000  # that are remembered, the oldest forgotten first
 
 _ASKED: tuple[Any, ...] = get_args(Operation)
@@ -170,7 +171,7 @@ class Operations(Ring[_Record]):
             entry = arrow.entry
             if arrow.task != task or entry.decoded.leg != "move":
                 continue
-            takes += entry.command in ("TAKE", "TAKE AGAIN") and arrow.state != "refused"
+            takes += entry.command in TAKES and arrow.state != "refused"
             what = f"{entry.command.lower()} refused" if arrow.state == "refused" else entry.command.lower()
             legs.append(Leg(what, entry.at, entry.at - legs[-1].at if legs else 0.0, entry.seat, entry))
         ended = any(

@@ -75,6 +75,13 @@ class Ring(ABC, Generic[R]):
         self.tap(step.node, step.name, step.at, step.event, step.commands)
         self._record = None
 
+    def named(self, peer: bytes, name: str) -> None:
+        """The name of a peer outside this process; ignored where nobody is called by a routing id."""
+
+    def cost(self) -> str:
+        """What tracing costs, in words; nothing where that is not measured."""
+        return ""
+
     def clear(self) -> None:
         """Forget every message; numbers go on."""
         with self._lock:

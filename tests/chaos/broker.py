@@ -16,7 +16,7 @@ from typing import Any
 from engine.catalogue import SYSTEMS
 from engine.core import Seat
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.view import BrokerView
 from engine.system import System
 from tests.helpers.processes import SIDES, beside
@@ -57,7 +57,7 @@ def main() -> None:
     system = SYSTEMS[name]
     if name == "negotiated":
         system = translated(system, endpoint, *(announced or [endpoint.replace("127.0.0.1", "*")]))
-    with Lab(system, system.options(**json.loads(options)), bind=(endpoint,), workers=0, client=False) as lab:
+    with LiveLab(system, system.options(**json.loads(options)), bind=(endpoint,), workers=0, client=False) as lab:
         print("ready", flush=True)
         for line in sys.stdin:
             if line.strip() == "hand back":

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from tests.chaos.children import Child, Children
 from tests.chaos.proxy import Link, Proxy
@@ -198,9 +198,9 @@ class LabManager:
         until(lambda: self.guest_link.carried > before + 4000 or not guest.alive, "a guest's run")
         return guest
 
-    def _lab(self, endpoint: str) -> Lab:
+    def _lab(self, endpoint: str) -> LiveLab:
         options = self.system.options(**self.options)
-        return Lab(self.system, options, connect=endpoint, workers=0, broker=False)
+        return LiveLab(self.system, options, connect=endpoint, workers=0, broker=False)
 
     # ---- how it is --------------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class LabManager:
 class Pinger:
     """Asks a client again and again; says when a task that was sent after ``since`` has been answered."""
 
-    def __init__(self, lab: Lab, since: float) -> None:
+    def __init__(self, lab: LiveLab, since: float) -> None:
         self._lab, self._since = lab, since
         self._asked = -1.0
 
@@ -258,7 +258,7 @@ class Pinger:
         return False
 
 
-def running(lab: Lab) -> BulkView:
+def running(lab: LiveLab) -> BulkView:
     """The run that is going, or the last."""
     until(lambda: lab.run_view() is not None, "a run")
     found = lab.run_view()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.catalogue import SYSTEMS
 from engine.core import NEVER, Level, Note
 from engine.errors import Refused
 from engine.feed import Feed
+from engine.labs.content import BrokerLab
+from engine.labs.health import Health
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
@@ -25,13 +27,7 @@ ANIMALS = (
     "shrike", "ibex", "vole", "osprey",
 )  # fmt: skip
 EPOCH = 1_750_000_000.0  # wall clock of the first fact
-
-
-class FakeHealth(NamedTuple):
-    """How the engine is."""
-
-    dead: tuple[str, ...] = ()
-    loop_lag: float = 0.0003
+HEALTHY = Health((), 0.0003)
 
 
 @dataclass
@@ -87,8 +83,8 @@ def _system(name: str) -> System:
     return replace(like, name=name, broker=nobody, worker=nobody, client=nobody)
 
 
-class FakeLab:
-    """Obeys ``console.pictures.bridge.Lab``. ``orders`` holds what was asked; ``refusal`` refuses everything."""
+class FakeLab(BrokerLab):
+    """A lab with a broker. ``orders`` holds what was asked; ``refusal`` refuses everything."""
 
     def __init__(
         self,
@@ -110,7 +106,7 @@ class FakeLab:
         self.answers: tuple[object, ...] = ()  # of the client
         self.refusal = ""
         self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
-        self.state = FakeHealth()
+        self.state = HEALTHY
         self.at = 1000.0  # monotonic seconds
         self.started = self.at - (864.0 if busy else 3.0)
         self._random = random.Random(seed)
@@ -165,7 +161,7 @@ class FakeLab:
             raise Refused(self.refusal)
         self.orders.append(order)
 
-    def health(self) -> FakeHealth:
+    def health(self) -> Health:
         return self.state
 
     def run(self, spec: BulkSpec) -> None:
@@ -203,8 +199,8 @@ class FakeLab:
     def detach(self, trace: Trace) -> None:
         self._order("detach")
 
-    def order_client(self, order: object, destructive: str = "") -> None:
-        self._order("order_client", order, destructive)
+    def order_client(self, order: object, changes: str = "") -> None:
+        self._order("order_client", order, changes)
 
     def pull_plug(self) -> None:
         self._order("pull_plug")
@@ -224,7 +220,7 @@ class FakeLab:
     def deregister(self) -> None:
         self._order("deregister")
 
-    def runs(self) -> list[dict[str, Any]]:
+    def runs(self) -> Sequence[Mapping[str, Any]]:
         return list(self.kept)
 
     # ---- inside -----------------------------------------------------------------------------------------------------

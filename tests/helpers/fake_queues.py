@@ -10,19 +10,20 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console.app import Console
-from console.kinds import kind_of
-from console.sessions.session import at_once
+from console.kinds import session_of
 from engine.core import Level, Note
 from engine.drive.pipelineview import DocumentView, Place
 from engine.errors import Refused
 from engine.feed import Feed
+from engine.labs.content import QueueLab
+from engine.labs.health import Health
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, Holder, PipelineView, QueueRow, StageRow
 from engine.protocols.diskqueue.transitions import Line
 from engine.tracing.operations import Operations
-from tests.helpers.fake_lab import FakeHealth, FakeSettings
+from tests.helpers.fake_lab import HEALTHY, FakeSettings
 
 EPOCH = 1_750_000_000.0  # wall clock of the picture
 EVIL = "[/red]\x1b[2J\u202e.txt"  # an id that steers terminals and markup
@@ -71,8 +72,8 @@ def a_view(**changes: Any) -> PipelineView:
     return PipelineView(EPOCH, "", "running", queues, stages, drivers, rows)._replace(**changes)
 
 
-class FakeQueues:
-    """Obeys ``console.pictures.queuebridge.QueueLab``; ``orders``: what was asked; ``refusal`` refuses it all."""
+class FakeQueues(QueueLab):
+    """A queue lab; ``orders``: what was asked; ``refusal`` refuses it all."""
 
     def __init__(self, view: PipelineView | None = None, *, readonly: bool = False, demonstration: bool = True) -> None:
         self.root = "/srv/pipeline"
@@ -82,7 +83,7 @@ class FakeQueues:
         self.inspected: DocumentView | None = None
         self.picture = view or a_view()
         self.documents = 62
-        self.state = FakeHealth()
+        self.state = HEALTHY
         self.orders: list[tuple[Any, ...]] = []
         self.traces: list[Operations] = []
         self.told = (0.0, 0)
@@ -96,7 +97,7 @@ class FakeQueues:
     def fed(self, at: float) -> int:
         return self.documents
 
-    def health(self) -> FakeHealth:
+    def health(self) -> Health:
         return self.state
 
     def view(self) -> PipelineView:
@@ -189,7 +190,7 @@ def drive_queues(
 ) -> Console:
     """Run a scenario to its end; the console, after it was left."""
     fake = lab or FakeQueues()
-    session = kind_of(SYSTEM).session("diskqueue", fake, at_once(fake))
+    session = session_of("diskqueue", fake)
     app = Console(None, session, FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:

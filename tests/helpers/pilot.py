@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from console.app import Console
-from console.kinds import kind_of
+from console.kinds import session_of
 from console.screens.main import Main
 from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
 
@@ -100,7 +100,7 @@ def drive(
     there = labs or FakeLabs(lab or FakeLab())
     first = next(iter(there.running))
     fake = there.running[first]
-    session = kind_of(fake.system).session(first, fake, partial(there.order, first))
+    session = session_of(first, fake, partial(there.order, first))
     app = Console(there, session, settings or FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:

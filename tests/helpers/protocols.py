@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from console.app import Console
-from console.kinds import kind_of
-from console.sessions.session import at_once
+from console.kinds import kind_of, session_of
+from console.sessions.sandbox import SandboxSession
 from engine.catalogue import SYSTEMS
-from engine.labs.replay import Replay
+from engine.journal.journal import read
+from engine.labs.lab import Mode
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
@@ -73,9 +75,23 @@ class User:
 Scenario = Callable[[User], Awaitable[None]]
 
 
-def running_sandbox(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> Sandbox:
+class LikeLive(Sandbox):
+    """A sandbox that the console takes for a system that runs."""
+
+    mode: ClassVar[Mode] = "live"
+
+
+def sandbox_session(system: str) -> SandboxSession:
+    """The console's sandbox of a system."""
+    lab = SimpleNamespace(system=SYSTEMS[system], options=SYSTEMS[system].options())
+    session = session_of("", kind_of(lab.system).sandbox(lab))
+    assert isinstance(session, SandboxSession)
+    return session
+
+
+def running_sandbox(system: str = "roundrobin", *, workers: int = 2, tasks: int = 3) -> LikeLive:
     """Workers that have joined, and a run that has ended."""
-    sandbox = Sandbox(SYSTEMS[system], workers=workers, slots=2)
+    sandbox = LikeLive(SYSTEMS[system], workers=workers, slots=2)
     sandbox.open()
     sandbox.speed = 1.0
     sandbox.advance(3.0)
@@ -93,16 +109,14 @@ def recording(path: Path, system: str = "roundrobin", tasks: int = 10) -> Replay
         sandbox.advance(0.1)
         sandbox.kill("worker-2")
         sandbox.advance(9.0)
-    return ReplayLab(Replay.open(path, SYSTEMS))
+    return ReplayLab(read(path, SYSTEMS), SYSTEMS)
 
 
 def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120, 36)) -> Console:
     """Run a scenario on a lab to its end."""
     clock = [1000.0]
     settings = FakeSettings(folder)
-    kind = kind_of(lab.system)
-    session = kind.replay(lab) if isinstance(lab, ReplayLab) else kind.session(lab.system.name, lab, at_once(lab))
-    app = Console(None, session, settings, lambda: clock[0])
+    app = Console(None, session_of(lab.system.name, lab), settings, lambda: clock[0])
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from console.app import Console
-from console.kinds import kind_of
+from console.kinds import session_of
 from engine.labs.queuereplaylab import QueueReplayLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.fake_queues import QueueDriver
@@ -31,7 +31,7 @@ class Viewer(QueueDriver):
 def watch(scenario: Callable[[Viewer], Awaitable[None]], folder: Path, size: tuple[int, int] = (120, 36)) -> Console:
     now = [0.0]
     lab = opened(write(folder / "a.journal"))
-    app = Console(None, kind_of(lab.system).replay(lab), FakeSettings(folder), clock=lambda: now[0])
+    app = Console(None, session_of(lab.system.name, lab), FakeSettings(folder), clock=lambda: now[0])
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psutil
 
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from tests.chaos.children import Children
 from tests.chaos.house import quick
@@ -70,7 +70,7 @@ def besiege(name: str, folder: Path, seed: int, messages: int, pair: bool = Fals
         before = process.memory_info().rss
         strangers.all(messages)
         until(lambda: not broker.alive or not worker.alive or home(), "the workers, after the strangers")
-        with Lab(system, system.options(**options), connect=endpoint, workers=0, broker=False) as lab:
+        with LiveLab(system, system.options(**options), connect=endpoint, workers=0, broker=False) as lab:
             assert lab.wait_linked(WAIT), "the honest client is not served"
             lab.run(BulkSpec("ping", HONEST, timeout=WAIT))
             lab.wait_run(WAIT)

@@ -8,7 +8,7 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView, WorkerRow
 from engine.protocols.pingpong import SYSTEM
@@ -44,32 +44,32 @@ class Plain:
 
 
 @pytest.fixture
-def lab() -> Iterator[Lab]:
-    with Lab(SYSTEMS["pingpong"], OPTIONS, bind=(free_endpoint(),), workers=0) as lab:
+def lab() -> Iterator[LiveLab]:
+    with LiveLab(SYSTEMS["pingpong"], OPTIONS, bind=(free_endpoint(),), workers=0) as lab:
         assert lab.wait_linked(WAIT)
         yield lab
         assert lab.health() == ((), lab.health().loop_lag, 0)
 
 
 @pytest.fixture
-def plain(lab: Lab) -> Iterator[Plain]:
+def plain(lab: LiveLab) -> Iterator[Plain]:
     with zmq.Context() as context:
         made = Plain(context, lab.endpoints[0])
         yield made
         made.socket.close(0)
 
 
-def broker(lab: Lab) -> BrokerView:
+def broker(lab: LiveLab) -> BrokerView:
     view: BrokerView = lab._ask("broker", "broker")
     return view
 
 
-def row(lab: Lab) -> WorkerRow:
+def row(lab: LiveLab) -> WorkerRow:
     (found,) = broker(lab).workers
     return found
 
 
-def test_it_joins_works_and_is_sent_away_in_the_seeds_frames(lab: Lab, plain: Plain) -> None:
+def test_it_joins_works_and_is_sent_away_in_the_seeds_frames(lab: LiveLab, plain: Plain) -> None:
     plain.say(b"READY")
     assert plain.hear() == b"PONG"
     plain.say(b"PING")
@@ -85,7 +85,7 @@ def test_it_joins_works_and_is_sent_away_in_the_seeds_frames(lab: Lab, plain: Pl
     assert plain.job() == b"EXIT"
 
 
-def test_its_silence_while_it_works_is_no_expiry_and_its_silence_when_idle_is(lab: Lab, plain: Plain) -> None:
+def test_its_silence_while_it_works_is_no_expiry_and_its_silence_when_idle_is(lab: LiveLab, plain: Plain) -> None:
     plain.say(b"READY")
     assert plain.hear() == b"PONG"
     lab.run(BulkSpec("data", 1, size=5, timeout=WAIT))
@@ -105,7 +105,7 @@ def test_a_broker_that_is_not_ours_is_the_same_to_our_worker() -> None:
     with zmq.Context() as context, context.socket(zmq.ROUTER) as router:
         router.linger, router.rcvtimeo = 0, int(WAIT * 1000)
         router.bind(endpoint)
-        with Lab(SYSTEM, OPTIONS, connect=endpoint, workers=1, broker=False, client=False):
+        with LiveLab(SYSTEM, OPTIONS, connect=endpoint, workers=1, broker=False, client=False):
             worker, *ready = router.recv_multipart()
             assert ready == [b"", b"READY"]
             router.send_multipart([worker, b"", b"PONG"])

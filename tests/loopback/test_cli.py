@@ -17,7 +17,7 @@ import pytest
 from console.__main__ import main
 from console.cli.streams import unanswered
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.runs.history import History
 from engine.runs.load import RunRecord, from_json
 from engine.settings import Paths
@@ -192,7 +192,7 @@ def test_an_interrupted_run_is_printed_and_kept(number: signal.Signals, start: S
 
 
 def test_a_broker_whose_endpoint_is_taken_is_status_2(endpoint: str, home: Path, capsys: Capture) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, client=False):
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, client=False):
         assert main(["broker", "--bind", endpoint]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -224,7 +224,7 @@ def test_a_run_of_our_own_takes_another_port_and_says_so(home: Path, capsys: Cap
 
 
 def test_one_message_each(endpoint: str, home: Path, capsys: Capture) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1, client=False) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1, client=False) as lab:
         assert lab.wait_registered(1, WAIT)
         for command in ("ping", "pingt", "data"):
             assert main([command, "--connect", endpoint]) == 0

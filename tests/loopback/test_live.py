@@ -18,7 +18,7 @@ from engine.drive import wallclock
 from engine.errors import Refused
 from engine.journal.journal import SEAT
 from engine.labs import live as lab_module
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
@@ -37,14 +37,14 @@ def port() -> int:
 
 
 @pytest.fixture
-def lab(port: int) -> Iterator[Lab]:
-    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3, slots=2) as lab:
+def lab(port: int) -> Iterator[LiveLab]:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3, slots=2) as lab:
         assert lab.wait_registered(3, WAIT)
         yield lab
         assert lab.health().dead == ()
 
 
-def broker(lab: Lab) -> BrokerView:
+def broker(lab: LiveLab) -> BrokerView:
     view = lab._ask("broker", "broker")
     assert isinstance(view, BrokerView)
     return view
@@ -63,7 +63,7 @@ def until(condition: Any) -> None:
 class Stranger:
     """A plain DEALER that speaks the fact sheet's frames."""
 
-    def __init__(self, lab: Lab, name: bytes) -> None:
+    def __init__(self, lab: LiveLab, name: bytes) -> None:
         self.context = zmq.Context()
         self.socket = self.context.socket(zmq.DEALER)
         self.socket.linger = 0
@@ -90,7 +90,7 @@ class Stranger:
                 return frames
 
 
-def test_runs_of_both_kinds_pass_and_the_books_balance(lab: Lab) -> None:
+def test_runs_of_both_kinds_pass_and_the_books_balance(lab: LiveLab) -> None:
     for spec in (BulkSpec("ping", 200), BulkSpec("data", 200, size=1024, in_flight=200)):
         lab.run(spec)
         assert lab.wait_run(WAIT)
@@ -104,7 +104,7 @@ def test_runs_of_both_kinds_pass_and_the_books_balance(lab: Lab) -> None:
 
 def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(port: int, tmp_path: Path) -> None:
     history = History(tmp_path)
-    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, history=history) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, history=history) as lab:
         assert lab.wait_linked(WAIT)
         lab.feed.refresh = 3.5
         lab.run(BulkSpec("ping", 30))
@@ -118,7 +118,7 @@ def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(port: int, tm
         assert report["observer"]["loop_lag_us"] >= 0 and report["warmup"] == 3
 
 
-def test_the_seeds_words_for_workers(lab: Lab) -> None:
+def test_the_seeds_words_for_workers(lab: LiveLab) -> None:
     lab.endbulk()
     until(lambda: len(broker(lab).workers) == 1)
     with pytest.raises(Refused, match="bulk starts them"):
@@ -135,7 +135,7 @@ def test_the_seeds_words_for_workers(lab: Lab) -> None:
         lab.bulk()
 
 
-def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: Lab) -> None:
+def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: LiveLab) -> None:
     lab.endbulk()
     lab.deregister()
     until(lambda: len(broker(lab).workers) == 0)
@@ -157,7 +157,7 @@ def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: Lab) -> None:
         assert (row.key, row.slots, row.done, row.violations) == (worker.id, 10, 5, 0)
 
 
-def test_garbage_changes_nothing_and_is_shown_with_its_senders_routing_id(lab: Lab) -> None:
+def test_garbage_changes_nothing_and_is_shown_with_its_senders_routing_id(lab: LiveLab) -> None:
     before = broker(lab)
     garbage = [
         [b"\x16\x03\x01\x02\x00"],
@@ -185,7 +185,7 @@ def test_garbage_changes_nothing_and_is_shown_with_its_senders_routing_id(lab: L
     assert lab.report()["verdict"] == "pass"
 
 
-def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(lab: Lab) -> None:
+def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(lab: LiveLab) -> None:
     for name in lab._nodes["pool"].names():
         lab._nodes["pool"].remove(name).result(WAIT)
     lab.run(BulkSpec("ping", 20, timeout=0.2))
@@ -196,7 +196,7 @@ def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(
 
 
 def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(port: int) -> None:
-    with Lab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
+    with LiveLab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
         with pytest.raises(Refused, match="stopping workers is refused: readonly is set"):
             lab.order_client(StopWorkers(), "stopping workers")
         assert lab.wait_registered(1, WAIT)
@@ -224,7 +224,7 @@ CHANGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_a_read_only_lab_of_every_system_refuses_every_change(port: int, name: str) -> None:
-    with Lab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2, readonly=True) as lab:
+    with LiveLab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2, readonly=True) as lab:
         assert lab.wait_registered(2, WAIT)
         for change in CHANGES.values():
             with pytest.raises(Refused, match="is refused: readonly is set"):
@@ -234,16 +234,16 @@ def test_a_read_only_lab_of_every_system_refuses_every_change(port: int, name: s
 
 
 def test_workers_that_have_left_are_not_here(port: int) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3) as lab:
         until(lambda: lab.workers() == (3, 3))
         lab.remove_workers(2)
         until(lambda: lab.workers() == (1, 1))
         assert lab.health().failed == 0
 
 
-def test_a_run_that_nobody_is_there_for_is_kept(lab: Lab, tmp_path: Path) -> None:
+def test_a_run_that_nobody_is_there_for_is_kept(lab: LiveLab, tmp_path: Path) -> None:
     history = History(tmp_path)
-    nobody = Lab(SYSTEMS["roundrobin"], connect="ipc:///nobody", workers=0, broker=False, history=history)
+    nobody = LiveLab(SYSTEMS["roundrobin"], connect="ipc:///nobody", workers=0, broker=False, history=history)
     with nobody:
         record = nobody.give_up(BulkSpec("ping", 10))
     assert (record["requested"], record["sent"], record["transport"], record["verdict"]) == (10, 0, "ipc", "fail")
@@ -257,7 +257,7 @@ def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path
         with suppress(OSError):  # whoever has it already serves as well
             other.bind((host.removeprefix("tcp://"), int(usual)))
             other.listen()
-        with Lab(SYSTEMS["roundrobin"], workers=2, journal=path) as lab:
+        with LiveLab(SYSTEMS["roundrobin"], workers=2, journal=path) as lab:
             assert lab.wait_registered(2, WAIT)
     replay = Replay.open(path, SYSTEMS)
     begun = [record[3:5] for record in replay.records if record[0] == SEAT]
@@ -266,12 +266,12 @@ def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path
     assert replay.differences == []
     assert len(replay.pictures()["broker"].workers) == 0, "both said goodbye"
     with pytest.raises(Refused, match=f"no journal can be written to {path}: it exists; name a new file"):
-        Lab(SYSTEMS["roundrobin"], journal=path).open()
+        LiveLab(SYSTEMS["roundrobin"], journal=path).open()
 
 
 def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(port: int) -> None:
     for name in ("pingpong", "conversation", "negotiated"):
-        lab = Lab(SYSTEMS[name], connect="tcp://127.0.0.1:none", workers=0, broker=False)
+        lab = LiveLab(SYSTEMS[name], connect="tcp://127.0.0.1:none", workers=0, broker=False)
         with pytest.raises(Refused, match=f"^{name}: tcp://127.0.0.1:none"):
             lab.open()
 
@@ -282,7 +282,7 @@ def test_f11_a_wall_clock_that_was_wrong_at_the_start_is_set_right_and_newcomers
     real, shift = wallclock.wall_offset, -3600.0
     for module in (wallclock, lab_module):
         monkeypatch.setattr(module, "wall_offset", lambda: real() + shift)
-    with Lab(SYSTEMS["negotiated"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+    with LiveLab(SYSTEMS["negotiated"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
         assert lab.wait_registered(2, WAIT)
         shift = 0.0
         until(lambda: any("jumped +3600 s" in fact.text for fact in lab.feed.since(0)[0]))
@@ -293,7 +293,7 @@ def test_f11_a_wall_clock_that_was_wrong_at_the_start_is_set_right_and_newcomers
         assert not [name for name, times in broker(lab).counters if name.startswith("told") and times]
 
 
-def test_a_second_run_is_refused_while_one_is_going(lab: Lab) -> None:
+def test_a_second_run_is_refused_while_one_is_going(lab: LiveLab) -> None:
     lab.run(BulkSpec("ping", 1000, rate=100.0))
     with pytest.raises(Refused, match="a run is going on"):
         lab.ping()
@@ -308,24 +308,24 @@ def test_a_second_run_is_refused_while_one_is_going(lab: Lab) -> None:
 
 def test_a_busy_default_port_is_passed_over_and_said(port: int) -> None:
     taken = f"tcp://127.0.0.1:{port}"
-    with Lab(SYSTEMS["roundrobin"], bind=(taken,), workers=0), pytest.raises(Refused, match=f"{taken}.*--bind"):
-        Lab(SYSTEMS["roundrobin"], bind=(taken,), workers=0).open()
+    with LiveLab(SYSTEMS["roundrobin"], bind=(taken,), workers=0), pytest.raises(Refused, match=f"{taken}.*--bind"):
+        LiveLab(SYSTEMS["roundrobin"], bind=(taken,), workers=0).open()
 
 
 @pytest.mark.parametrize("endpoint", ["tcp://0.0.0.0:6714", "tcp://*:6714", "tcp://192.0.2.1:6714"])
 def test_an_endpoint_for_everybody_is_refused_with_the_reason(endpoint: str) -> None:
     with pytest.raises(Refused, match="no authentication"):
-        Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
+        LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:6714", "tcp://", "tcp://127.0.0.1", "udp://127.0.0.1:1"])
 def test_what_is_no_endpoint_is_refused_with_the_form(endpoint: str) -> None:
     with pytest.raises(Refused, match=r"write tcp://127\.0\.0\.1:PORT"):
-        Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
+        LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
 
 
 def test_a_thousand_workers_join_work_and_leave(port: int) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1000) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1000) as lab:
         assert lab.wait_registered(1000, 30)
         lab.run(BulkSpec("ping", 2000, in_flight=500))
         assert lab.wait_run(30)
@@ -334,7 +334,7 @@ def test_a_thousand_workers_join_work_and_leave(port: int) -> None:
 
 def test_a_closed_lab_leaves_no_thread(port: int) -> None:
     before = set(threading.enumerate())
-    lab = Lab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",)).open()
+    lab = LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",)).open()
     assert lab.wait_registered(10, WAIT)
     lab._nodes["pool"].order("worker-1", Leave())
     lab.close()

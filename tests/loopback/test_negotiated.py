@@ -12,7 +12,7 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import Options
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until
@@ -103,8 +103,8 @@ class Pair:
     def worker(self) -> Process:
         return self.processes.start("worker", "--system", "negotiated", "--connect", self.first, "--slots", "4").ready()
 
-    def client(self) -> Lab:
-        return Lab(SYSTEM, self.options, connect=self.first, workers=0, broker=False)
+    def client(self) -> LiveLab:
+        return LiveLab(SYSTEM, self.options, connect=self.first, workers=0, broker=False)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
         yield made
 
 
-def succeeded(lab: Lab) -> int:
+def succeeded(lab: LiveLab) -> int:
     view = lab.run_view()
     return view.ledger.succeeded if view is not None else 0
 

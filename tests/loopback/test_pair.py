@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
@@ -25,29 +25,29 @@ def endpoint() -> str:
 
 
 @pytest.fixture
-def lab(endpoint: str, tmp_path: Path) -> Iterator[Lab]:
+def lab(endpoint: str, tmp_path: Path) -> Iterator[LiveLab]:
     journal = tmp_path / "pair.journal"
-    with Lab(SYSTEMS["negotiated"], QUICK, bind=(endpoint,), workers=3, pair=True, journal=journal) as lab:
+    with LiveLab(SYSTEMS["negotiated"], QUICK, bind=(endpoint,), workers=3, pair=True, journal=journal) as lab:
         assert lab.wait_registered(3, WAIT) and lab.wait_linked(WAIT)
         yield lab
         assert lab.health().dead == ()
 
 
-def brokers(lab: Lab) -> dict[str, BrokerView]:
+def brokers(lab: LiveLab) -> dict[str, BrokerView]:
     return lab._brokers.views()
 
 
-def serves(lab: Lab) -> dict[str, bool]:
+def serves(lab: LiveLab) -> dict[str, bool]:
     return {name: view.serving for name, view in brokers(lab).items()}
 
 
-def passes(lab: Lab) -> None:
+def passes(lab: LiveLab) -> None:
     assert lab.wait_run(WAIT)
     report = lab.report()
     assert (report["verdict"], report["failed"], report["ledger"]["balanced"]) == ("pass", {}, True)
 
 
-def test_the_plug_of_the_primary_is_pulled_under_load(lab: Lab, tmp_path: Path) -> None:
+def test_the_plug_of_the_primary_is_pulled_under_load(lab: LiveLab, tmp_path: Path) -> None:
     assert serves(lab) == {"broker": True, "fallback": False}
     lab.run(BulkSpec("ping", 500, rate=500.0, in_flight=50, timeout=WAIT))
     until(lambda: (view := lab.run_view()) is not None and view.ledger.succeeded > 50, "the middle of the run")
@@ -70,7 +70,7 @@ def test_the_plug_of_the_primary_is_pulled_under_load(lab: Lab, tmp_path: Path) 
     assert (replay.differences, replay.cut) == ([], "")
 
 
-def test_a_worker_is_looked_at_and_stopped_wherever_it_is_served(lab: Lab) -> None:
+def test_a_worker_is_looked_at_and_stopped_wherever_it_is_served(lab: LiveLab) -> None:
     lab.pull_plug()
     until(lambda: serves(lab) == {"fallback": True} and lab.registered() == 3, "the fallback's service")
     key = brokers(lab)["fallback"].workers[0].key
@@ -81,14 +81,14 @@ def test_a_worker_is_looked_at_and_stopped_wherever_it_is_served(lab: Lab) -> No
 
 
 def test_a_read_only_lab_pulls_no_plug(endpoint: str) -> None:
-    with Lab(SYSTEMS["negotiated"], QUICK, bind=(endpoint,), workers=0, pair=True, readonly=True) as lab:
+    with LiveLab(SYSTEMS["negotiated"], QUICK, bind=(endpoint,), workers=0, pair=True, readonly=True) as lab:
         with pytest.raises(Refused, match="pulling the plug of the primary is refused"):
             lab.pull_plug()
         assert set(serves(lab)) == {"broker", "fallback"}
 
 
 def test_other_systems_have_no_pair(endpoint: str) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, pair=True) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, pair=True) as lab:
         assert serves(lab) == {"broker": True}
         with pytest.raises(Refused, match="no fallback"):
             lab.pull_plug()

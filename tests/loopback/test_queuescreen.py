@@ -11,9 +11,8 @@ import psutil
 from textual.pilot import Pilot
 
 from console.app import Console
-from console.kinds import kind_of
-from console.sessions.session import at_once
-from engine.labs.queues import QueueLab
+from console.kinds import session_of
+from engine.labs.queues import LiveQueueLab
 from engine.protocols.diskqueue.options import Options
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.processes import WAIT
@@ -34,8 +33,8 @@ async def shown(app: Console, pilot: Pilot[None], condition: Callable[[str], boo
 
 
 def test_the_demonstration_on_the_screen(tmp_path: Path) -> None:
-    async def scenario(lab: QueueLab) -> None:
-        app = Console(None, kind_of(lab.system).session("diskqueue", lab, at_once(lab)), FakeSettings(tmp_path))
+    async def scenario(lab: LiveQueueLab) -> None:
+        app = Console(None, session_of("diskqueue", lab), FakeSettings(tmp_path))
         async with app.run_test(size=(120, 36)) as pilot:
             await shown(app, pilot, lambda text: "● RUNNING" in text and "demonstration" in text)
             await pilot.press("p", "right")
@@ -54,7 +53,7 @@ def test_the_demonstration_on_the_screen(tmp_path: Path) -> None:
             await pilot.press("h")
             await shown(app, pilot, lambda text: "◇ paused" in text and "● PAUSED" in text)
 
-    with QueueLab(Options(poll=0.1)) as lab:
+    with LiveQueueLab(Options(poll=0.1)) as lab:
         asyncio.run(scenario(lab))
         pids = [driver.pid for driver in lab.view().drivers]
     assert pids and not any(psutil.pid_exists(pid) for pid in pids)

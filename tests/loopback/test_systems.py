@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, WorkerRow
@@ -52,26 +52,26 @@ def workers(processes: Processes, name: str, endpoint: str, n: int = 2) -> list[
     return [process.ready() for process in started]
 
 
-def load(lab: Lab) -> None:
+def load(lab: LiveLab) -> None:
     """Begin a run of a second, and be in the middle of it."""
     assert lab.wait_linked(WAIT)
     lab.run(BulkSpec("ping", 500, rate=500.0, in_flight=50, timeout=WAIT))
     until(lambda: view(lab).ledger.succeeded > 50, "the middle of the run")
 
 
-def view(lab: Lab) -> BulkView:
+def view(lab: LiveLab) -> BulkView:
     until(lambda: lab.run_view() is not None)
     found = lab.run_view()
     assert found is not None
     return found
 
 
-def broker_of(lab: Lab) -> BrokerView:
+def broker_of(lab: LiveLab) -> BrokerView:
     found: BrokerView = lab._ask("broker", "broker")
     return found
 
 
-def rows(lab: Lab, *states: str) -> list[WorkerRow]:
+def rows(lab: LiveLab, *states: str) -> list[WorkerRow]:
     return [row for row in broker_of(lab).workers if row.state in states]
 
 
@@ -111,7 +111,7 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_run_loses_nothing(
     processes.start("broker", "--system", name, "--bind", endpoint).ready()
     victim, _ = workers(processes, name, endpoint)
     options = SYSTEMS[name].options(**QUICK[name])
-    with Lab(SYSTEMS[name], options, connect=endpoint, workers=0, broker=False) as lab:
+    with LiveLab(SYSTEMS[name], options, connect=endpoint, workers=0, broker=False) as lab:
         load(lab)
         victim.kill()
         assert view(lab).state == "running", "it was killed too late"
@@ -124,7 +124,7 @@ def test_a_worker_that_is_frozen_past_its_expiry_completes_nothing_twice(
     processes: Processes, name: str, endpoint: str
 ) -> None:
     options = SYSTEMS[name].options(**QUICK[name])
-    with Lab(SYSTEMS[name], options, bind=(endpoint,), workers=0) as lab:
+    with LiveLab(SYSTEMS[name], options, bind=(endpoint,), workers=0) as lab:
         frozen, _ = workers(processes, name, endpoint)
         load(lab)
         frozen.signal(signal.SIGSTOP)
@@ -149,7 +149,7 @@ def test_workers_come_back_to_a_broker_that_was_killed_and_restarted(
     workers(processes, name, endpoint)
     broker.kill()
     options = SYSTEMS[name].options(**QUICK[name])
-    with Lab(SYSTEMS[name], options, bind=(endpoint,), workers=0) as lab:
+    with LiveLab(SYSTEMS[name], options, bind=(endpoint,), workers=0) as lab:
         until(lambda: len(rows(lab, "ready")) == 2, "the workers' return")
         lab.run(BulkSpec("ping", 100))
         assert lab.wait_run(WAIT)

@@ -11,7 +11,7 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.options import Options
@@ -83,18 +83,18 @@ class Dealer:
         self.context.term()
 
 
-def broker(lab: Lab) -> BrokerView:
+def broker(lab: LiveLab) -> BrokerView:
     view: BrokerView = lab._ask("broker", "broker")
     return view
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
+def lab(tmp_path: Path) -> Iterator[LiveLab]:
     """A broker and client here, a worker in a process of its own."""
     endpoint, options = free_endpoint(), Options(heartbeat=0.2, expiry=0.8)
     quick = {"ROUNDHOUSE_CONVERSATION_HEARTBEAT": "0.2", "ROUNDHOUSE_CONVERSATION_EXPIRY": "0.8"}
     system = SYSTEMS["conversation"]
-    with Lab(system, options, bind=(endpoint,), workers=0) as lab, Processes(tmp_path, **quick) as processes:
+    with LiveLab(system, options, bind=(endpoint,), workers=0) as lab, Processes(tmp_path, **quick) as processes:
         processes.start("worker", "--system", system.name, "--connect", endpoint, "--slots", "4").ready()
         yield lab
         assert lab.health().dead == ()
@@ -102,7 +102,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("peer", [Tcp, Dealer])
-def test_it_is_refused_and_nobody_else_is_touched(lab: Lab, peer: type[Tcp] | type[Dealer], bad: str) -> None:
+def test_it_is_refused_and_nobody_else_is_touched(lab: LiveLab, peer: type[Tcp] | type[Dealer], bad: str) -> None:
     raw, reason = BAD[bad]
     (before,) = broker(lab).workers
     lab.run(BulkSpec("ping", 200, rate=1000.0))

@@ -15,9 +15,8 @@ from pathlib import Path
 from engine.catalogue import SYSTEMS
 from engine.faults.faults import plan
 from engine.faults.watch import Watch
-from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
-from tests.helpers.protocols import User, on
+from tests.helpers.protocols import LikeLive, User, on
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 SIZE = (120, 36)
@@ -68,7 +67,7 @@ def draw(name: str, folder: Path) -> Path:
     """One picture; where it is."""
     workers, scene = PICTURES[name]
     path = folder / f"{name}.svg"
-    sandbox = Sandbox(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
+    sandbox = LikeLive(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
     sandbox.speed = 1.0
     sandbox.advance(3.0)
 

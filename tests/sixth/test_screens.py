@@ -8,7 +8,7 @@ import pytest
 
 from console.screens.machines import Lines
 from console.screens.sandbox import SandboxScreen
-from console.sessions.replay import BrokerReplay
+from console.sessions.replay import ReplaySession
 from console.sessions.sandbox import SandboxSession
 from engine.faults.faults import faults_for
 from engine.parts.bulk import BulkSpec
@@ -156,7 +156,7 @@ def test_the_list_of_faults_and_a_step(tmp_path: Path) -> None:
 
 def test_a_recording_forwards_and_backwards_and_why(tmp_path: Path) -> None:
     async def scenario(user: User) -> None:
-        assert isinstance(user.app.session, BrokerReplay) and user.shows(NAME)
+        assert isinstance(user.app.session, ReplaySession) and user.shows(NAME)
         await user.press("5", "full_stop")
         there = user.lab.position
         await user.press("full_stop")

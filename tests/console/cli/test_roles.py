@@ -13,7 +13,7 @@ from console.cli.streams import Alarms
 from engine.core import Note
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.labs.live import Health, Workers
+from engine.labs.health import Health, Workers
 
 
 class Server:

@@ -25,7 +25,7 @@ class Lab:
     def __init__(self, settings: Any, root: str = "", **how: Any) -> None:
         self.settings, self.root, self.how = settings, root, how
         self.system = CATALOGUE["diskqueue" if type(settings) is Options else "roundrobin"]
-        self.started, self.feed, self.seat_of = 0.0, Feed(), None
+        self.mode, self.started, self.feed, self.seat_of = "live", 0.0, Feed(), None
         self.state = "made"
         self.unkept: list[str] = []
 
@@ -152,7 +152,7 @@ def test_themes_and_keys_are_checked_before_anything_is_drawn(
 def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     terminal: type[Screen], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr("engine.labs.queues.QueueLab", Lab)
+    monkeypatch.setattr("engine.labs.queues.LiveQueueLab", Lab)
     asked = Namespace(journal=Path("x"), root="here")
     flags = [Flag(("system",), "--system", "diskqueue"), Flag(("readonly",), "--readonly", "true")]
     terminal.summary = "3 documents"

@@ -6,21 +6,23 @@ import pytest
 
 from console import keys
 from console.history import History
+from console.kinds import session_of
 from console.kinds.brokers import KIND, RESTED, ending
 from console.screens.main import Main
 from console.screens.sandbox import SandboxScreen
-from console.sessions.session import Session, at_once
+from console.sessions.session import Session
 from engine.catalogue import SYSTEMS
+from engine.labs.content import BrokerLab
 from tests.helpers.fake_lab import FakeLab
 
 
-def live() -> Session:
+def live() -> Session[BrokerLab]:
     lab = FakeLab(2)
-    return KIND.session("roundrobin", lab, at_once(lab))
+    return session_of("roundrobin", lab)
 
 
 def test_a_sandbox_is_of_the_same_system_and_has_a_screen_of_its_own(tmp_path: Path) -> None:
-    sandbox = KIND.sandbox(FakeSandboxed())
+    sandbox = session_of("", KIND.sandbox(FakeSandboxed()))
     assert (sandbox.mode, sandbox.lab.system.name) == ("sandbox", "pingpong")
     history = History(tmp_path / "history")
     assert type(KIND.main(sandbox, history)) is SandboxScreen
@@ -40,7 +42,7 @@ def test_the_palette_offers_every_key_of_the_main_screen_but_moving_the_focus() 
 
 @pytest.mark.parametrize("what", ["maps", "conformance"])
 def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
-    session = KIND.sandbox(FakeSandboxed())
+    session = session_of("", KIND.sandbox(FakeSandboxed()))
     assert KIND.explained(session, what)(session.look(1000.0), 100)
     session.lab.close()
 
@@ -48,7 +50,7 @@ def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
 def test_what_the_broker_holds_is_told_once_it_can_not_be_the_own_run(tmp_path: Path) -> None:
     lab = FakeLab(0, busy=False)
     lab._backlog = 3
-    session = KIND.session("roundrobin", lab, at_once(lab))
+    session = session_of("roundrobin", lab)
     assert KIND.ends(session) == [], "nothing was seen yet"
     lab.advance(0.25)
     session.look(lab.at)

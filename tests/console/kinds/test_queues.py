@@ -7,20 +7,22 @@ import pytest
 
 from console import keys
 from console.history import History
+from console.kinds import session_of
 from console.kinds.queues import KIND
 from console.screens.pipeline import Pipelines
 from console.screens.queuesandbox import QueueSandboxScreen
-from console.sessions.session import Session, at_once
+from console.sessions.session import Session
+from engine.labs.content import QueueLab
 from tests.helpers.fake_queues import FakeQueues
 
 
-def live() -> Session:
+def live() -> Session[QueueLab]:
     lab = FakeQueues()
-    return KIND.session("diskqueue", lab, at_once(lab))
+    return session_of("diskqueue", lab)
 
 
 def test_a_sandbox_has_a_screen_of_its_own(tmp_path: Path) -> None:
-    sandbox = KIND.sandbox(FakeQueues())
+    sandbox = session_of("", KIND.sandbox(FakeQueues()))
     history = History(tmp_path / "history")
     assert sandbox.mode == "sandbox"
     assert type(KIND.main(sandbox, history)) is QueueSandboxScreen
@@ -38,7 +40,7 @@ def test_the_protocol_is_explained_from_a_picture(what: str) -> None:
 
 
 def test_the_rows_of_a_sandbox_are_counted_and_those_of_other_processes_are_not_said_to_be() -> None:
-    sandbox = KIND.sandbox(FakeQueues())
+    sandbox = session_of("", KIND.sandbox(FakeQueues()))
     sandbox.lab.advance(10.0)
     heads = [line for line in shown(sandbox, sandbox.look(1000.0)) if "on the left" in line]
     assert len(heads) == 4
@@ -47,7 +49,7 @@ def test_the_rows_of_a_sandbox_are_counted_and_those_of_other_processes_are_not_
     assert not any("on the left" in line for line in lines) and not any(line.startswith("    · ") for line in lines)
 
 
-def shown(session: Session, picture: Any) -> list[str]:
+def shown(session: Session[Any], picture: Any) -> list[str]:
     return ["".join(text for text, _ in line) for line in KIND.explained(session, "maps")(picture, 116)]
 
 

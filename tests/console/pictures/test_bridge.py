@@ -1,15 +1,17 @@
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from console.pictures.bridge import SETTLE, STUCK, Bridge, Lab, Picture, badge, trouble
+from console.pictures.bridge import SETTLE, STUCK, Bridge, Picture, badge, trouble
 from console.pictures.eventlog import EVENTS, Gap
 from console.pictures.samples import HERTZ, SPAN
 from engine.feed import Feed
+from engine.labs.health import Health
 from engine.parts.view import BrokerView, LedgerView
-from tests.helpers.fake_lab import FakeHealth, FakeLab, kept_run
+from tests.helpers.fake_lab import FakeLab, kept_run
 
 
 def polls(bridge: Bridge, lab: FakeLab, n: int) -> Picture:
@@ -65,7 +67,7 @@ def test_kept_runs_are_read_at_the_start_and_after_the_end_of_a_run() -> None:
     class Counting(FakeLab):
         reads = 0
 
-        def runs(self) -> list[dict[str, object]]:
+        def runs(self) -> Sequence[Mapping[str, Any]]:
             self.reads += 1
             return super().runs()
 
@@ -149,6 +151,6 @@ def test_work_that_stands_still_degrades_it_and_the_reason_is_said() -> None:
 
 def test_a_dead_thread_and_lag_are_passed_on() -> None:
     lab = FakeLab(1)
-    lab.state = FakeHealth(("broker: boom",), 0.25)
-    picture = Bridge(cast(Lab, lab)).poll(lab.at)
+    lab.state = Health(("broker: boom",), 0.25)
+    picture = Bridge(lab).poll(lab.at)
     assert (picture.dead, picture.lag) == (("broker: boom",), 0.25)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from console.pictures.queuebridge import OUTCOMES, SETTLED, QueueBridge, badge, documents_of
+from engine.labs.health import Health
 from engine.protocols.diskqueue.books import Entry
 from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, QueueRow
-from tests.helpers.fake_lab import FakeHealth
 from tests.helpers.fake_queues import EPOCH, EVIL, FakeQueues, a_view
 
 
@@ -62,7 +62,7 @@ def test_the_state_of_everything_in_one_word(lab: FakeQueues, word: str) -> None
     picture = QueueBridge(lab).poll(1000.0)
     assert badge(picture, False)[0] == word
     assert badge(picture, True)[0] == "FROZEN"
-    lab.state = FakeHealth(("watchdog: boom",))
+    lab.state = Health(("watchdog: boom",), 0.0)
     assert badge(QueueBridge(lab).poll(1000.0), False)[0] == "FAULT"
 
 

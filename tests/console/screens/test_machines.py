@@ -14,7 +14,7 @@ from console.sessions.sandbox import SandboxSession
 from console.widgets.events import event_line
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
-from tests.helpers.protocols import User, on, running_sandbox
+from tests.helpers.protocols import User, on, running_sandbox, sandbox_session
 
 EDGE = re.compile(r"(?=.{5} \S) *(·|[0-9.]+[kM]?|) ")  # how often it was walked, in five cells; then its event
 
@@ -24,7 +24,7 @@ def words(lines: list[list[tuple[str, str]]]) -> list[str]:
 
 
 def sandbox_of(system: str, seconds: float) -> tuple[SandboxSession, Picture]:
-    sandbox = SandboxSession(SYSTEMS[system], SYSTEMS[system].options())
+    sandbox = sandbox_session(system)
     sandbox.lab.advance(seconds)
     return sandbox, sandbox.look(0.0)
 

@@ -4,19 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from console.screens.main import layout_for
 from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeLab, FakeRun, FakeSettings
 from tests.helpers.pilot import Driver, drive
 
 PING = BulkSpec("ping", 100, 0, 10, None, 5.0)
 DATA = BulkSpec("data", 100, 1024, 10, None, 5.0)
-
-
-def test_layouts() -> None:
-    assert layout_for(120, 36) == "wide"
-    assert layout_for(80, 24) == layout_for(200, 24) == layout_for(80, 60) == "compact"
-    assert layout_for(40, 10) == layout_for(200, 10) == layout_for(1, 1) == "tiny"
 
 
 PANELS = ("workers", "backlog", "latency", "events", "bulk runs")

@@ -10,8 +10,8 @@ from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
 from console.screens.pipeline import Pipelines
+from engine.labs.health import Health
 from engine.protocols.diskqueue.pipeline import Counts, Holder
-from tests.helpers.fake_lab import FakeHealth
 from tests.helpers.fake_queues import FakeQueues, QueueDriver, a_view, drive_queues
 
 WIDE = ("╭─ start", "╭─ documents", "╭─ drivers", "╭─ events", "╭─ stages")
@@ -164,7 +164,7 @@ def test_sorting_and_going_back(tmp_path: Path) -> None:
 
 def test_a_dead_thread_is_a_banner(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
-        driver.lab.state = FakeHealth(("watchdog: boom",))
+        driver.lab.state = Health(("watchdog: boom",), 0.0)
         await driver.tick()
         assert driver.shows("ENGINE THREAD DIED · watchdog: boom")
         assert driver.shows("FAULT")

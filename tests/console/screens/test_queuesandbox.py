@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from console.screens.queuesandbox import QueueSandboxScreen, operation_lines, without_idle
-from console.sessions.sandbox import SPEEDS, QueueSandboxSession
+from console.sessions.sandbox import SPEEDS, SandboxSession
 from engine.core import Note, Started
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Take
 from engine.tracing.operations import Operations
 from tests.helpers.fake_queues import QueueDriver, drive_queues
 
 
-def sandbox_of(driver: QueueDriver) -> QueueSandboxSession:
+def sandbox_of(driver: QueueDriver) -> SandboxSession:
     sandbox = driver.app.session
-    assert isinstance(sandbox, QueueSandboxSession)
+    assert isinstance(sandbox, SandboxSession)
     return sandbox
 
 

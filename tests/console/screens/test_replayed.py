@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from console.sessions.replay import SPEEDS, BrokerReplay
+from console.sessions.replay import SPEEDS, ReplaySession
 from engine.catalogue import SYSTEMS
 from engine.labs.replay import Difference
 from tests.helpers.protocols import User, on, recording
 
 
-def session_of(user: User) -> BrokerReplay:
+def session_of(user: User) -> ReplaySession:
     session = user.app.session
-    assert isinstance(session, BrokerReplay)
+    assert isinstance(session, ReplaySession)
     return session
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from console.kinds import session_of
 from console.kinds.queues import accused_lines
 from console.screens.messages import LadderScreen, TraceScreen
-from console.sessions.queues import QueueSession
-from console.sessions.session import at_once
 from engine.core import Note
 from engine.parts.view import Incident
 from engine.protocols.diskqueue.conduct import TAKEN
@@ -90,11 +90,11 @@ def test_a_ladder_of_files_is_exported(tmp_path: Path) -> None:
 def test_what_listening_costs_and_what_was_lost_since_it_began(tmp_path: Path) -> None:
     lab = FakeQueues()
     lab.told = (5.0, 7)
-    trace = QueueSession("diskqueue", lab, at_once(lab)).listen()
+    trace: Any = session_of("diskqueue", lab).listen()
     assert trace.queues == ("start", "values", "parse", "output")
-    assert (trace.elsewhere(), trace.lost()) == (0.0, 0)  # type: ignore[attr-defined]
+    assert (trace.elsewhere(), trace.lost()) == (0.0, 0)
     lab.told = (7.0, 9)
-    assert (trace.elsewhere(), trace.lost()) == (2.0, 2)  # type: ignore[attr-defined]
+    assert (trace.elsewhere(), trace.lost()) == (2.0, 2)
 
 
 def test_a_lab_that_can_not_listen_says_so(tmp_path: Path) -> None:
@@ -128,6 +128,6 @@ def test_who_broke_which_rule(tmp_path: Path) -> None:
 
 def test_the_newest_comes_first() -> None:
     lab = FakeQueues(a_view(incidents=(Incident(1.0, b"a", "x", 1), Incident(2.0, b"b", "y", 1))))
-    session = QueueSession("diskqueue", lab, at_once(lab))
+    session = session_of("diskqueue", lab)
     lines = ["".join(text for text, _ in line) for line in accused_lines(session.look(1000.0), 100)]
     assert [line.split()[2] for line in lines[3:]] == ["b", "a"]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.sessions.replay import BrokerReplay, QueueReplay
+from console.kinds import session_of
+from console.sessions.replay import ReplaySession
+from engine.labs.timeline import Timeline
 from tests.helpers.protocols import recording
 from tests.helpers.queue_recordings import opened, write
 
 
+def replayed(lab: Timeline) -> ReplaySession:
+    session = session_of("", lab)
+    assert isinstance(session, ReplaySession)
+    return session
+
+
 def test_a_recording_moves_only_while_it_plays(tmp_path: Path) -> None:
-    session = BrokerReplay(recording(tmp_path / "a.journal"))
+    session = replayed(recording(tmp_path / "a.journal"))
     session.look(10.0)
     session.look(10.25)
     assert session.lab.position == 0
@@ -20,7 +28,7 @@ def test_a_recording_moves_only_while_it_plays(tmp_path: Path) -> None:
 
 
 def test_the_same_position_gives_the_same_picture_from_both_sides(tmp_path: Path) -> None:
-    session = BrokerReplay(recording(tmp_path / "a.journal"))
+    session = replayed(recording(tmp_path / "a.journal"))
     session.lab.seek(5)
     first = session.look(1.0)
     session.lab.seek(session.lab.last)
@@ -31,7 +39,7 @@ def test_the_same_position_gives_the_same_picture_from_both_sides(tmp_path: Path
 
 
 def test_a_recording_of_disk_queues_too(tmp_path: Path) -> None:
-    session = QueueReplay(opened(write(tmp_path / "a.journal")))
+    session = replayed(opened(write(tmp_path / "a.journal")))
     session.lab.seek(session.lab.last)
     end = session.look(1.0)
     session.lab.seek(0)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import pytest
 
+from console.kinds import kind_of, session_of
+from console.kinds.brokers import WORKERS
+from console.kinds.queues import ROOM
 from console.sessions.pace import LATE
-from console.sessions.sandbox import ROOM, WORKERS, QueueSandboxSession, SandboxSession
+from console.sessions.sandbox import SandboxSession
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
 from engine.faults.watch import Plan
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.options import Options
+from tests.helpers.fake_queues import FakeQueues
+from tests.helpers.protocols import sandbox_session
 
 
 def sandbox_of(system: str = "roundrobin") -> SandboxSession:
-    return SandboxSession(SYSTEMS[system], SYSTEMS[system].options())
+    return sandbox_session(system)
 
 
-def queues() -> QueueSandboxSession:
-    return QueueSandboxSession(Options(keep_input=False))
+def queues() -> SandboxSession:
+    lab = FakeQueues()
+    lab.options = Options(keep_input=False)
+    session = session_of("", kind_of(lab.system).sandbox(lab))
+    assert isinstance(session, SandboxSession)
+    return session
 
 
 def test_what_happened_in_the_last_step_and_nothing_before() -> None:
@@ -45,7 +54,7 @@ def test_no_look_makes_up_for_more_than_a_moment() -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_everybody_joins_a_stage_that_settles(system: str) -> None:
     sandbox = sandbox_of(system)
-    sandbox.settle()
+    sandbox.lab.settle()
     picture = sandbox.look(0.0)
     assert len(picture.rows) == WORKERS and {row.worker.state for row in picture.rows} == {"ready"}
 
@@ -53,7 +62,7 @@ def test_everybody_joins_a_stage_that_settles(system: str) -> None:
 def test_only_where_there_are_pairs_the_stage_is_one() -> None:
     pair = sandbox_of("negotiated")
     assert "fallback" in pair.lab.world.names
-    pair.settle()
+    pair.lab.settle()
     pair.lab.pull_plug()
     assert "broker" not in pair.lab.world.names
     with pytest.raises(Refused, match="no primary"):
@@ -80,7 +89,7 @@ def test_orders_are_carried_out_at_once_and_refusals_come_back() -> None:
 
 def test_a_fault_is_planned_without_being_done() -> None:
     sandbox = sandbox_of()
-    sandbox.settle()
+    sandbox.lab.settle()
     fault = sandbox.plan("kill w1")
     assert len(sandbox.lab.workers()) == WORKERS and sandbox.watches == []
     sandbox.inject(fault)
@@ -101,7 +110,7 @@ def test_a_run_that_would_find_no_worker_yet_is_refused_and_every_name_in_the_ta
     with pytest.raises(Refused, match="no worker has joined yet"):
         answer.result()
     assert sandbox.lab.run_view() is None
-    sandbox.settle()
+    sandbox.lab.settle()
     sandbox.order(lambda lab: lab.run(BulkSpec("ping", 100))).result()
     assert [row.label for row in sandbox.look(0.0).rows] == ["w3", "w2", "w1"]
     assert {sandbox.plan(f"kill {row.label}").does for row in sandbox.look(0.0).rows} == {
@@ -147,7 +156,7 @@ def test_an_error_of_an_order_is_told_to_who_asked() -> None:
 def test_it_is_the_pipeline_with_little_room() -> None:
     sandbox = queues()
     assert (sandbox.lab.options.keep_input, sandbox.lab.options.max_files) == (False, ROOM)
-    sandbox.settle()
+    sandbox.lab.settle()
     picture = sandbox.look(0.0)
     assert sandbox.lab.now == 3.0 and [row.running for row in picture.view.stages] == [1, 2, 1]
     assert picture.fed == picture.books.total == 4 and picture.up == 3.0
@@ -155,7 +164,7 @@ def test_it_is_the_pipeline_with_little_room() -> None:
 
 def test_its_faults_and_their_targets() -> None:
     sandbox = queues()
-    sandbox.settle()
+    sandbox.lab.settle()
     known = {fault.name: sandbox.targets(fault) for fault in sandbox.faults()}
     assert known["kill"] == ("values.1", "parse.2", "parse.3", "output.4") and len(known) == 12
     assert sandbox.plan("kill parse.2").does.startswith("driver 2 is dead")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fake_lab import FakeHealth, FakeLab
+from engine.labs.health import Health
+from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
 
 ALL = ["◆ roundhouse", "● DEGRADED", "tcp://127.0.0.1:6714", "req/s", "61 fail", "up 14:24"]
@@ -38,7 +39,7 @@ def test_states(tmp_path: Path) -> None:
         driver.lab.workers.clear()
         await driver.tick()
         assert "● NO WORKERS" in driver.screen()[0]
-        driver.lab.state = FakeHealth(("broker: boom",))
+        driver.lab.state = Health(("broker: boom",), 0.0)
         await driver.tick()
         assert "● FAULT" in driver.screen()[0]
 

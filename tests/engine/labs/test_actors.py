@@ -9,7 +9,6 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.core import Event, Received
 from engine.errors import Refused
-from engine.labs.actors import Actors
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import Options
@@ -85,7 +84,7 @@ def test_of_a_pair_the_one_that_serves_is_asked() -> None:
 
 
 def test_an_empty_cast_sees_nothing() -> None:
-    cast = Actors(SYSTEMS["pingpong"], None, 0, 0.0)
+    cast = Sandbox(SYSTEMS["pingpong"])
     sight = cast.sight()
     assert (sight.at, sight.broker, sight.client, sight.serving, cast.workers()) == (0.0, None, None, (), {})
     with pytest.raises(Refused, match="no broker"):

@@ -11,7 +11,7 @@ import pytest
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.labs.operated import ask_broker
 from engine.protocols.negotiated import Options
 from engine.protocols.negotiated.orders import ORDERS, asked
@@ -21,7 +21,7 @@ from tests.helpers.processes import free_endpoint, until
 NEGOTIATED = SYSTEMS["negotiated"]
 
 
-def told(lab: Lab, words: str) -> bool:
+def told(lab: LiveLab, words: str) -> bool:
     return any(words in fact.text for fact in lab.feed.since(0)[0])
 
 
@@ -31,8 +31,8 @@ def test_a_pair_in_two_processes_is_operated(capsys: pytest.CaptureFixture[str])
     options = Options(heartbeat=0.2, silence=4, primary=here, fallback=there, peer=free_endpoint())
     folder = Paths.of_user().control
 
-    def broker(endpoint: str) -> Lab:
-        return Lab(NEGOTIATED, options, bind=(endpoint,), workers=0, client=False, control=folder)
+    def broker(endpoint: str) -> LiveLab:
+        return LiveLab(NEGOTIATED, options, bind=(endpoint,), workers=0, client=False, control=folder)
 
     def say(word: str, endpoint: str) -> str:
         assert main(["pair", word, "--connect", endpoint]) == 0
@@ -52,7 +52,9 @@ def test_a_pair_in_two_processes_is_operated(capsys: pytest.CaptureFixture[str])
         assert "there is nothing to hand back" in refused("back", there)
         until(lambda: main(["pair", "serve", "--connect", there]) == 0)
         assert "the fallback serves" in capsys.readouterr().out
-        workers = stack.enter_context(Lab(NEGOTIATED, options, connect=there, workers=2, broker=False, control=folder))
+        workers = stack.enter_context(
+            LiveLab(NEGOTIATED, options, connect=there, workers=2, broker=False, control=folder)
+        )
         assert workers.wait_registered(2, 30.0)
         assert "serves already" in refused("serve", there)
 
@@ -75,10 +77,10 @@ def test_what_is_no_pair_and_who_is_not_there(tmp_path: Path) -> None:
     endpoint = free_endpoint()
     with pytest.raises(Refused, match="no broker of this user"):
         ask_broker(tmp_path, endpoint, ORDERS, asked("pair"))
-    with Lab(NEGOTIATED, bind=(endpoint,), workers=0, client=False, control=tmp_path / "control") as lab:
+    with LiveLab(NEGOTIATED, bind=(endpoint,), workers=0, client=False, control=tmp_path / "control") as lab:
         with pytest.raises(Refused, match=r"none of a pair: negotiated\.fallback is not set"):
             lab.operate("back")
         with pytest.raises(Refused, match="no word sideways"):
             lab.operate("sideways")
     with pytest.raises(Refused, match="knows no pairs"):
-        Lab(SYSTEMS["roundrobin"]).operate("pair")
+        LiveLab(SYSTEMS["roundrobin"]).operate("pair")

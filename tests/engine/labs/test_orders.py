@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import Refused
 from engine.labs.orders import PATIENCE, WorkerOrders
+from tests.helpers.fake_lab import FakeLab
 
 
 class Pool:
@@ -18,8 +19,12 @@ class Pool:
         return lambda *given: self.told.append((word, *given))
 
 
+class Orders(WorkerOrders, FakeLab):
+    """A lab whose orders go to a pool."""
+
+
 def orders(readonly: bool) -> tuple[WorkerOrders, list[tuple[Any, ...]]]:
-    lab, pool = WorkerOrders(), Pool()
+    lab, pool = Orders(), Pool()
     lab.readonly = readonly
     lab._pool = pool  # type: ignore[assignment]
     return lab, pool.told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from engine.core import Note, Woken
 from engine.errors import Refused
 from engine.journal.codec import Unreadable
 from engine.journal.journal import DIGEST, EVENT, HEARD, LEFT, SEAT, About, Journal, Reading, read
-from engine.labs.queuereplaylab import WINDOW, QueueReplayLab
+from engine.labs.queuereplaylab import QueueReplayLab
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.conduct import STRANGE, TAKEN, accusation
 from engine.protocols.diskqueue.operations import Done, Log
@@ -121,7 +122,7 @@ def test_a_trace_holds_the_window_before_the_position_and_what_is_played(lab: Qu
     lab.detach(trace)
     lab.seek(300)
     assert [(entry.command, entry.seat) for entry in trace.entries()] == whole
-    assert lab.last < WINDOW
+    assert lab.last < lab.window
 
 
 def test_drivers_and_documents_are_drilled_into(lab: QueueReplayLab) -> None:
@@ -143,9 +144,12 @@ def test_drivers_and_documents_are_drilled_into(lab: QueueReplayLab) -> None:
 
 
 def test_it_takes_no_orders(lab: QueueReplayLab) -> None:
-    for order in ("set_workers", "pause_stage", "resume_stage", "kill_driver", "retry", "feed_some"):
+    for order in ("pause_stage", "resume_stage", "kill_driver"):
         with pytest.raises(Refused, match="takes no orders"):
             getattr(lab, order)("parse")
+    for told in (lab.feed_some, partial(lab.set_workers, "parse", 2), partial(lab.retry, "parse", "d1")):
+        with pytest.raises(Refused, match="takes no orders"):
+            told()
 
 
 def test_who_was_not_heard_from_the_beginning_is_shown_and_not_run(tmp_path: Path, lab: QueueReplayLab) -> None:

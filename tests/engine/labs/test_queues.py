@@ -16,7 +16,7 @@ from engine.drive.pipeline import Pipeline
 from engine.drive.tempdir import sweep
 from engine.errors import Refused
 from engine.journal.journal import SEAT
-from engine.labs.queues import BATCH, QueueLab
+from engine.labs.queues import BATCH, LiveQueueLab
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverRow, Stage
 from engine.tracing.operations import Operations
@@ -27,8 +27,8 @@ QUICK = Options(poll=0.05)
 
 
 @pytest.fixture
-def lab() -> Iterator[QueueLab]:
-    with QueueLab(QUICK) as opened:
+def lab() -> Iterator[LiveQueueLab]:
+    with LiveQueueLab(QUICK) as opened:
         until(lambda: sum(driver.pid > 0 for driver in opened.view().drivers) == 6)
         yield opened
 
@@ -40,20 +40,20 @@ def begun(root: Path) -> None:
     assert pipeline.kill()
 
 
-def drivers_of(lab: QueueLab, stage: str) -> list[DriverRow]:
+def drivers_of(lab: LiveQueueLab, stage: str) -> list[DriverRow]:
     return [driver for driver in lab.view().drivers if driver.stage == stage]
 
 
-def state(lab: QueueLab, stage: str) -> str:
+def state(lab: LiveQueueLab, stage: str) -> str:
     return next(row.state for row in lab.view().stages if row.name == stage)
 
 
-def said(lab: QueueLab) -> str:
+def said(lab: LiveQueueLab) -> str:
     return "\n".join(fact.text for fact in lab.feed.since(0)[0])
 
 
 def test_the_demonstration_flows_fails_once_and_twice_and_leaves_nothing() -> None:
-    lab = QueueLab(QUICK).open()
+    lab = LiveQueueLab(QUICK).open()
     lab.feed_some()  # beside what comes by itself
     until(lambda: lab.view().queues[-1].counts.ready >= BATCH - 1 and lab.view().queues[1].counts.failed_twice >= 1)
     outcomes = {row.outcome for row in lab.view().documents}
@@ -67,7 +67,7 @@ def test_the_demonstration_flows_fails_once_and_twice_and_leaves_nothing() -> No
     assert lab.health().dead == ()
 
 
-def test_orders_change_the_pipeline(lab: QueueLab) -> None:
+def test_orders_change_the_pipeline(lab: LiveQueueLab) -> None:
     lab.set_workers("parse", 4)
     until(lambda: len(drivers_of(lab, "parse")) == 4)
     lab.pause_stage("values")
@@ -87,7 +87,7 @@ def test_orders_change_the_pipeline(lab: QueueLab) -> None:
         lab.set_workers("parse", 0)
 
 
-def test_a_document_that_was_given_up_is_looked_up_and_tried_again(lab: QueueLab) -> None:
+def test_a_document_that_was_given_up_is_looked_up_and_tried_again(lab: LiveQueueLab) -> None:
     lab.feed_some()
     until(lambda: lab.view().queues[1].counts.failed_twice >= 1)
     given_up = next(one.id for one in lab.view().queues[1].documents if one.state == "failed_twice")
@@ -107,20 +107,20 @@ def test_a_pipeline_that_exists_is_taken_up_and_kept(tmp_path: Path) -> None:
     root, source = tmp_path / "p", tmp_path / "a.txt"
     source.write_text("text\n", encoding="utf-8")
     with pytest.raises(Refused, match="there is no pipeline"):
-        QueueLab(root=str(root)).open()
+        LiveQueueLab(root=str(root)).open()
     begun(root)
     assert feed(str(root), [str(source)])[0].reason == ""
-    with QueueLab(root=str(root)) as lab:
+    with LiveQueueLab(root=str(root)) as lab:
         assert lab.fed(0.0) == 1
         until(lambda: lab.view().queues[-1].counts.ready == 1)
         with pytest.raises(Refused, match="another watchdog"):
-            QueueLab(root=str(root)).open()
+            LiveQueueLab(root=str(root)).open()
     assert os.listdir(root / "queue-a") == ["a.txt.ready"]
 
 
 def test_everything_is_recorded_and_traced_beside(tmp_path: Path) -> None:
     path, trace = tmp_path / "a.journal", Operations(("start", "values", "parse", "output"))
-    with QueueLab(QUICK, journal=path) as lab:
+    with LiveQueueLab(QUICK, journal=path) as lab:
         lab.attach(trace)
         until(lambda: lab.view().queues[-1].counts.ready >= 3)
         victim = next(driver.number for driver in lab.view().drivers if driver.stage == "parse")
@@ -138,10 +138,10 @@ def test_everything_is_recorded_and_traced_beside(tmp_path: Path) -> None:
     recording.seek(recording.last)
     assert recording.view().queues[-1].counts.ready >= 3 and recording.fed(0.0) >= 3
     with pytest.raises(Refused, match="it exists"):
-        QueueLab(QUICK, journal=path).open()
+        LiveQueueLab(QUICK, journal=path).open()
 
 
-def test_where_no_socket_can_be_made_a_trace_is_refused(lab: QueueLab) -> None:
+def test_where_no_socket_can_be_made_a_trace_is_refused(lab: LiveQueueLab) -> None:
     Path(lab.root, ".watchers").write_text("in the way", encoding="utf-8")
     with pytest.raises(Refused, match="drivers can not be listened to"):
         lab.attach(Operations(("start",)))
@@ -151,7 +151,7 @@ def test_a_pipeline_that_has_ended_takes_no_orders(tmp_path: Path) -> None:
     root = str(tmp_path)
     begun(tmp_path)
     feed(root, [], done=True)
-    with QueueLab(root=root) as lab:
+    with LiveQueueLab(root=root) as lab:
         until(lambda: lab.view().state == "ended")
         with pytest.raises(Refused, match="has ended"):
             lab.feed_some()
@@ -160,7 +160,7 @@ def test_a_pipeline_that_has_ended_takes_no_orders(tmp_path: Path) -> None:
 
 
 def test_a_read_only_lab_refuses_what_destroys() -> None:
-    with QueueLab(QUICK, readonly=True) as lab:
+    with LiveQueueLab(QUICK, readonly=True) as lab:
         until(lambda: len(lab.view().drivers) == 6)
         with pytest.raises(Refused, match="readonly is set"):
             lab.kill_driver("1")
@@ -178,7 +178,7 @@ def test_a_read_only_lab_starts_nothing_in_a_pipeline_that_exists(tmp_path: Path
     begun(tmp_path)
     (tmp_path / "queue-start" / "x.ready").touch()
     before = sorted(os.listdir(tmp_path))
-    with QueueLab(QUICK, str(tmp_path), readonly=True) as lab:
+    with LiveQueueLab(QUICK, str(tmp_path), readonly=True) as lab:
         until(lambda: lab.view().queues[0].counts.ready == 1)
         assert (lab.view().state, lab.view().drivers) == ("absent", ())
         orders: list[Callable[[], None]] = [
@@ -198,7 +198,7 @@ def test_a_read_only_lab_starts_nothing_in_a_pipeline_that_exists(tmp_path: Path
 
 def test_a_read_only_lab_looks_at_what_another_watchdog_runs(tmp_path: Path) -> None:
     begun(tmp_path)
-    with QueueLab(QUICK, str(tmp_path)) as runs, QueueLab(QUICK, str(tmp_path), readonly=True) as looks:
+    with LiveQueueLab(QUICK, str(tmp_path)) as runs, LiveQueueLab(QUICK, str(tmp_path), readonly=True) as looks:
         until(lambda: len(looks.view().drivers) == 1 and looks.view().state == "running")
         number = looks.view().drivers[0].number
         with pytest.raises(Refused, match="readonly is set"):
@@ -211,11 +211,14 @@ def test_a_root_that_others_can_write_is_refused_but_can_be_looked_at(tmp_path: 
     begun(tmp_path)
     tmp_path.chmod(0o777)
     with pytest.raises(Refused, match=r"can be written by others than uid \d+ \(mode 0777\)"):
-        QueueLab(QUICK, str(tmp_path)).open()
-    with QueueLab(QUICK, str(tmp_path), readonly=True) as lab, pytest.raises(Refused, match="can be written by others"):
+        LiveQueueLab(QUICK, str(tmp_path)).open()
+    with (
+        LiveQueueLab(QUICK, str(tmp_path), readonly=True) as lab,
+        pytest.raises(Refused, match="can be written by others"),
+    ):
         lab.attach(Operations(("start",)))
     assert not (tmp_path / ".watchers").exists()
-    with QueueLab(QUICK, str(tmp_path), trust=True) as lab:
+    with LiveQueueLab(QUICK, str(tmp_path), trust=True) as lab:
         until(lambda: len(lab.view().drivers) == 1)
 
 
@@ -223,7 +226,7 @@ def test_a_thread_that_dies_is_told_and_its_drivers_go_too(monkeypatch: pytest.M
     def boom(self: Pipeline) -> list[object]:
         raise ZeroDivisionError("in the watchdog")
 
-    with QueueLab(QUICK) as lab:
+    with LiveQueueLab(QUICK) as lab:
         until(lambda: sum(driver.pid > 0 for driver in lab.view().drivers) == 6)
         pids = [driver.pid for driver in lab.view().drivers]
         monkeypatch.setattr(Pipeline, "_asked_from_outside", boom)
@@ -235,8 +238,8 @@ def test_a_thread_that_dies_is_told_and_its_drivers_go_too(monkeypatch: pytest.M
 
 PROGRAM = """
 import sys
-from engine.labs.queues import QueueLab
-lab = QueueLab().open()
+from engine.labs.queues import LiveQueueLab
+lab = LiveQueueLab().open()
 while sum(driver.pid > 0 for driver in lab.view().drivers) < 6:
     pass
 print(lab.root, *(driver.pid for driver in lab.view().drivers), flush=True)

@@ -32,8 +32,8 @@ def take(id: str, state: str = "ready", error: Any = "") -> Done:
 
 def test_the_first_of_a_listing_is_taken_first() -> None:
     lab = a_lab(listed("f.failed", "b.ready", "c.ready"), take("b"))
-    assert last_taken(lab) == 2
-    assert why(lab, 2).split("\n") == [
+    assert last_taken(lab.step_at, lab.position) == 2
+    assert why(lab.step_at, 2).split("\n") == [
         "parse.1 took b.ready out of start, which it had listed 1.000 s before.",
         "Of 3 that could be taken it was the first.",
         "  ▸ b.ready",
@@ -45,7 +45,7 @@ def test_the_first_of_a_listing_is_taken_first() -> None:
 
 def test_what_others_were_quicker_with_was_tried_before() -> None:
     lab = a_lab(listed("a.ready", "b.ready", "f.failed"), take("a", error="gone"), take("b"), take("f", "failed"))
-    words = why(lab, 4)
+    words = why(lab.step_at, 4)
     assert "it was number 3; those before it came first" in words
     assert "    a.ready: another driver was quicker\n    b.ready: taken by this one before\n  ▸ f.failed" in words
 
@@ -53,14 +53,14 @@ def test_what_others_were_quicker_with_was_tried_before() -> None:
 def test_of_a_long_listing_the_neighbours_are_shown() -> None:
     found = [f"{number:03}.ready" for number in range(50)]
     lab = a_lab(listed(*found), take("020"))
-    lines = why(lab, 2).split("\n")
+    lines = why(lab.step_at, 2).split("\n")
     assert len(lines) == 2 + SHOWN + 2 and "  ▸ 020.ready" in lines and lines[-2] == "    and 26 more"
 
 
 def test_where_it_can_not_be_told() -> None:
     lab = a_lab(take("a"), listed("b.ready"), take("x"))
-    assert "no part of the recording" in why(lab, 1)
-    assert "It was not in that listing." in why(lab, 3)
-    assert why(lab, 2) == why(lab, 99) == "no document was taken here"
+    assert "no part of the recording" in why(lab.step_at, 1)
+    assert "It was not in that listing." in why(lab.step_at, 3)
+    assert why(lab.step_at, 2) == why(lab.step_at, 99) == "no document was taken here"
     lab.seek(1)
-    assert last_taken(lab) is None
+    assert last_taken(lab.step_at, lab.position) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,7 @@ from engine.core import Note
 from engine.errors import Refused
 from engine.journal import journal
 from engine.journal.codec import Unreadable
-from engine.journal.journal import EVENT
-from engine.labs import replaylab
-from engine.labs.replay import Replay
+from engine.journal.journal import EVENT, read
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
@@ -33,7 +32,7 @@ def recorded(path: Path, system: str = "roundrobin", tasks: int = 20) -> Path:
 
 
 def opened(path: Path) -> ReplayLab:
-    return ReplayLab(Replay.open(path, SYSTEMS))
+    return ReplayLab(read(path, SYSTEMS), SYSTEMS)
 
 
 def shown(lab: ReplayLab) -> tuple[dict[str, Any], list[Any]]:
@@ -87,7 +86,7 @@ def test_seeking_by_time_stands_still_between_records(tmp_path: Path) -> None:
 
 
 def test_a_trace_is_filled_wherever_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaylab, "WINDOW", 30)
+    monkeypatch.setattr(ReplayLab, "window", 30)
     lab = opened(recorded(tmp_path / "a.journal"))
     lab.seek(100)
     trace = Trace(lab.system)
@@ -129,22 +128,22 @@ def test_samples_are_of_the_time_before_the_position(tmp_path: Path) -> None:
 
 def test_it_takes_no_orders(tmp_path: Path) -> None:
     lab = opened(recorded(tmp_path / "a.journal"))
-    for order in (lab.run, lab.bulk, lab.stop_worker):
+    for order in (partial(lab.run, BulkSpec("ping", 1)), lab.bulk, lab.hand_back, partial(lab.stop_worker, b"")):
         with pytest.raises(Refused, match="takes no orders"):
-            order(1)
+            order()
     assert lab.runs() == [] and lab.endpoints == (SYSTEMS["roundrobin"].endpoint,)
 
 
 def test_where_a_core_can_not_go_on_the_recording_ends(tmp_path: Path) -> None:
-    replay = Replay.open(recorded(tmp_path / "a.journal"), SYSTEMS)
-    place = next(at for at, record in enumerate(replay.records) if record[0] == EVENT and at > 50)
-    replay.records[place][3] = Note("bad", "no event at all")
-    lab = ReplayLab(replay)
+    reading = read(recorded(tmp_path / "a.journal"), SYSTEMS)
+    place = next(at for at, record in enumerate(reading.records) if record[0] == EVENT and at > 50)
+    reading.records[place][3] = Note("bad", "no event at all")
+    lab = ReplayLab(reading, SYSTEMS)
     assert lab.last == place and lab.broken
     assert "can not be played any further" in lab.health().dead[0]
     lab.seek(10**9)
     assert lab.position == place
-    assert lab.end == replay.records[place - 1][1]
+    assert lab.end == reading.records[place - 1][1]
 
 
 def test_ten_thousand_pings_with_a_worker_killed_in_the_middle(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.labs import spoken
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.system import System
 
 
@@ -18,7 +18,7 @@ def test_a_broker_is_known_by_its_protocol_whoever_asks_first(system: System, mo
     monkeypatch.setattr(spoken, "PATIENCE", 60.0)
     with (
         TemporaryDirectory(prefix="rh-") as folder,
-        Lab(system, bind=(f"ipc://{folder}/b",), workers=0, client=False) as lab,
+        LiveLab(system, bind=(f"ipc://{folder}/b",), workers=0, client=False) as lab,
     ):
         assert spoken.spoken_at(lab.endpoints[0], SYSTEMS.values()) is system
 

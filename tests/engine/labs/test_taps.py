@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from engine.core import Seat
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.parts.explain import Role
 from engine.protocols.roundrobin import SYSTEM
 from engine.system import System
@@ -33,7 +33,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def test_who_is_there_and_who_comes_is_told_and_then_nothing_more() -> None:
-    with Lab(SYSTEM, bind=["inproc://audience"], workers=1) as lab:
+    with LiveLab(SYSTEM, bind=["inproc://audience"], workers=1) as lab:
         assert lab.wait_registered(1, 10) and lab.wait_linked(10)
         trace = Telling(SYSTEM)
         lab.attach(trace)

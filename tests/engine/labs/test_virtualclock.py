@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from engine.feed import Feed
+from engine.labs.queuesandbox import QueueSandbox
 from engine.labs.virtualclock import QUIET, Happened, VirtualClock
 from engine.sim.agenda import Agenda
 
 
-class Toy(VirtualClock):
+class Toy(QueueSandbox):
     """A world in which something is said every second."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.world, self.feed, self.began, self.looks = Agenda(), Feed(), 1000.0, 0
+        VirtualClock.__init__(self)
+        world: Any = Agenda()
+        self.world = world
+        self.feed, self.began, self.looks = Feed(), 1000.0, 0
         self.world.acting = "somebody"
         self.tick(1)
 

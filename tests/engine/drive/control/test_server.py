@@ -15,7 +15,7 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.drive.control import server as module
 from engine.drive.control.place import place
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from engine.protocols.conversation import frontend
 from engine.protocols.conversation.frontend import Submit
 from tests.helpers.conversation import array
@@ -52,7 +52,7 @@ class Peer:
 class Shop:
     def __init__(self, folder: Path, **how: Any) -> None:
         self.endpoint, self.path = free_endpoint(), folder / "control"
-        self.lab = Lab(SYSTEMS["conversation"], bind=(self.endpoint,), workers=1, control=self.path, **how).open()
+        self.lab = LiveLab(SYSTEMS["conversation"], bind=(self.endpoint,), workers=1, control=self.path, **how).open()
         assert self.lab.wait_registered(1, 10)
         self.peer = Peer(place(self.path, self.endpoint))
 
@@ -142,11 +142,11 @@ def test_a_read_only_lab_is_looked_at_and_not_changed(tmp_path: Path) -> None:
 
 def test_a_lab_does_without_where_there_can_be_none(tmp_path: Path) -> None:
     (tmp_path / "control").mkdir(mode=0o755)
-    with Lab(SYSTEMS["conversation"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control") as lab:
+    with LiveLab(SYSTEMS["conversation"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control") as lab:
         until(lambda: any("has mode 755" in fact.text for fact in lab.feed.since(0)[0]))
         assert lab.health().dead == ()
 
 
 def test_systems_whose_clients_have_no_orders_have_none(tmp_path: Path) -> None:
-    with Lab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control"):
+    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control"):
         assert not (tmp_path / "control").exists()

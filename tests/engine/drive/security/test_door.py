@@ -18,7 +18,7 @@ from engine.drive.security import watched as module
 from engine.drive.security.descriptors import Descriptors
 from engine.drive.security.door import ENDPOINT, Door
 from engine.drive.sockets import Context, make_context, open_socket, receive
-from engine.labs.live import Lab
+from engine.labs.live import LiveLab
 from tests.helpers.processes import WAIT, free_endpoint, until
 
 V1 = b"\x01\x00" + b"\x06\x00hello" * 3  # ZMTP 1.0: a nameless peer, and three messages
@@ -222,7 +222,7 @@ def test_an_error_that_ends_the_thread_is_told_and_shown(monkeypatch: pytest.Mon
         raise RuntimeError("broken")
 
     monkeypatch.setattr(Door, "_hear", wrong)
-    with Lab(SYSTEMS["roundrobin"], bind=(endpoint := free_endpoint(),), workers=0, client=False) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint := free_endpoint(),), workers=0, client=False) as lab:
         peer = connected(endpoint, b"")
         until(lambda: lab.health().dead == ("door: RuntimeError: broken",))
         assert "nobody can join any more" in lab.feed.since(0)[0][-1].text
@@ -232,7 +232,7 @@ def test_an_error_that_ends_the_thread_is_told_and_shown(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_every_socket_of_every_system_that_binds_refuses_old_versions(name: str) -> None:
     endpoint = free_endpoint()
-    with Lab(SYSTEMS[name], bind=(endpoint,), workers=0, client=False) as lab:
+    with LiveLab(SYSTEMS[name], bind=(endpoint,), workers=0, client=False) as lab:
         seat = lab._nodes["broker"]._chairs["broker"]
         bound = [
             (port.socket, at)

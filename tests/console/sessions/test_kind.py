@@ -8,7 +8,7 @@ import pytest
 from textual.screen import Screen
 
 from console.kinds import brokers, queues
-from console.sessions.session import Mode
+from engine.labs.lab import Mode
 
 
 @pytest.mark.parametrize("kind", [brokers, queues])

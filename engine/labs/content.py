@@ -1,0 +1,163 @@
+"""The two contents of a lab, brokers and disk queues: what each adds to the interface.
+
+The rules of this file:
+
+- An order that a lab does not define is refused by it. So a recording defines none, and a remote lab those that its
+  socket carries.
+- Whoever needs no answer of its own overrides nothing but what it can do.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.drive.pipelineview import DocumentView
+from engine.labs.lab import Lab
+from engine.parts.bulk import BulkSpec
+from engine.protocols.diskqueue.options import Options
+from engine.protocols.diskqueue.pipeline import PipelineView
+from engine.system import QueueSystem, System
+from engine.tracing.operations import Operations
+from engine.tracing.trace import Trace
+
+
+class BrokerLab(Lab):
+    """A system with a broker. Its feed holds ``broker``, ``fallback``, ``client`` and ``pool``."""
+
+    system: System
+    endpoints: tuple[str, ...]
+
+    def trace(self, kept: int) -> Trace:
+        """A new trace of this system that keeps so many messages; it is attached to nothing yet."""
+        return Trace(self.system, kept)
+
+    @abstractmethod
+    def seat_of(self, key: bytes) -> str | None:
+        """The name of our worker with this routing id in the pool's pictures; None where it is not ours. Any thread."""
+
+    @abstractmethod
+    def inspect(self, key: bytes | None) -> None:
+        """Show the details of one worker in the broker's pictures; None: of nobody."""
+
+    def runs(self) -> Sequence[Mapping[str, Any]]:
+        """Kept runs of all systems, newest last."""
+        return []
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def run(self, spec: BulkSpec) -> None:
+        """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        raise self.unable()
+
+    def ping(self, tracked: bool = True) -> None:
+        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+
+    def stop_run(self) -> None:
+        """Stop the current run."""
+        raise self.unable()
+
+    def order_client(self, order: object, changes: str = "") -> None:
+        """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
+        raise self.unable()
+
+    def register(self) -> None:
+        """The seed's ``register``: the worker itself joins."""
+        raise self.unable()
+
+    def deregister(self) -> None:
+        """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
+        raise self.unable()
+
+    def bulk(self) -> None:
+        """The seed's ``bulk``: start children until there are so many workers in all."""
+        raise self.unable()
+
+    def endbulk(self) -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop."""
+        raise self.unable()
+
+    def add_workers(self, n: int) -> None:
+        """Start n more workers."""
+        raise self.unable()
+
+    def remove_workers(self, n: int) -> None:
+        """Let the n youngest workers drain and leave."""
+        raise self.unable()
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
+        raise self.unable()
+
+    def withdraw(self, client: bytes) -> None:
+        """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
+        raise self.unable()
+
+    def pull_plug(self) -> None:
+        """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
+        raise self.unable()
+
+    def hand_back(self) -> None:
+        """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
+        raise self.unable()
+
+    def operate(self, word: str) -> None:
+        """An operator's word to a broker of a pair: ``pair``, ``back`` or ``serve``; the answer becomes events."""
+        raise self.unable()
+
+
+class QueueLab(Lab):
+    """A pipeline of disk queues. ``inspected``: what is known of the document that ``inspect`` named."""
+
+    system: QueueSystem
+    options: Options
+    root: str
+    demonstration: bool = False  # whether its documents are made up, and nobody's
+    inspected: DocumentView | None = None
+
+    def trace(self, kept: int) -> Operations:
+        """A new trace of these queues that keeps so many operations; it is attached to nothing yet."""
+        return Operations(tuple(queue.name for queue in self.view().queues), kept)
+
+    @abstractmethod
+    def view(self) -> PipelineView:
+        """The newest picture; costs little."""
+
+    @abstractmethod
+    def fed(self, at: float) -> int:
+        """Documents that were there or had been fed at a time (wall clock)."""
+
+    def output(self, number: str) -> str:
+        """The end of what a driver has printed; it may hold anything."""
+        return ""
+
+    def inspect(self, id: str) -> None:
+        """Look this document up, until another or none (the empty string) is inspected."""
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def set_workers(self, stage: str, workers: int) -> None:
+        """Change how many drivers a stage has; also sets one going again that was stopped by an error."""
+        raise self.unable()
+
+    def pause_stage(self, stage: str) -> None:
+        """Let its drivers finish their documents and leave."""
+        raise self.unable()
+
+    def resume_stage(self, stage: str) -> None:
+        """Start its drivers again."""
+        raise self.unable()
+
+    def kill_driver(self, number: str) -> None:
+        """Kill one driver; its document counts as failed, and another driver takes its place."""
+        raise self.unable()
+
+    def retry(self, queue: str, id: str) -> None:
+        """Give a document that failed twice two fresh attempts."""
+        raise self.unable()
+
+    def feed_some(self) -> None:
+        """Feed a batch of demonstration documents."""
+        raise self.unable()

@@ -1,0 +1,84 @@
+"""The lab interface: what the console asks of a lab, whatever its mode and its content.
+
+The rules of this file:
+
+- A mode says where time comes from: live, replay or sandbox. What a lab holds, brokers or disk queues, is its content
+  (``engine.labs.content``). Both only add to this interface.
+- The console speaks to nothing else. It tells labs apart by ``mode`` and by ``system.kind``, never by their class.
+- No method waits for longer than it says. Orders raise ``Refused`` with words for the operator.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from engine.errors import Refused
+from engine.feed import Feed
+from engine.labs.health import Health
+from engine.tracing.ring import Ring
+
+Mode = Literal["live", "replay", "sandbox"]
+
+
+class Lab(ABC):
+    """One system that runs, is simulated, or was recorded; ``open`` it or use it in ``with``.
+
+    ``started``: when it was opened, in monotonic seconds of its own clock. ``feed``: its snapshots and events.
+    ``unkept``: what could not be written to the disk, in words; all of it once the lab is closed.
+    """
+
+    mode: ClassVar[Mode] = "live"
+    system: Any  # an engine.system.System or QueueSystem, as the content says
+    options: Any
+    readonly: bool = False
+    started: float
+    feed: Feed
+    unkept: Sequence[str] = ()
+
+    def open(self) -> Self:
+        """Start everything. Raises Refused where that can not be."""
+        return self
+
+    def close(self) -> None:  # noqa: B027 - most labs hold nothing
+        """Stop everything, in under two seconds. Does nothing where the lab holds no resources."""
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def health(self) -> Health:
+        """Dead threads, and how late the living are."""
+
+    # ---- taps -------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def trace(self, kept: int) -> Ring[Any]:
+        """A new trace of this system that keeps so many messages; it is attached to nothing yet."""
+
+    @abstractmethod
+    def attach(self, trace: Any) -> None:
+        """Show a trace of this content everything from now on; a recording also what came just before."""
+
+    @abstractmethod
+    def detach(self, trace: Any) -> None:
+        """Show it nothing more."""
+
+    def listening(self) -> tuple[float, int]:
+        """Seconds that other processes have spent on telling what happened, and how many messages were lost."""
+        return 0.0, 0
+
+    # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def unable(self) -> Refused:
+        """Why an order that a content knows is not for this lab."""
+        return Refused("this lab does not take that order")
+
+    def _change(self, what: str) -> None:
+        """Raises Refused where nothing may be changed."""
+        if self.readonly:
+            raise Refused(f"{what} is refused: readonly is set")
