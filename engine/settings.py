@@ -38,7 +38,7 @@ LONGEST = 100  # lines of one statement in it whose place can be told
 PARSED = 1024 * 1024  # characters that are parsed to tell places
 DEEPEST = 64  # parts of one key: what tomllib needs for a key grows with the square of their number
 
-TCP = re.compile(r"tcp://[^\s/]+:(\d{1,5})")
+TCP = re.compile(r"tcp(?:\+plain)?://[^\s/]+:(\d{1,5})")
 IPC = re.compile(r"ipc://\S+")
 LONG_KEY = re.compile(rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 

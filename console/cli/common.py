@@ -57,6 +57,8 @@ def configured(settings: Settings, asked: str | None = None) -> Iterator[None]:
 
 def spoken(system: System, endpoint: str) -> str:
     """What another protocol that is spoken there is called, and what to do; nothing where none of ours is."""
+    if not endpoint.startswith(("tcp://", "ipc://")):
+        return ""
     other = spoken_at(endpoint, [known for known in SYSTEMS.values() if known is not system])
     if other is None:
         return ""

@@ -20,7 +20,7 @@ from engine.drive.pump.chosen import PUMP
 from engine.drive.security.door import Door, Say
 from engine.drive.security.greetings import HANDSHAKE
 from engine.drive.security.ipc import SCHEME, Name, listen
-from engine.drive.security.strangers import Strangers
+from engine.drive.security.strangers import BROKER, PEER, Strangers
 from engine.drive.security.streams import Streams
 from engine.drive.security.users import Trust
 from engine.drive.security.watched import Tell
@@ -139,7 +139,8 @@ def receiver(context: Context, spec: Spec, links: Links | None = None) -> Receiv
     """What takes the messages of a socket: the pump, or what leaves out those of strangers."""
     if spec.kind != "stream" or not spec.private:
         return partial(PUMP.receive, links=links)
-    return Streams(Strangers(spec.bind[0], context.door.trust), context.door.say).receive
+    at, words = (spec.bind[0], PEER) if spec.bind else (spec.connect[0], BROKER)
+    return Streams(Strangers(at, context.door.trust), context.door.say, words).receive
 
 
 def _watched(spec: Spec) -> list[str]:

@@ -24,10 +24,10 @@ _recv = _Backend.recv
 
 
 class Streams:
-    """Takes the messages of one socket. ``say`` is told of strangers."""
+    """Takes the messages of one socket. ``say`` is told of strangers, in these ``words``."""
 
-    def __init__(self, strangers: Strangers, say: Callable[[Note], None]) -> None:
-        self._strangers, self._say = strangers, say
+    def __init__(self, strangers: Strangers, say: Callable[[Note], None], words: str = PEER) -> None:
+        self._strangers, self._say, self._words = strangers, say, words
         self._judged: dict[bytes, bool] = {}  # whether a peer is admitted, until its connection ends
 
     def receive(self, socket: zmq.Socket[bytes], limit: int, kind: str) -> list[Frames]:
@@ -54,7 +54,7 @@ class Streams:
         if len(self._judged) >= JUDGED:
             self._judged.clear()  # ends are not always told; who is there yet is judged anew
         fd = int(frame.get(_SRCFD))
-        judged = self._judged[peer] = self._strangers.admits(fd, PEER)
+        judged = self._judged[peer] = self._strangers.admits(fd, self._words)
         if not judged:
             hang_up(fd, self._strangers.name)
         return judged

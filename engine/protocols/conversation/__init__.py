@@ -14,6 +14,7 @@ from engine.protocols.conversation.explored import EXPLORED
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import MAX_DATA
 from engine.protocols.conversation.options import Options
+from engine.protocols.conversation.plain import PlainWorker
 from engine.protocols.conversation.promises import times
 from engine.protocols.conversation.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.conversation.worker import Worker
@@ -38,6 +39,11 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
     name = f"worker-{nonce}"
+    if endpoint.startswith(endpoints.PLAIN):
+        server = f"tcp://{endpoint.removeprefix(endpoints.PLAIN)}"
+        return Seat(
+            PlainWorker(options, slots, name), (Socket("stream", connect=(server,), name=STREAM, private=True),)
+        )
     socket = Socket("dealer", connect=(endpoint,), routing_id=name.encode(), private=True)
     return Seat(Worker(options, slots, name), (socket,))
 

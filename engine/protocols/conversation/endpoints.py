@@ -8,6 +8,9 @@ served.
 
 from __future__ import annotations
 
+PLAIN = "tcp+plain://"
+"""What the endpoint of a server begins with to which a worker speaks plain TCP."""
+
 DEFAULT = "tcp://127.0.0.1:6716"
 STREAM_OFFSET = 200
 FRONTEND_OFFSET = 100

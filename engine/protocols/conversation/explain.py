@@ -62,7 +62,7 @@ def decode(role: Role, direction: Direction, frames: Frames, socket: str) -> lis
     """Every message that begins in these frames, in order; at least one value."""
     up = to_broker(role, direction)
     peer = frames[0] if role == "broker" and frames else None
-    own = frames[1:] if role == "broker" else frames
+    own = frames[1:] if role == "broker" or socket == STREAM else frames
     if role == "client" or (role == "broker" and socket in (FRONTEND, OPEN)):
         return [_at_frontend(own, peer, up)]
     match own:

@@ -71,6 +71,9 @@ class Worker:
     ``name``: its routing id at first.
     """
 
+    plain = False
+    """Whether it speaks over plain TCP (``plain``), where nothing of an earlier conversation can arrive."""
+
     def __init__(self, options: Options, slots: int, name: str = "worker") -> None:
         self.options = options
         self._name = Name(name)
@@ -176,13 +179,15 @@ class Worker:
 
     def _take(self, kind: int, padding: int, arg0: int, body: bytes, now: float, out: list[Command]) -> None:
         match self.state, kind:
-            case Cl.INIT0, header.OK if arg0 == 0:
+            case Cl.INIT0, header.OK if arg0 == 0 or self.plain:
                 # 001 CL_INIT0 on OK(0): send OK(nproc)
+                self._odd("greeting", arg0, 0, out)
                 self._decoder.begin(GREETING)
                 self._send(header.pack(OK, self.max_nproc), out)
                 self._step(On.GREETED)
-            case Cl.INIT1, header.OK if arg0 == self.max_nproc:
+            case Cl.INIT1, header.OK if arg0 == self.max_nproc or self.plain:
                 # 001 CL_INIT1 on OK(nproc)
+                self._odd("answer to our processors", arg0, self.max_nproc, out)
                 self._step(On.OK)
                 out.append(Note("good", f"joined with {self.max_nproc} processors"))
             case Cl.INIT1, header.OK if arg0 == 0:
@@ -269,7 +274,7 @@ class Worker:
         # 001 CL_EXIT1: immediate exit; ruling 12: children are killed, no UPDATE is sent
         self._step(On.STOP_NOW)
         self._kill(out)
-        self._send(header.pack(ERROR, header.LEAVING), out)
+        self._goodbye(out)
         out.append(Exit("stopped at once"))
 
     def _leave_if_idle(self, out: list[Command]) -> None:
@@ -278,9 +283,17 @@ class Worker:
             return
         # 001 CL_EXIT0: normal exit; its DISCONNECT is said, for a ROUTER sees none
         if self.state != Cl.INIT0:
-            self._send(header.pack(ERROR, header.LEAVING), out)
+            self._goodbye(out)
         self._step(On.IDLE)
         out.append(Exit("stopped"))
+
+    def _goodbye(self, out: list[Command]) -> None:
+        self._send(header.pack(ERROR, header.LEAVING), out)
+
+    def _odd(self, what: str, number: int, usual: int, out: list[Command]) -> None:
+        """Ruling 13: the server's number in OK is arbitrary. Another than the usual one is taken, and told."""
+        if number != usual:
+            out.append(Note("warn", f"the server's {what} is OK({number}), not OK({usual}): taken as any number is"))
 
     # ---- the conversation's own life ----------------------------------------------------------------------------
 
@@ -338,9 +351,12 @@ class Worker:
         self._beat = now + self.options.heartbeat
         out.append(Send([b""]))
 
-    def _tick(self, now: float, out: list[Command]) -> None:
+    def _answer_due(self, now: float, out: list[Command]) -> None:
         while self._due and self._due[0][0] <= now:
             self._finished(heappop(self._due)[1], True, b"", out)
+
+    def _tick(self, now: float, out: list[Command]) -> None:
+        self._answer_due(now, out)
         if self.state != Cl.INIT0 and now >= self._heard + self.options.expiry:
             self._is_taken = self._taken.silent(now)
             self._begin_anew(On.SILENCE, "the broker is silent", now, out)
