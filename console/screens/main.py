@@ -249,6 +249,9 @@ class Main(Overview):
                 self.action_stop_run()
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
+            case Command("config", str(line)):
+                key, _, value = line.partition(" ")
+                order(lambda lab: lab.operate("config", key=key, value=value.strip()), destroys=True)
             case Command("pair", str(word)):
                 order(lambda lab: lab.operate(word or "pair"), destroys=bool(word))
             case Command("workers", _):

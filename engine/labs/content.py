@@ -103,7 +103,7 @@ class BrokerLab(Lab):
         """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
         raise self.unable()
 
-    def operate(self, word: str) -> None:
+    def operate(self, word: str, **fields: str) -> None:
         """An operator's word to a broker of a pair: ``pair``, ``back`` or ``serve``; the answer becomes events."""
         raise self.unable()
 

@@ -267,11 +267,14 @@ class LiveLab(WorkerOrders):
         self._change("handing the service back")
         self._brokers.hand_back()
 
-    def operate(self, word: str) -> None:
-        """See ``WorkerOrders.operate``. A broker of another process is asked over its control socket."""
+    def operate(self, word: str, **fields: str) -> None:
+        """See ``WorkerOrders.operate``. Of two brokers this one is asked; one of another process over its socket."""
         if word != "pair":
             self._change("operating a pair")
-        asked = word_of(self.system, word)
+        if fields and self._with_broker:
+            super().operate(word, **fields)
+            return
+        asked = word_of(self.system, word, **fields)
         if word == "back" and self._pair:
             self._brokers.hand_back()
             return

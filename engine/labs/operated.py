@@ -13,14 +13,14 @@ from engine.system import Orders, System
 STEP = 0.1  # seconds between two looks
 
 
-def word_of(system: System, word: str) -> tuple[Orders, Any]:
+def word_of(system: System, word: str, **fields: str) -> tuple[Orders, Any]:
     """How a word to a broker of a pair is asked. Raises Refused where there are none, or no such word."""
     orders = system.orders
     if system.paired is None or orders is None:
         raise Refused(f"{system.name} knows no pairs")
-    request = orders.parse({"Ask": word, "Ref": 0})
+    request = orders.parse({"Ask": word, "Ref": 0, **fields})
     if isinstance(request, str):
-        raise Refused(f"a pair knows no word {word}: back or serve")
+        raise Refused(f"{system.name} knows no such word: {' '.join((word, *fields.values()))}")
     return orders, request[1]
 
 

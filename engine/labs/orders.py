@@ -8,6 +8,7 @@ from typing import Any
 from engine.core import Withdraw
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
+from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec
 from engine.runs.history import History
@@ -68,9 +69,15 @@ class WorkerOrders(BrokerLab):
         if spec.size > most:
             raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
 
-    def operate(self, word: str) -> None:
-        """An operator's word to a broker of a pair: ``pair``, ``back`` or ``serve``; the answer becomes events."""
-        raise Refused(f"{self.system.name}: nothing is operated here by {word}")
+    def operate(self, word: str, **fields: str) -> None:
+        """An operator's word to the broker that serves; its answer becomes events.
+
+        ``pair``, ``back`` or ``serve`` to one of a pair; ``config`` with ``key`` and ``value``. Refused where
+        the system knows no such word.
+        """
+        if word != "pair":
+            self._change(f"{word} is an order: it")
+        self._order_broker(word_of(self.system, word, **fields)[1])
 
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""

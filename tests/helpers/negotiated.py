@@ -96,6 +96,12 @@ def _parsed(key: str, text: str, wall: float) -> Any:
     return float(text) if text.replace(".", "", 1).isdigit() else text
 
 
+def introduce(broker: Any, peer: str) -> None:
+    """A peer that no worker is yet has asked for its configuration, as every one must before READY."""
+    if peer.encode() not in broker.service.desk.members:
+        broker.service._configured[peer.encode()] = None
+
+
 class Stage:
     """Cores by name on a world without chance; ``said`` since it was last taken."""
 
@@ -105,6 +111,7 @@ class Stage:
         self.world.link(Link(delay=(0.001, 0.001)))
         self.world.watchers.append(self._watch)
         self.said: list[str] = []
+        self.strict: set[str] = set()  # peers that say CHECKCONFIG themselves
         self.saved: bytes | None = None
 
     def do(self, words: str) -> list[str]:
@@ -115,6 +122,10 @@ class Stage:
             self.start(*rest)
         elif act == "say":
             name, command, *fields = rest
+            if command == "READY" and name[0] in "pf" and name not in self.strict:
+                for one in ("broker", "primary", "fallback"):
+                    if one in self.world.names:
+                        introduce(self.world.core(one), name)
             self.world.order(name, wire.build(command.encode(), header_of(fields, self.world.now)))
         elif act == "json":
             name, command, text = rest
@@ -241,7 +252,8 @@ class One:
     # ---- what peers of a broker say -------------------------------------------------------------------------------
 
     def ready(self, peer: str, services: str = "ping", **more: Any) -> list[str]:
-        """READY with the right clock and version."""
+        """READY with the right clock and version, of a worker that has asked for its configuration before."""
+        introduce(self.core, peer)
         header = {"services": services.split(), "heartbeat_interval": 1.0, "time": self.now, "config_version": 1}
         return self.told(names.READY, {**header, **more}, peer=peer)
 

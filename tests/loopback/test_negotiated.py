@@ -81,6 +81,7 @@ def test_a_drifted_version_is_426_and_a_new_negotiation(peer: Peer) -> None:
 def test_a_wrong_clock_is_408_when_it_joins_and_when_it_beats(peer: Peer) -> None:
     command, header = peer.ready(time=time.time() - 3600)
     assert (command, header["code"]) == (b"DISCONNECTERROR", 408)
+    assert peer.ask(b"CHECKCONFIG", config_type="json")[0] == b"CONFIG"
     assert peer.ready()[0] == b"READYOK"
     command, header = peer.ask(b"PING", time=time.time() + 3600, config_version=1)
     assert (command, header["code"]) == (b"DISCONNECTERROR", 408)

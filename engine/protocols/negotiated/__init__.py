@@ -16,7 +16,7 @@ from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
 from engine.protocols.negotiated.options import Options
-from engine.protocols.negotiated.orders import CONTROL, ORDERS, HandBack, Serve, ShowPair, beside
+from engine.protocols.negotiated.orders import CONTROL, ORDERS, Configure, HandBack, Serve, ShowPair, beside
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
 from engine.protocols.negotiated.promises import times
 from engine.protocols.negotiated.rogue import GARBAGE, OVERCREDIT
@@ -24,7 +24,8 @@ from engine.protocols.negotiated.tasks import FRONTEND
 from engine.protocols.negotiated.worker import Worker
 from engine.system import System
 
-__all__ = ["SAVED", "SYSTEM", "Ask", "HandBack", "Options", "Publish", "Serve", "ShowPair", "backup", "primary"]
+__all__ = ["SAVED", "SYSTEM", "Ask", "Configure", "HandBack", "Options", "Publish", "Serve", "ShowPair", "backup"]
+__all__ += ["primary"]
 
 ENDPOINT = "tcp://127.0.0.1:6717"
 NOWHERE = Address("", "")  # of a broker that is bound to wildcards only

@@ -43,11 +43,22 @@ from engine.protocols.negotiated import names, orders, picture
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.options import Options
-from engine.protocols.negotiated.orders import CONTROL, Answer, HandBack, Refused, Request, Said, Serve, ShowPair
+from engine.protocols.negotiated.orders import (
+    CONTROL,
+    Answer,
+    Configure,
+    HandBack,
+    Refused,
+    Request,
+    Said,
+    Serve,
+    ShowPair,
+)
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, ROLES, Pair
 from engine.protocols.negotiated.service import Service
 from engine.protocols.negotiated.tasks import FRONTEND
 
+ELSEWHERE = "the configuration comes from the broker that serves"
 MAX_WAITING = 1024  # peers that are kept waiting
 MAX_BROKEN = 100_000  # peers whose connections ended and that were not heard of since
 PEERS = (MAIN, FRONTEND)  # the sockets of workers and clients
@@ -198,7 +209,7 @@ class Broker:
                     service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
             case Publish(version):
                 self._publish(version)
-            case ShowPair() | HandBack() | Serve():
+            case ShowPair() | HandBack() | Serve() | Configure():
                 answer = self._answer(0, order, now)
                 words = [answer.why] if isinstance(answer, Refused) else answer.lines
                 level: Level = "warn" if isinstance(answer, Refused) else "info"
@@ -207,13 +218,28 @@ class Broker:
                 raise TypeError(f"a negotiated broker takes no order {order!r}")
 
     def _publish(self, version: int) -> None:
-        service = self.service
         if wire.version(version) is None:
             raise ValueError(f"{version!r} is no config_version")
         if not self.serving:
-            service.out.append(Note("warn", "the configuration comes from the broker that serves"))
+            self.service.out.append(Note("warn", ELSEWHERE))
             return
-        service.config = service.config.at(version)
+        self._served(self.service.config.at(version))
+
+    def _configure(self, ref: int, order: Configure) -> Answer:
+        """Another value for a key of the configuration, under the next version."""
+        if not self.serving:
+            return Refused(ref, ELSEWHERE)
+        changed = self.service.config.changed(order.key, order.value, self.service.options)
+        if isinstance(changed, str):
+            return Refused(ref, changed)
+        self._served(changed)
+        return Said(
+            ref, (f"{order.key} is {order.value} in configuration {changed.version}; who runs another is told",)
+        )
+
+    def _served(self, config: Config) -> None:
+        service, version = self.service, config.version
+        service.config = config
         for member in service.desk.members.values():
             member.row = None
         if self.pair is not None:
@@ -230,6 +256,8 @@ class Broker:
     def _answer(self, ref: int, request: Request, now: float) -> Answer:
         """Do what an operator asks of the pair."""
         pair, service = self.pair, self.service
+        if isinstance(request, Configure):
+            return self._configure(ref, request)
         if pair is None:
             return Refused(ref, "this broker is none of a pair: negotiated.fallback is not set where it runs")
         match request:

@@ -34,6 +34,7 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.view import ClientView
+from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.link import BROKER, Link
@@ -110,7 +111,7 @@ class Client:
                 if self.run is not None:
                     self.run.stop(now)
             case Ordered(ClockSet(offset)):
-                self.link.set_clock(offset)
+                self.link.set_clock(offset, now)
             case Ordered(order):
                 raise TypeError(f"a negotiated client takes no order {order!r}")
             case Paused(seconds):
@@ -140,7 +141,7 @@ class Client:
     def snapshot(self, now: float) -> ClientView:
         """What an operator sees."""
         link, run = self.link, self.run
-        terms = [*link.place(), ("link", link.state)]
+        terms = [*ends.whereabouts(link.first, link.endpoint), ("link", link.state)]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{link.skew:+.2f} s"))
         terms.append(("repeated", str(self.repeated)))

@@ -17,6 +17,7 @@ from typing import Any
 from xml.parsers import expat
 
 from engine.protocols.negotiated import messages as wire
+from engine.protocols.negotiated.options import Options
 
 TYPES = ("json", "xml", "zfl")
 MAX_CONFIG = 64 * 1024  # bytes, in any form
@@ -50,6 +51,24 @@ class Config:
     def hash(self) -> str:
         """SHA-256 in hex of the json form, whichever form is sent: two forms of one configuration have one hash."""
         return sha256(encode(self, "json")).hexdigest()
+
+    def changed(self, key: str, value: str, options: Options) -> Config | str:
+        """The next version, in which a key has this value; or why there is none. ``options``: the broker's own."""
+        version = self.version + 1
+        number = float(value) if _NUMBER.fullmatch(value) else None
+        if wire.version(version) is None:
+            return f"{self.version} is the last version that there can be"
+        match key:
+            case "skew" if number is not None and (skew := wire.interval(number)) is not None:
+                return replace(self, version=version, skew=skew)
+            case "heartbeat_interval" if number is not None and options.heartbeat <= number <= wire.MAX_INTERVAL:
+                return replace(self, version=version, heartbeat_interval=number)
+            case "skew":
+                return f"skew: seconds, more than 0 and up to {wire.MAX_INTERVAL:g}"
+            case "heartbeat_interval":
+                return f"heartbeat_interval: {options.heartbeat:g} seconds or more: the broker takes longer ones only"
+            case _:
+                return f"no key {key}: there are skew and heartbeat_interval"
 
     def at(self, version: int) -> Config:
         """The same under another version."""

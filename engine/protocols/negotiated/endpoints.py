@@ -68,3 +68,11 @@ def on_this_machine(endpoint: str) -> bool:
         return host == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
         return False
+
+
+def whereabouts(first: str, here: str) -> list[tuple[str, str]]:
+    """At which broker a peer is and, where that is another one than it was told of first, what becomes of that one."""
+    where = [("broker", here)]
+    if here != first:
+        where.append(("told of", f"{first}, which is asked again when {here} is silent"))
+    return where

@@ -30,6 +30,7 @@ from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import kept as keeping
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
+from engine.protocols.negotiated.clock import PeerClock
 from engine.protocols.negotiated.machine import CLIENT_LINK, PUTS_OUT, WORKER_LINK, At, If, On
 from engine.protocols.negotiated.options import Options
 
@@ -50,7 +51,7 @@ _NEXT = {
 """Whether our id is another's, whether the preferred broker is next → the guard."""
 
 
-class Link:
+class Link(PeerClock):
     """``identity``: as it is told to brokers; ``ready``: what a worker says in its READY, None for a client.
 
     ``saved``: what was kept (``kept``); what can not be read counts as nothing.
@@ -66,7 +67,8 @@ class Link:
         wall_offset: float = 0.0,
         saved: bytes | None = None,
     ) -> None:
-        self.options, self.wall_offset = options, wall_offset
+        super().__init__(wall_offset, options.skew)
+        self.options = options
         self.state: str = At.NEW
         self.walk = Walk(CLIENT_LINK if ready is None else WORKER_LINK)
         self.endpoint = self.preferred = self.first = endpoint  # first: the one that an operator named
@@ -75,11 +77,8 @@ class Link:
         self.violations = Violations()
         self.interval = options.heartbeat
         self.heard = 0.0
-        self.rtt: float | None = None  # seconds, of the last PING
-        self.skew = 0.0  # seconds by which the broker's wall clock is ahead of ours
         self.told: int | None = None  # the last code of a DISCONNECTERROR
         self.links = 0  # how often it was linked
-        self._jumped = 0.0  # seconds by which our wall clock has jumped, until it jumps back
         self._identity, self._ready = identity, ready
         self._named = identity  # at first
         self._ids = 1  # how many it has had
@@ -96,33 +95,55 @@ class Link:
         """Whether work may go over it."""
         return self.state == At.LINKED
 
-    def place(self) -> list[tuple[str, str]]:
-        """At which broker it is and, where that is another one than it was told of, what becomes of that."""
-        where = [("broker", self.endpoint)]
-        if self.endpoint != self.first:
-            where.append(("told of", f"{self.first}, which is asked again when {self.endpoint} is silent"))
-        return where
-
     def step(self, event: str, guard: str = "") -> None:
         """Go through a row."""
         self.state = self.walk.step(self.state, event, guard)
+
+    def wake_at(self) -> float:
+        """When ``tick`` has something to do."""
+        return self._next
 
     def start(self, now: float) -> list[Command]:
         """Begin."""
         self.step(On.START)
         return self._begin(now)
 
-    def wake_at(self) -> float:
-        """When ``tick`` has something to do."""
-        return self._next
+    # ---- clocks and versions ------------------------------------------------------------------------------------
 
-    def set_clock(self, offset: float) -> None:
+    def set_clock(self, offset: float, now: float) -> None:
         """Our wall clock shows ``now + offset`` from now on."""
-        jump, self.wall_offset = offset - self.wall_offset, offset
-        if abs(jump) > self.options.skew:
-            self._jumped += jump
-            if abs(self._jumped) <= self.options.skew:
-                self._jumped = 0.0
+        self._set(offset, now + self.interval)
+
+    def work(self, header: wire.Header, out: list[Command], now: float) -> bool:
+        """Whether the work of a WORKREQUEST is done, as far as its time goes; another version is negotiated anew."""
+        if self.state != At.LINKED:
+            return True
+        if ahead := self._ahead(header["time"], now):
+            out += self._put_out(On.WORKREQUEST, ahead, now)
+            return False
+        if self.config is not None and header["config_version"] != self.config.version:
+            out += self._drift(On.WORKREQUEST, header["config_version"], now)
+        return True
+
+    def _pong(self, header: wire.Header, now: float) -> list[Command]:
+        if self._measure(header, now):
+            return self._put_out(On.PONG, self.skew, now)
+        if self.config is not None and header["config_version"] != self.config.version:
+            return self._drift(On.PONG, header["config_version"], now)
+        self.step(On.PONG)
+        return []
+
+    def _drift(self, event: str, version: int, now: float) -> list[Command]:
+        self.step(event, If.VERSION)
+        return [Note("warn", f"the broker serves configuration {version}: negotiating anew"), *self._begin(now)]
+
+    def _put_out(self, event: str, skew: float, now: float) -> list[Command]:
+        """The broker's wall clock is way off ours: nothing is done with it for a while."""
+        self.step(event, If.CLOCK)
+        self._wait(self.options.silence * self.interval, now)
+        off = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} ours"
+        note = Note("bad", f"the broker's wall clock is {off}: waiting {self.options.silence} intervals")
+        return [*self.violations.add(BROKER, f"{names.CLOCK} wall clock is wrong", now), note]
 
     # ---- connections --------------------------------------------------------------------------------------------
 
@@ -156,6 +177,8 @@ class Link:
                 pass
             case names.CONFIG, At.CHECKING:
                 return self._taught(header, body, now)
+            case names.READYOK, At.JOINING if ahead := self._ahead(header["time"], now):
+                return self._put_out(On.READYOK, ahead, now)
             case names.READYOK, At.JOINING:
                 self.step(On.READYOK)
                 interval = max(self.options.heartbeat, header["heartbeat_interval"])
@@ -163,9 +186,7 @@ class Link:
                     self.interval, self._taken = interval, Taken(self.options.silence * interval, interval)
                 return self._up(now)
             case names.PONG, At.LINKED:
-                self.step(On.PONG)
-                self.rtt = now + self.wall_offset - header["echo"]
-                self.skew = header["time"] - header["echo"] - self.rtt / 2
+                return self._pong(header, now)
             case names.FORCENEGOTIATE, At.LINKED:
                 self.step(On.FORCENEGOTIATE)
                 return [Note("warn", "the broker wants to negotiate anew"), *self._begin(now)]
@@ -324,8 +345,7 @@ class Link:
     def _up(self, now: float) -> list[Command]:
         self._since = now
         self._taken.heard(now)
-        self.heard = now
-        self.links += 1
+        self.heard, self.links = now, self.links + 1
         self.told = None
         self._tried.clear()
         self._redirects = 0
@@ -364,7 +384,8 @@ class Link:
                 return Send(wire.seal(names.NEEDBROKER, header))
             case _:
                 assert self.state == At.JOINING and self._ready is not None, f"nothing to say while {self.state}"
-                times = {"heartbeat_interval": self.options.heartbeat, "time": now + self.wall_offset}
+                asked = max(self.options.heartbeat, self.config.heartbeat_interval if self.config else 0.0)
+                times = {"heartbeat_interval": asked, "time": now + self.wall_offset}
                 header = {**self._ready(), **times, "config_version": self.config.version if self.config else 0}
                 return Send(wire.seal(names.READY, header))
 

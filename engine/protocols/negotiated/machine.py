@@ -50,6 +50,7 @@ _ANEW: Final = "reopen, send CHECKCONFIG"
 _ASK: Final = "reopen, send NEEDBROKER"
 _NEW_ID: Final = "reopen under another id"
 _FORCED: Final = "send FORCENEGOTIATE"
+_DRIFTED: Final = "send DISCONNECTERROR 426, FORCENEGOTIATE"
 _AGAIN: Final = "queue its tasks again"
 _PUT_OUT: Final = "send DISCONNECTERROR 408, queue its tasks again"
 
@@ -161,6 +162,7 @@ class If:
     NO_SLOT: Final = "beyond its slots"
     FORM: Final = "of another form"
     CLOCK: Final = "with a wrong clock"
+    UNCHECKED: Final = "before CHECKCONFIG"
     VERSION: Final = "of another version"
     BOUNDS: Final = "beyond what the broker takes"
     FULL: Final = "with all slots in use"
@@ -178,8 +180,7 @@ class If:
 
 # ---- a peer's link ---------------------------------------------------------------------------------------------------
 
-PUTS_OUT: Final = (names.CLOCK, names.TOO_MANY)
-"""Codes that put a peer out for a while."""
+PUTS_OUT: Final = (names.CLOCK, names.TOO_MANY)  # codes that put a peer out for a while
 
 _HALFWAY = (At.CHECKING, At.ASKING, At.JOINING)
 _SAYS = {At.CHECKING: _CHECK, At.ASKING: "send NEEDBROKER", At.JOINING: "send READY", At.LINKED: "send PING"}
@@ -197,10 +198,8 @@ def _errors(state: str) -> Iterator[Row]:
     yield Row(state, On.error(names.REFUSED), "exit", At.ENDED, Rule.ERROR)
     for code in (names.CONFIG_TYPE, names.NO_BROKER):
         yield Row(state, On.error(code), "exit with an error", At.ENDED, Rule.ERROR)
-    if state == At.JOINING:
-        yield Row(state, On.error(names.CONFIG_VERSION), _CHECK, At.CHECKING, Rule.ERROR)
-    else:
-        yield Row(state, On.error(names.CONFIG_VERSION), "none", state, Rule.ERROR)
+    done, after = (_CHECK, At.CHECKING) if state == At.JOINING else ("none", state)
+    yield Row(state, On.error(names.CONFIG_VERSION), done, after, Rule.ERROR)
     yield Row(state, On.ERROR, "none", state, Rule.ERROR)
 
 
@@ -229,6 +228,8 @@ def _link(first: tuple[Row, ...], *, joins: bool) -> Machine:
         *(row for state in (At.CHECKING, At.ASKING) for row in _moves(state)),
         Row(At.LINKED, On.INTERVAL, "send PING", At.LINKED, Rule.PING),
         Row(At.LINKED, On.PONG, "none", At.LINKED, Rule.PONG),
+        Row(At.LINKED, On.PONG, _CHECK, At.CHECKING, Rule.VERSION, If.VERSION),
+        Row(At.LINKED, On.PONG, "wait", At.OUT, Rule.CLOCK, If.CLOCK),
         Row(At.LINKED, On.FORCENEGOTIATE, _CHECK, At.CHECKING, Rule.FORCE),
         Row(At.LINKED, On.CONNECTED, _CHECK, At.CHECKING, Rule.AGAIN),
         Row(At.LINKED, On.SILENCE, _ASK, At.ASKING, Rule.NEED, If.ANOTHER),
@@ -245,6 +246,9 @@ WORKER_LINK: Final = _link(
     (
         Row(At.CHECKING, On.CONFIG, "keep it, send READY", At.JOINING, Rule.STARTUP),
         Row(At.JOINING, On.READYOK, "none", At.LINKED, Rule.READYOK),
+        Row(At.JOINING, On.READYOK, "wait", At.OUT, Rule.CLOCK, If.CLOCK),
+        Row(At.LINKED, On.WORKREQUEST, f"do it, {_CHECK}", At.CHECKING, Rule.VERSION, If.VERSION),
+        Row(At.LINKED, On.WORKREQUEST, "drop it, wait", At.OUT, Rule.CLOCK, If.CLOCK),
         Row(At.LINKED, On.OFFERS, "send READY", At.JOINING, Rule.GOODBYE),
         Row(At.JOINING, On.OFFERS, "send READY", At.JOINING, Rule.GOODBYE),
         *(Row(state, On.LEFT, "exit", At.ENDED, Rule.GOODBYE) for state in (At.NEW, *_HALFWAY, At.OUT)),
@@ -289,7 +293,7 @@ def _anyhow(state: str) -> Iterator[Row]:
     yield Row(state, On.CHECKCONFIG, "send CONFIG", state, Rule.CONFIG)
     yield Row(state, On.CHECKCONFIG, "send DISCONNECTERROR 415", state, Rule.TYPE, If.FORM)
     yield Row(state, On.NEEDBROKER, "send CHANGEBROKER", state, Rule.NEED)
-    yield Row(state, On.READY, "send DISCONNECTERROR 426, FORCENEGOTIATE", state, Rule.VERSION, If.VERSION)
+    yield Row(state, On.READY, _DRIFTED, state, Rule.VERSION, If.VERSION)
     yield Row(state, On.READY, "send DISCONNECTERROR 429", state, Rule.TOO_MANY, If.BOUNDS)
 
 
@@ -326,8 +330,8 @@ SEEN: Final = Machine(
     (
         *(row for state in (Seen.UNKNOWN, *_KNOWN) for row in (*_anyhow(state), *_joins(state))),
         *(row for state in _KNOWN for row in _known(state)),
-        Row(Seen.UNKNOWN, On.PING, _FORCED, Seen.UNKNOWN, Rule.FORCE),
-        Row(Seen.UNKNOWN, On.WORKREPLY, _FORCED, Seen.UNKNOWN, Rule.FORCE),
+        Row(Seen.UNKNOWN, On.READY, _DRIFTED, Seen.UNKNOWN, Rule.STARTUP, If.UNCHECKED),
+        *(Row(Seen.UNKNOWN, said, _FORCED, Seen.UNKNOWN, Rule.FORCE) for said in (On.PING, On.WORKREPLY)),
         Row(Seen.UNKNOWN, On.SILENCE, _AGAIN, Seen.UNKNOWN, Rule.EXPIRY),
         Row(Seen.UNKNOWN, On.DRAIN, "send DISCONNECTERROR 403", Seen.UNKNOWN, Rule.DRAIN),
         Row(Seen.UNKNOWN, On.DRAIN, "none", Seen.UNKNOWN, Rule.DRAIN, If.HOLDS),
@@ -388,11 +392,9 @@ PAIR: Final = Machine(
             Rank.BACKUP,
         ),
         Row(Rank.PRIMARY, On.ASKED, _SERVE, Rank.ACTIVE, Rule.STAR, If.PRIMARY),
-        Row(Rank.PASSIVE, On.ASKED, _SERVE, Rank.ACTIVE, Rule.STAR, If.PRIMARY),
-        Row(Rank.PASSIVE, On.ASKED, _SERVE, Rank.ACTIVE, Rule.STAR, If.FALLBACK),
+        *(Row(Rank.PASSIVE, On.ASKED, _SERVE, Rank.ACTIVE, Rule.STAR, at) for at in (If.PRIMARY, If.FALLBACK)),
         Row(Rank.ACTIVE, On.LONE, "ask", Rank.PRIMARY, Rule.STAR, If.PRIMARY),
-        Row(Rank.ACTIVE, On.LONE, _WAIT, Rank.PASSIVE, Rule.STAR, If.FALLBACK),
-        Row(Rank.ACTIVE, On.BACK, _WAIT, Rank.PASSIVE, Rule.STAR, If.FALLBACK),
+        *(Row(Rank.ACTIVE, event, _WAIT, Rank.PASSIVE, Rule.STAR, If.FALLBACK) for event in (On.LONE, On.BACK)),
         Row(Rank.BACKUP, On.TOLD, _SERVE, Rank.ACTIVE, Rule.STAR, If.FALLBACK),
     ),
 )

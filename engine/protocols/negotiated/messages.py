@@ -263,7 +263,12 @@ FROM_WORKERS: dict[bytes, Fields] = {
 FROM_CLIENTS: dict[bytes, Fields] = {
     names.CHECKCONFIG: _CHECKCONFIG,
     names.PING: _PING,
-    names.WORKREQUEST: ((names.IDENTIFIER, True, client_identifier), ("service", True, service)),
+    names.WORKREQUEST: (
+        (names.IDENTIFIER, True, client_identifier),
+        ("service", True, service),
+        ("time", False, wall_time),
+        ("config_version", False, version),
+    ),
     names.NEEDBROKER: _NEEDBROKER,
 }
 

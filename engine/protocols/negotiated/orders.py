@@ -35,7 +35,14 @@ class Serve(NamedTuple):
     """Fallback: serve although its primary was never heard. Whoever orders it vouches that the primary is not there."""
 
 
-Request = ShowPair | HandBack | Serve
+class Configure(NamedTuple):
+    """Serve the configuration with this value of a key, under the next version; peers that run another are told so."""
+
+    key: str
+    value: str
+
+
+Request = ShowPair | HandBack | Serve | Configure
 
 
 class Said(NamedTuple):
@@ -54,7 +61,7 @@ class Refused(NamedTuple):
 
 Answer = Said | Refused
 
-_ASKS: dict[str, type[Any]] = {"pair": ShowPair, "back": HandBack, "serve": Serve}
+_ASKS: dict[str, type[Any]] = {"pair": ShowPair, "back": HandBack, "serve": Serve, "config": Configure}
 _NAMES = {kind: word for word, kind in _ASKS.items()}
 
 

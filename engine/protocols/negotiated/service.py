@@ -49,6 +49,7 @@ class Service(Tasks):
         self.expiry = options.silence * options.heartbeat
         self.workers = Liveness(self.expiry)
         self._joined = 0
+        self._configured: dict[bytes, None] = {}  # who was sent CONFIG and is no worker yet, oldest first
         self._unheard: set[bytes] = set()  # clients that are known from the other broker only
 
     def wake_at(self) -> float:
@@ -79,6 +80,10 @@ class Service(Tasks):
             self.desk.step(member, On.CHECKCONFIG, "" if right else If.FORM)
             if right and member is not None:
                 member.checked = now
+            elif right:
+                self._configured[peer] = None
+                if len(self._configured) > MAX_WORKERS:
+                    del self._configured[next(iter(self._configured))]
         else:
             self.desk.step(member, On.NEEDBROKER)
             self.tell(MAIN, peer, names.CHANGEBROKER, {"code": names.MOVED, "endpoint": self.here.workers})
@@ -91,6 +96,11 @@ class Service(Tasks):
             self.drift(MAIN, peer, now)
             return
         offered: tuple[str, ...] = header["services"]
+        if member is None and offered and peer not in self._configured:
+            self.desk.step(member, On.READY, If.UNCHECKED)
+            self.violate(MAIN, peer, names.CONFIG_VERSION, "READY before CHECKCONFIG", now)
+            self.negotiate(MAIN, peer)
+            return
         fresh = [name for name in offered if name not in self.desk.queues or not self.desk.queues[name].offered]
         if (fresh and self.desk.offered() + len(fresh) > MAX_QUEUES) or (
             member is None and len(self.desk.members) >= MAX_WORKERS
@@ -147,6 +157,7 @@ class Service(Tasks):
 
     def _join(self, peer: bytes, offered: tuple[str, ...], header: wire.Header, now: float) -> Member:
         slots = max(header.get("slots", 1), self.desk.in_flight.held(peer), 1)
+        self._configured.pop(peer, None)
         before = self.desk.members.get(peer)
         fresh = before is None or before.away
         member = self.desk.join(peer, offered, slots, now)
@@ -213,7 +224,11 @@ class Service(Tasks):
         elif peer not in self.clients or peer in self._unheard:
             self.negotiate(FRONTEND, peer)
         elif command == names.WORKREQUEST:
+            if "time" in header and not self._clock(FRONTEND, peer, None, On.PING, header["time"], now):
+                return
             self.clients.heard(peer, now)
+            if header.get("config_version", self.config.version) != self.config.version:
+                self.drift(FRONTEND, peer, now)
             self.request((peer, header[names.IDENTIFIER]), header["service"], body, now)
         elif self._clock(FRONTEND, peer, None, On.PING, header["time"], now):
             self.clients.heard(peer, now)
@@ -330,6 +345,7 @@ class Service(Tasks):
         self.counters["handed over"] = self.counters.get("handed over", 0) + len(self.desk.tasks)
         self.workers, self.clients = Liveness(self.expiry), Liveness(self.expiry)
         self._unheard.clear()
+        self._configured.clear()
         self._doubt_at = self._vain_at = NEVER
 
     def check(self, serving: bool) -> None:

@@ -36,11 +36,11 @@ class Voice:
         """Our wall clock shows ``now + offset`` from now on."""
         jump = offset - self.wall_offset
         self.wall_offset = offset
-        if abs(jump) <= self.options.skew:
+        if abs(jump) <= self.config.skew:
             return
         self._judge_at = now + self.options.heartbeat
         self.jumped += jump
-        if abs(self.jumped) <= self.options.skew:
+        if abs(self.jumped) <= self.config.skew:
             self.jumped = 0.0
             self.out.append(Note("good", "the wall clock of the broker has jumped back"))
         else:
@@ -53,7 +53,7 @@ class Voice:
 
     def agrees(self, socket: str, peer: bytes, time: float, now: float) -> bool:
         """Whether a peer's wall clock agrees with ours; one that does not is told whose is wrong."""
-        skew, limit = self.skew(time, now), self.options.skew
+        skew, limit = self.skew(time, now), self.config.skew
         if abs(skew) <= limit or now < self._judge_at:
             return True
         if self.jumped and abs(skew + self.jumped) <= limit:

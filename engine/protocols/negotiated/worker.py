@@ -43,6 +43,7 @@ from engine.parts.limits import decimal
 from engine.parts.machine import Walk
 from engine.parts.plain import clean
 from engine.parts.view import WorkerView
+from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.link import BROKER, Link
@@ -110,7 +111,7 @@ class Worker:
             case Ordered(Slow(seconds)):
                 self._delay = max(0.0, seconds)
             case Ordered(ClockSet(offset)):
-                self.link.set_clock(offset)
+                self.link.set_clock(offset, now)
             case Ordered(order):
                 raise TypeError(f"a negotiated worker takes no order {order!r}")
             case Paused(seconds):
@@ -141,7 +142,11 @@ class Worker:
     def snapshot(self, now: float) -> WorkerView:
         """What an operator sees."""
         link = self.link
-        terms = [*link.place(), ("link", link.state), ("services", ", ".join(self.services))]
+        terms = [
+            *ends.whereabouts(link.first, link.endpoint),
+            ("link", link.state),
+            ("services", ", ".join(self.services)),
+        ]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{link.skew:+.2f} s"))
         if link.rtt is not None:
@@ -163,7 +168,9 @@ class Worker:
             out += self.violations.add(BROKER, message, now)
             return
         command, header, body = message
-        if command == names.WORKREQUEST:
+        if command == names.WORKREQUEST and not self.link.work(header, out, now):
+            self.refused += 1
+        elif command == names.WORKREQUEST:
             self._work(header[names.IDENTIFIER], header["service"], body, out, now)
         elif command == names.READYOK and self.state == Does.LEAVING and not self.holding:
             self._left(On.READYOK, "left", out)

@@ -80,7 +80,7 @@ def test_what_is_no_pair_and_who_is_not_there(tmp_path: Path) -> None:
     with LiveLab(NEGOTIATED, bind=(endpoint,), workers=0, client=False, control=tmp_path / "control") as lab:
         with pytest.raises(Refused, match=r"none of a pair: negotiated\.fallback is not set"):
             lab.operate("back")
-        with pytest.raises(Refused, match="no word sideways"):
+        with pytest.raises(Refused, match="knows no such word: sideways"):
             lab.operate("sideways")
     with pytest.raises(Refused, match="knows no pairs"):
         LiveLab(SYSTEMS["roundrobin"]).operate("pair")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core import ClockSet, Connected, Disconnected, Leave, Paused, Received, Send, Started
-from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
+from engine.protocols.negotiated import SYSTEM, Configure, HandBack, Options, Publish, backup, names, primary
 from engine.protocols.negotiated import broker as module
 from engine.protocols.negotiated import messages as wire
 from tests.helpers.negotiated import FALLBACK, HERE, One, Stage
@@ -256,3 +256,22 @@ def test_random_frames_change_nothing_and_all_are_counted(said: list[tuple[str, 
         assert len(told) == (0 if socket == "peer" else 1)
     after = it.core.snapshot(it.now)
     assert after.workers == before.workers and after.ledger == before.ledger and it.core.serving is not pair
+
+
+def test_an_operator_serves_another_value_and_who_runs_another_version_is_told() -> None:
+    """O30."""
+    it = single()
+    it.ready("w")
+    it.notes.clear()
+    it.ordered(Configure("skew", "60"))
+    assert it.core.service.config.skew == 60.0 and it.core.service.config.version == 2
+    assert dict(it.core.snapshot(it.now).terms)["drifted workers"] == "1"
+    ping = it.told(names.PING, {"time": it.now + 45.0, "config_version": 1}, peer="w")
+    assert ping == ["w PONG config_version=2", "w DISCONNECTERROR code=426", "w FORCENEGOTIATE"]
+    it.ordered(Configure("heartbeat_interval", "0.5"))
+    assert it.notes[-1] == ("warn", "heartbeat_interval: 1 seconds or more: the broker takes longer ones only")
+    for key, value in (("skew", "-1"), ("skew", "0"), ("colour", "red")):
+        it.ordered(Configure(key, value))
+    assert it.core.service.config.version == 2
+    it.ordered(Configure("heartbeat_interval", "2"))
+    assert it.core.service.config.version == 3 and it.core.service.config.heartbeat_interval == 2.0

@@ -22,6 +22,7 @@ from engine.protocols.negotiated.explain import EXPLAIN, decode, state_maps
 from engine.protocols.negotiated.machine import CLIENT_LINK, PAIR, SEEN, WORK, WORKER_LINK, At, Does, If, On, Rank, Seen
 from engine.protocols.negotiated.options import Options
 from tests.helpers.explain import Scripts, Table, walk
+from tests.helpers.negotiated import introduce
 
 ID = (7).to_bytes(8, "little")
 W, C = b"w", b"c"
@@ -239,13 +240,19 @@ def link_script(role: Role, row: Row) -> tuple[Table, Any]:
     if event in waits:
         return after(table, "wait", waits[event])
     config = End(role, brokers).config
+    skewed: wire.Header = {"time": table.now + 900.0}
+    wrong = {If.CLOCK: skewed, If.VERSION: {"config_version": 2}}.get(guard, {})
+    pong = {**HEADERS[names.PONG], "time": table.now, "echo": table.now, **wrong}
+    work = {**REQUESTS["worker"], "time": table.now, **wrong}
+    joined = wire.build(names.READYOK, {"time": table.now, "heartbeat_interval": OPTIONS.heartbeat, **wrong})
     acts: dict[str, Callable[[], tuple[Table, Any]]] = {
         On.START: lambda: after(table, "start"),
         On.CONNECTED: lambda: after(table.do(Disconnected()), "do", Connected()),
         On.CHANGEBROKER: lambda: after(table, "hear", change(STRANGER if guard == If.STRANGER else OTHER)),
-        On.READYOK: lambda: after(table, "hear", READYOK),
+        On.READYOK: lambda: after(table, "hear", joined),
+        On.WORKREQUEST: lambda: after(table, "hear", wire.build(names.WORKREQUEST, work)),
         On.FORCENEGOTIATE: lambda: after(table, "hear", FORCE),
-        On.PONG: lambda: after(table, "hear", wire.build(names.PONG, HEADERS[names.PONG])),
+        On.PONG: lambda: after(table, "hear", wire.build(names.PONG, pong)),
         On.ERROR: lambda: after(table, "hear", error(names.MALFORMED)),
         On.REFUSAL: lambda: after(table, "hear", error(503, **{names.IDENTIFIER: ID})),
         On.WORKREPLY: lambda: after(table, "hear", wire.build(names.WORKREPLY, {names.IDENTIFIER: ID})),
@@ -297,6 +304,8 @@ def broker(joined: bool = False, busy: bool = False) -> Table:
     table = Table(SYSTEM.broker(OPTIONS, [HERE], wall_offset=0.0).core, EXPLAIN, "broker").start()
     check = wire.build(names.CHECKCONFIG, {"config_type": "json"})
     table.hear([C, *check], socket="frontend")
+    for peer in (W, b"v"):
+        introduce(table.core, peer.decode())
     if joined:
         table.hear(ready())
     return table if not busy else ask(table)
@@ -378,6 +387,7 @@ def seen_script(row: Row) -> tuple[Table, Any]:
         (On.READY, If.GOES): ready((), holding=holds(ID)),
         (On.READY, If.CLOCK): ready(at=900.0),
         (On.READY, If.VERSION): ready(config_version=2),
+        (On.READY, If.UNCHECKED): ready(),
         (On.READY, If.BOUNDS): ready(("one", "more", "service")),
         (On.PING, ""): ping(table.now),
         (On.PING, If.VERSION): ping(table.now, config_version=2),
@@ -386,6 +396,8 @@ def seen_script(row: Row) -> tuple[Table, Any]:
         (On.WORKREPLY, If.LAST): reply(),
         (On.WORKREPLY, If.LATE): reply(b"other"),
     }
+    if guard == If.UNCHECKED:
+        table.core.service._configured.clear()
     if guard in (If.LOST, If.LOST_LAST) and event == On.PING:
         table.now += 2.5
         return after(table, "hear", ping(table.now, holding=holds(TWO) if guard == If.LOST else []))

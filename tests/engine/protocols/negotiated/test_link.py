@@ -8,6 +8,7 @@ import pytest
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
 from engine.protocols.negotiated import config as configs
+from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import kept, names
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Address, Config
@@ -19,6 +20,7 @@ HERE, OTHER, THIRD = "tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.1:
 INSIDE = "inproc://x"
 CONFIG = Config(1, 1.0, 30.0, tuple(Address(end, f"{end}0") for end in (HERE, INSIDE, OTHER, THIRD)))
 ALONE = Config(1, 1.0, 30.0, CONFIG.brokers[:1])
+SLOWER = Config(1, 2.5, 30.0, ())
 READY = {"services": ["ping"], "slots": 1, "holding": []}
 
 
@@ -123,12 +125,15 @@ def test_changebroker_names_the_preferred_broker() -> None:
 def test_the_broker_that_an_operator_named_is_never_forgotten() -> None:
     """O26. The one that it was sent to names itself alone, and dies."""
     link = linked()
-    assert link.place() == [("broker", HERE)]
+    assert ends.whereabouts(link.first, link.endpoint) == [("broker", HERE)]
     link.tick(3.0)
     told(link, names.CHANGEBROKER, 3.1, code=301, endpoint=THIRD)
     assert configure(link, 3.2, Config(2, 1.0, 30.0, (Address(THIRD, f"{THIRD}0"),)))[-1] == "READY"
     told(link, names.READYOK, 3.3, time=0.0, heartbeat_interval=1.0)
-    assert link.place()[1] == ("told of", f"{HERE}, which is asked again when {THIRD} is silent")
+    assert ends.whereabouts(link.first, link.endpoint)[1] == (
+        "told of",
+        f"{HERE}, which is asked again when {THIRD} is silent",
+    )
     link.heard = 3.3
     assert lines(link.tick(6.0)) == ["PING"], "it does not switch back while the other one answers"
     assert lines(link.tick(6.3)) == [f"open {HERE}", "NEEDBROKER"]
@@ -200,7 +205,7 @@ def test_what_is_not_expected_changes_nothing() -> None:
 def test_f11_a_peer_whose_clock_jumped_says_so_when_it_is_put_out() -> None:
     link = linked()
     for offset, wanted in ((3600.0, "; our own wall clock jumped +3600 s"), (0.0, "")):
-        link.set_clock(offset)
+        link.set_clock(offset, 0.0)
         (note,) = link.received((names.DISCONNECTERROR, {"code": 408, "message": "wrong"}, b""), 0.5)
         assert note == Note("bad", f"the broker says 408: wrong{wanted}")
 
@@ -378,3 +383,73 @@ def test_a_pause_is_not_the_brokers_silence() -> None:
     link = linked()
     link.grace(10.0)
     assert lines(link.tick(12.9)) == ["PING"] and lines(link.tick(13.0))[0].startswith("open")
+
+
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize("shift", [HOUR, -HOUR])
+def test_a_broker_whose_time_is_way_off_in_pong_is_left_alone_for_a_while(shift: float) -> None:
+    """O29."""
+    link = linked()
+    assert told(link, names.PONG, 1.1, time=1.05 + shift, echo=1.0, config_version=1) == []
+    assert link.state == "out" and link.violations.total == 1 and link.wake_at() == 4.1
+    assert lines(link.tick(4.1)) == ["CHECKCONFIG"]
+
+
+def test_a_pong_that_was_long_on_its_way_says_nothing_of_clocks() -> None:
+    link = linked()
+    told(link, names.PONG, 61.0, time=31.0, echo=1.0, config_version=1)
+    assert link.linked and link.violations.total == 0
+
+
+def test_nobody_is_judged_just_after_our_own_clock_has_jumped() -> None:
+    link = linked()
+    link.set_clock(HOUR, 1.0)
+    told(link, names.PONG, 1.2, time=1.1, echo=1.0 + HOUR, config_version=1)
+    assert link.linked
+    told(link, names.PONG, 2.2, time=2.1, echo=2.0 + HOUR, config_version=1)
+    assert link.state == "out"
+
+
+def test_another_version_in_pong_is_negotiated_anew() -> None:
+    link = linked()
+    assert told(link, names.PONG, 1.0, time=1.0, echo=1.0, config_version=2) == ["CHECKCONFIG"]
+    assert link.state == "checking"
+
+
+def test_time_and_version_of_work_are_looked_at() -> None:
+    link = linked()
+    out: list[Command] = []
+    header = {"time": 1.0 - HOUR, "config_version": 1}
+    assert link.work(header, out, 1.0) and link.linked, "it may have been late on its way"
+    assert link.work({**header, "config_version": 2}, out, 1.0) and lines(out) == ["CHECKCONFIG"]
+    other, out = linked(), []
+    assert not other.work({**header, "time": 1.0 + HOUR}, out, 1.0) and other.state == "out"
+
+
+def test_readyok_of_a_broker_whose_clock_is_ahead_links_nobody() -> None:
+    link = worker()
+    link.start(0.0)
+    configure(link)
+    told(link, names.READYOK, 0.0, time=HOUR, heartbeat_interval=1.0)
+    assert link.state == "out"
+
+
+def test_a_longer_interval_of_the_configuration_is_asked_for() -> None:
+    """O30."""
+    link = worker()
+    link.start(0.0)
+    (ready,) = [
+        command
+        for command in link.received(
+            (
+                names.CONFIG,
+                {"config_type": "json", "config_version": 1, "config_hash": SLOWER.hash},
+                configs.encode(SLOWER, "json"),
+            ),
+            0.0,
+        )
+        if isinstance(command, Send)
+    ]
+    assert (wire.decode_header(ready.frames[1]) or {})["heartbeat_interval"] == 2.5

@@ -57,13 +57,21 @@ def others(machine: Machine, *events: str) -> list[str]:
 BLANK: dict[str, dict[str, list[str]]] = {
     "WORKER_LINK": {
         "new": others(WORKER_LINK, "start", "it has left"),
-        "checking": ["READYOK", "it offers nothing any more", "start", *LINKED_ONLY, "some intervals"],
-        "asking": ["CONFIG", "READYOK", "it offers nothing any more", "start", *LINKED_ONLY, "some intervals"],
-        "joining": ["CONFIG", "CHANGEBROKER", "start", *LINKED_ONLY, "some intervals"],
+        "checking": ["READYOK", "it offers nothing any more", "start", *LINKED_ONLY, "WORKREQUEST", "some intervals"],
+        "asking": [
+            "CONFIG",
+            "READYOK",
+            "it offers nothing any more",
+            "start",
+            *LINKED_ONLY,
+            "WORKREQUEST",
+            "some intervals",
+        ],
+        "joining": ["CONFIG", "CHANGEBROKER", "start", *LINKED_ONLY, "WORKREQUEST", "some intervals"],
         # a worker that has nothing to finish any more is joining
         "linked": ["CONFIG", "READYOK", "CHANGEBROKER", "it has left", "start", "no answer", "some intervals"],
         "out": [
-            *("CONFIG", "READYOK", "CHANGEBROKER", "it offers nothing any more", "start", *LINKED_ONLY),
+            *("CONFIG", "READYOK", "CHANGEBROKER", "it offers nothing any more", "start", *LINKED_ONLY, "WORKREQUEST"),
             *("an interval", "no answer"),
         ],
         "ended": list(WORKER_LINK.events),

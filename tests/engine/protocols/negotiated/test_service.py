@@ -12,7 +12,7 @@ from engine.protocols.negotiated import desk as desk_module
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated import service as module
-from tests.helpers.negotiated import One, books, busy, counters, given
+from tests.helpers.negotiated import One, books, broker, busy, counters, given
 
 
 def states(it: One) -> dict[str, str]:
@@ -276,3 +276,23 @@ def test_a_routing_id_that_is_too_long_is_refused_at_its_first_message(socket: s
     assert all(len(incident.peer) == 255 for incident in it.core.snapshot(it.now).incidents)
     assert it.notes == [("bad", "violation: 400 routing id too long")]
     assert it.ready("x" * 255) == ["x" * 255 + " READYOK"]
+
+
+def test_ready_before_checkconfig_gets_its_code_and_is_sent_to_the_beginning() -> None:
+    """O29."""
+    it = broker()
+    header = {"services": ["ping"], "heartbeat_interval": 1.0, "time": it.now, "config_version": 1}
+    told = it.told(names.READY, header, peer="w")
+    assert told == ["w DISCONNECTERROR code=426", "w FORCENEGOTIATE"] and states(it) == {}
+    it.told(names.CHECKCONFIG, {"config_type": "json"}, peer="w")
+    assert it.told(names.READY, header, peer="w") == ["w READYOK"] and states(it) == {"w": "ready"}
+
+
+def test_time_and_version_of_a_clients_request_are_looked_at_where_they_are_there() -> None:
+    it = busy("w")
+    header = {names.IDENTIFIER: b"1", "service": "ping", "time": it.now, "config_version": 2}
+    told = it.told(names.WORKREQUEST, header, peer="c", socket="frontend")
+    assert told == ["frontend c DISCONNECTERROR code=426", "frontend c FORCENEGOTIATE", given("w", b"1")]
+    header |= {names.IDENTIFIER: b"2", "time": it.now + 3600.0}
+    assert it.told(names.WORKREQUEST, header, peer="c", socket="frontend") == ["frontend c DISCONNECTERROR code=408"]
+    assert b"c" not in it.core.service.clients
