@@ -84,6 +84,14 @@ class Liveness:
         """No later than the next expiry or heartbeat; may be early, when a deadline has moved meanwhile."""
         return min(self._expires.next(), self._beats.next())
 
+    def deadlines(self) -> tuple[list[tuple[float, bytes]], list[tuple[float, bytes]]]:
+        """When each peer expires and is due a heartbeat, if it is not heard until then; the next one first."""
+        return self._true(self._expires, self.expiry), self._true(self._beats, self.every)
+
+    def _true(self, agenda: _Agenda, after: float) -> list[tuple[float, bytes]]:
+        heard = self._heard
+        return sorted((max(at, heard[peer] + after), peer) for at, peer in agenda.entries() if peer in heard)
+
     def grace(self, seconds: float) -> None:
         """Our own pause of so many seconds was nobody's silence: move every deadline."""
         for peer in self._heard:
@@ -125,6 +133,9 @@ class _Agenda:
             come.append(heappop(self._heap)[1])
         self.standing.difference_update(come)
         return come
+
+    def entries(self) -> list[tuple[float, bytes]]:
+        return self._heap
 
     def next(self) -> float:
         return self._heap[0][0] if self._heap else NEVER

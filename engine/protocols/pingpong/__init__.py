@@ -10,6 +10,7 @@ from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.explain import EXPLAIN
+from engine.protocols.pingpong.explored import EXPLORED
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.promises import times
 from engine.protocols.pingpong.rogue import GARBAGE, OVERCREDIT
@@ -52,4 +53,5 @@ SYSTEM = System(
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
     owners=True,
+    explored=EXPLORED,
 )

@@ -10,7 +10,7 @@ The rules of this file:
 - Times are as they are, to the nanosecond. Sets and heaps count by their content, dicts and lists by their order too,
   but for those whose order can change nothing (``UNORDERED``, ``Explored.unordered``).
 - A shape is a fingerprint with the rank of each time among all times of the core in its place: two states of one shape
-  do the same in the same order, though at other times.
+  do the same in the same order, though at other times. Of a ``Liveness`` the deadlines count as they will be.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from engine.core import NEVER, Core
 from engine.parts.histogram import Histogram
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, ClientLegs
+from engine.parts.liveness import Liveness
 from engine.parts.machine import Machine, Tally, Walk
 from engine.parts.violations import Violations
 from engine.sim.explore.properties import Constant
@@ -174,6 +175,8 @@ class Copier:
     def content(self, thing: Any, plain: Plain) -> tuple[Any, ...]:
         """The fields of an object that count, behind the name of its class."""
         made = type(thing)
+        if made is Liveness and plain is not _plain:
+            return (_name(made), *[plain("", one) for one in thing.deadlines()])
         fields = self._fields.get(made, ())
         if fields == ():
             fields = self._fields[made] = self._fields_of(thing)

@@ -96,3 +96,16 @@ def test_it_agrees_with_looking_at_everybody_all_the_time(moves: list[tuple[str,
         if heard:
             assert live.wake_at() <= max(now, min(heard.values()) + 6.0)
         live.check()
+
+
+def test_deadlines_are_those_of_who_is_not_heard_again() -> None:
+    live = Liveness(6.0, 2.0)
+    live.heard(b"v", 10.0)
+    live.heard(b"w", 10.0)
+    live.heard(b"w", 11.5)  # its entries are early now
+    live.heard(b"x", 11.0)
+    live.forget(b"x")
+    assert live.wake_at() == 12.0
+    assert live.deadlines() == ([(16.0, b"v"), (17.5, b"w")], [(12.0, b"v"), (13.5, b"w")])
+    assert live.beats(12.0) == [b"v"]
+    assert live.deadlines() == ([(16.0, b"v"), (17.5, b"w")], [(13.5, b"w"), (14.0, b"v")])

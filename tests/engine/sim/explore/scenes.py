@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from engine.catalogue import SYSTEMS
+from engine.sim.explore.fingerprint import IGNORED, UNORDERED
 from engine.sim.explore.model import Model
 from engine.sim.explore.moves import Move
 from engine.sim.explore.scene import Bounds, Scene
@@ -31,3 +35,16 @@ def went(model: Model, state: State, *kinds: str) -> State:
         state, wrong = model.apply(state, move)
         assert not wrong
     return state
+
+
+def fields_are_there(name: str) -> None:
+    """Each field that a system or the model checker itself names is one of that class."""
+    explored = SYSTEMS[name].explored
+    parts = {"liveness": "parts", "bulk": "parts", "inflight": "parts", "properties": "sim.explore"}
+    for one, fields in chain(*[each.items() for each in (IGNORED, UNORDERED, explored.ignored, explored.unordered)]):
+        file, _, made = one.partition(".")
+        module = import_module(f"engine.{parts.get(file, f'protocols.{name}')}.{file}")
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        assert hasattr(module, made)
+        for field in fields:
+            assert f"self.{field}" in source, (one, field)

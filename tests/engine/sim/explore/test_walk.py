@@ -11,7 +11,7 @@ from engine.catalogue import SYSTEMS
 from engine.sim.explore import walk as walks
 from engine.sim.explore.coverage import Coverage, Rows
 from engine.sim.explore.model import Model
-from engine.sim.explore.scene import Bounds
+from engine.sim.explore.scene import Bounds, Scene
 from engine.sim.explore.walk import Progress, Walk
 from tests.engine.sim.explore.scenes import scene
 
@@ -23,6 +23,8 @@ TIMED = (
     ("negotiated", 2, ""),
 )
 """System, rounds and what goes wrong, where times tell states apart that are taken for the same else."""
+
+IGNORING = tuple(name for name, system in SYSTEMS.items() if system.explored.ignored)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -64,9 +66,9 @@ def test_what_is_let_go_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert Walk(Model(small)).run() == usual
 
 
-def gone_through(**more: Any) -> tuple[int, set[bytes], list[Rows], set[Any]]:
+def gone_through(usual: Scene) -> tuple[int, set[bytes], list[Rows], set[Any]]:
     """States; what all cores went through but for their times; rows; and the clients' books at the ends."""
-    model = Model(scene(workers=1, **more))
+    model = Model(usual)
     coverage, walk = Coverage(model), Walk(model)
     assert walk.run().complete
     pictures = [model.picture(state, who) for _, state in walk.ends for who in model.clients]
@@ -76,9 +78,19 @@ def gone_through(**more: Any) -> tuple[int, set[bytes], list[Rows], set[Any]]:
 
 @pytest.mark.parametrize(("name", "rounds", "fault"), TIMED)
 def test_states_that_differ_in_times_alone_lead_to_the_same(name: str, rounds: int, fault: str) -> None:
-    faults = (fault,) if fault else ()
-    fewer, *found = gone_through(name=name, rounds=rounds, faults=faults)
-    more, *all_found = gone_through(name=name, rounds=rounds, faults=faults, exact=True)
+    usual = scene(name, rounds, workers=1, faults=(fault,) if fault else ())
+    fewer, *found = gone_through(usual)
+    more, *all_found = gone_through(replace(usual, exact=True))
+    assert fewer <= more and found == all_found
+
+
+@pytest.mark.parametrize("name", IGNORING)
+def test_what_a_system_ignores_changes_nothing_that_is_found(name: str) -> None:
+    usual = scene(name, workers=1, faults=("leave",))
+    said = usual.system.explored
+    fewer, _, *found = gone_through(usual)
+    all_ = replace(usual.system, explored=said._replace(ignored={}, unordered={}))
+    more, _, *all_found = gone_through(replace(usual, system=all_))
     assert fewer < more and found == all_found
 
 
