@@ -2,7 +2,8 @@
 
 - Every request gets an answer; that of a lone built-in task is its end.
 - A submission is taken whole or refused whole; what is taken is in the ledger until its end is.
-- One that is asked for again is taken once. A command that is not known then is refused, for it may have run.
+- One that is asked for again is taken once, also where it came twice without the word that says so. A command that is
+  not known then is refused, for it may have run.
 - What waits of a client that is gone is withdrawn; a job that nobody follows goes on, as the operator's.
 - An order from the broker's own operator is a request of the client ``b""``; its answers are notes.
 - Over ``open``, where anybody may connect, only lone built-in tasks are taken: ping and data. Whatever runs a command,
@@ -172,11 +173,11 @@ class Desk:
 
     def _submit(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         why = frontend.refusal(submit)
+        job = None if why else self.jobs.asked(client, ref)
+        if job is not None and (submit.again or _same(job, submit)):
+            self._taken(job, out)
+            return
         if not why and submit.again:
-            job = self.jobs.asked(client, ref)
-            if job is not None:
-                self._taken(job, out)
-                return
             why = "" if messages.built_in(submit.job.command) else "not taken, or not known any more: it may have run"
         why = why or self._excess(client, submit)
         if why:
@@ -272,6 +273,11 @@ class Desk:
         """Nothing of this job is left."""
         if job.follow and not job.lone:
             self.say(job.client, JobEnded(job.ref, job.id, job.status, job.done, job.failed), out)
+
+
+def _same(job: Job, submit: Submit) -> bool:
+    """Whether a submission under a number that is known is the same one. Through the control socket numbers repeat."""
+    return job.client != frontend.CONTROL and (job.text, job.slots, job.follow) == submit[:3]
 
 
 def _newest(jobs: list[Job]) -> tuple[JobRow, ...]:

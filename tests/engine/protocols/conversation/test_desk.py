@@ -323,6 +323,31 @@ def test_what_is_asked_for_again_is_taken_once_and_answered_with_what_became_of_
     assert bench.broker.snapshot(bench.now).ledger.sent == 3
 
 
+def test_a_submission_that_comes_twice_is_taken_once() -> None:
+    desk = make()
+    out: list[Command] = []
+    job = Submit(array("echo", 2), 1, False)
+    for ref, submit in (
+        (1, job),
+        (1, job),
+        (2, job),
+        (1, Submit(array("date"), 1, False)),
+        (3, Submit(array(":ping"))),
+    ):
+        desk.take(b"c", ref, submit, 1.0, out)
+    assert told(out) == ["[1] accepted 1", "[1] accepted 1", "[2] accepted 2", "[1] accepted 3"]
+    desk.take(b"c", 3, Submit(array(":ping")), 1.0, out)
+    assert len(told(out)) == 4 and desk.jobs.queued == 6 == desk.ledger.sent and desk.again == 2
+
+
+def test_numbers_of_the_control_socket_repeat() -> None:
+    desk = make()
+    out: list[Command] = []
+    for _ in range(2):
+        desk.take(frontend.CONTROL, 1, Submit(array("echo"), 1, False), 1.0, out)
+    assert told(out) == ["[1] accepted 1", "[1] accepted 2"]
+
+
 def test_a_command_that_is_not_known_is_not_run_because_it_is_asked_for_again() -> None:
     bench = Bench()
     refused = "c1 < [1] refused: not taken, or not known any more: it may have run"
