@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from console import bulks
 from console.text import clean
 
 Names = Callable[[str], Sequence[str]]
 """What an argument may be, by the word of the usage that stands for it: ``WORKER`` → w1, w2, …"""
 
-MOST = 100_000_000  # tasks in one run
+BULK = "N [IN_FLIGHT] [RATE]"  # the usage of a bulk run
 
 
 class Word(NamedTuple):
@@ -30,8 +31,8 @@ WORDS = (
     Word("ping", "", "send one ping that asks for no reply"),
     Word("data", "", "ask for one data stream"),
     Word("bulk", "", "start workers, up to ten in all"),
-    Word("bulkping", "N", "send N pings, a few at a time"),
-    Word("bulkdata", "N", "ask for N data streams, a few at a time"),
+    Word("bulkping", BULK, "send N pings, a few at a time; or --in-flight, --rate, --timeout"),
+    Word("bulkdata", BULK, "ask for N data streams, all at once; or as bulkping, and --bytes"),
     Word("endbulk", "", "stop the workers of bulk: they finish their tasks and leave"),
     Word("deregister", "", "remove a worker; it leaves the broker"),
     Word("quit", "", "quit the console"),
@@ -43,6 +44,7 @@ WORDS = (
     Word("config", "KEY VALUE", "serve another value of the configuration, under its next version", seed=False),
     Word("kill", "WORKER", "stop a worker, after a question; in a sandbox it dies without a word", seed=False),
     Word("stop", "", "stop the current run", seed=False),
+    Word("lane", "seed|packed", "write messages as the seed does, or many tasks in one message", seed=False),
     Word("trace", "on|off", "begin to trace messages, or end it; a trace goes on in the background", seed=False),
     Word("theme", "[THEME]", "change the colour theme", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),
@@ -72,10 +74,10 @@ QUEUE_WORDS = tuple(
 
 
 class Command(NamedTuple):
-    """A command's name and its argument: an int for N, else text."""
+    """A command's name and its argument: of a bulk run what was asked, else text."""
 
     name: str
-    argument: int | str
+    argument: str | bulks.Asked
 
 
 class CommandError(ValueError):
@@ -93,8 +95,11 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
         if rest:
             raise CommandError(f"{word.name} takes no argument, got {clean(rest)!r}")
         return Command(word.name, "")
-    if word.usage == "N":
-        return Command(word.name, _number(word, rest))
+    if word.usage == BULK:
+        try:
+            return Command(word.name, bulks.read(word.name, rest))
+        except ValueError as error:
+            raise CommandError(str(error)) from None
     if not rest and not word.usage.startswith("["):
         raise CommandError(f"{word.name} needs {word.usage}")
     return Command(word.name, rest)
@@ -114,6 +119,8 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
     word = next((word for word in words if word.name == first.lower()), None)
     usage = word.usage.split() if word is not None else []
     what = usage[len(before)] if len(before) < len(usage) else ""
+    if word is not None and word.usage == BULK and last.startswith("-"):
+        return [f"{head} {option} " for option in bulks.OPTIONS if option.startswith(last)]
     choices = what.strip("[]").split("|") if "|" in what else names(what) if what else ()
     return [f"{head} {name}" for name in choices if name.lower().startswith(last.lower()) and name != last]
 
@@ -121,14 +128,6 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
 def complete(line: str, words: Sequence[Word] = WORDS, names: Names = _nothing) -> str | None:
     """The first of them, or None."""
     return next(iter(completions(line, words, names)), None)
-
-
-def _number(word: Word, text: str) -> int:
-    digits = text.replace(",", "").replace("_", "")
-    if not (digits.isascii() and digits.isdigit() and 1 <= int(digits[:12]) <= MOST):
-        got = f"got {clean(text)!r}" if text else "got nothing"
-        raise CommandError(f"{word.name} needs a number from 1 to {MOST:,}, {got}")
-    return int(digits)
 
 
 def _suggestion(name: str, words: Sequence[Word]) -> str:

@@ -35,7 +35,7 @@ APP = (
 )
 MAIN = (
     Key("run.ping", "p", "bulkping", "bulkping", "bulkping: 100 pings"),
-    Key("run.data", "d", "bulkdata", "bulkdata", "bulkdata: 100 data streams"),
+    Key("run.data", "d", "bulkdata", "bulkdata", "bulkdata: 2,000 data streams, all at once: the backlog fills"),
     Key("run.stop", "x", "stop_run", "stop run", "stop the current run"),
     Key("workers.add", "plus,equals_sign", "add_worker", "worker", "start a worker"),
     Key(
@@ -63,6 +63,7 @@ MAIN = (
     Key("command", "colon", "app.command", "command", "type a command on any screen; tab completes it"),
     Key("sort", "s", "sort", "sort", "sort by the next column"),
     Key("sort.reverse", "S", "sort_reverse", "", "reverse the sort order"),
+    Key("lane", "P", "lane", "", "change the lane: the seed's own messages, or packed, many tasks in one message"),
     Key("pause", "space", "pause", "pause", "freeze the screen; the system keeps running"),
     Key("runs", "r", "runs", "runs", "list the kept runs"),
     Key("protocol", "v", "protocol", "protocol", "show the system in its protocol's own terms"),

@@ -218,6 +218,12 @@ class Slow(NamedTuple):
     seconds: float
 
 
+class Pack(NamedTuple):
+    """All roles: write messages on the system's packed lane where the other end does too, or no longer."""
+
+    on: bool
+
+
 class StopRun(NamedTuple):
     """Client: send nothing more; what is in flight may still be answered."""
 

@@ -110,7 +110,9 @@ class Run:
     """A bulk run for which nothing else was asked."""
 
     count: Annotated[int, Range(1, 100_000_000)] = 100
-    in_flight: Annotated[int, Range(1, 1_000_000)] = 10
+    in_flight: Annotated[int, Range(1, 1_000_000)] = 10  # pings
+    data_count: Annotated[int, Range(1, 100_000_000)] = 2000  # of the key d
+    data_in_flight: Annotated[int, Range(0, 1_000_000)] = 0  # 0: all at once, as far as the backlog takes them
     timeout: Annotated[float, Range(0.001, 3600, "seconds")] = 5.0  # of each task
     bytes: Annotated[int, Range(1, MAX_FRAME // 2, "bytes")] = 1024  # of each data task
 

@@ -13,6 +13,7 @@ from engine.core import Frames, Seat
 from engine.parts.explain import Explain
 from engine.parts.explored import UNEXPLORED, Explored
 from engine.parts.fault import Fault
+from engine.parts.owners import share
 from engine.parts.promise import Times
 
 Spoken = tuple[tuple[str, Frames], ...]
@@ -59,6 +60,8 @@ class System:
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
     ``ask(service, body)``: the order by which its client sends one request to a service; the answer has ``body`` and
     ``error``. None where its workers offer no services.
+    ``window(options)``: the most tasks that one client may have waiting.
+    ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
     """
@@ -86,6 +89,8 @@ class System:
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
     ask: Callable[[str, bytes], object] | None = None
+    lane: str = ""
+    window: Callable[[Any], int] = lambda options: share(options.max_backlog)
     orders: Orders | None = None
     explored: Explored = UNEXPLORED
 
@@ -107,3 +112,12 @@ class QueueSystem:
     options: type[Any]
     driver: Callable[..., Seat]
     watchdog: Callable[..., Seat]
+
+
+SEED_LANE = "seed"
+"""The name of the lane that every system has: the seed's own messages."""
+
+
+def lane_of(system: System, options: Any) -> str:
+    """The lane that these options choose; empty where it is the seed's."""
+    return system.lane if system.lane and getattr(options, system.lane, False) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from console.cli import explorearguments, queuearguments
 from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
@@ -18,9 +18,11 @@ from engine.parts.limits import MAX_BACKLOG
 from engine.runs.compare import BOUND
 from engine.schema import Range
 from engine.settings import Endpoint, Flag, Pool, Run
+from engine.system import SEED_LANE
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
 TAKERS = " or ".join(catalogue.TAKERS)
+LANED = next(system for system in SYSTEMS.values() if system.lane)
 EXAMPLES = (
     "roundhouse",
     f"roundhouse --system {OTHER}",
@@ -109,6 +111,8 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error("jobs: --failed is for show")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
+        case command if systems and any(flag.name == "--lane" for flag in flags) and LANED.name not in systems:
+            parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
         case command if hasattr(options, "env") and command not in RUNNERS:
             parser.error(
                 f"{command}: --env is for {', '.join(filter(None, RUNNERS))} and the console, which run commands"
@@ -143,6 +147,8 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
     queuearguments.add_trust(parser)
     add_env(parser)
+    lane = _lane(keep)
+    parser.add_argument("--lane", **lane)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
 
@@ -153,8 +159,9 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     connect = option(
         "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"
     )
-    _roles(command, keep, (system, journal), connect)
-    _runs(command, keep, (system, journal))
+    every = (system, option("--lane", **lane), journal)
+    _roles(command, keep, every, connect)
+    _runs(command, keep, every)
     _jobs(command, connect)
     _pair(command, connect)
     _request(command, keep, connect)
@@ -162,6 +169,13 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     explorearguments.add_command(command, _json("the report"), system)
     _kept(command)
     return parser, commands.choices
+
+
+def _lane(keep: Keep) -> dict[str, Any]:
+    """The argument that chooses between two ways to write the same messages."""
+    action = keep(LANED.name, LANED.lane, **{SEED_LANE: "false", LANED.lane: "true"})
+    words = f"write {LANED.name}'s messages as the seed does, or {LANED.lane}, many tasks in one ({SEED_LANE})"
+    return {"metavar": "LANE", "action": action, "choices": (SEED_LANE, LANED.lane), "help": words}
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
@@ -193,14 +207,15 @@ def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
     carried = f"bytes of data in each task ({usual.bytes})"
     size = option("--bytes", metavar="N", action=keep("run", "bytes"), help=carried)
     count = option("n", metavar="N", action=keep("run", "count"), help="number of tasks, 1 or more")
-    out = f"most tasks in flight at a time ({usual.in_flight})"
-    window = option("--in-flight", metavar="N", action=keep("run", "in_flight"), help=out)
+    out = "most tasks in flight at a time"
+    window = option("--in-flight", metavar="N", action=keep("run", "in_flight"), help=f"{out} ({usual.in_flight})")
     pace = "send so many tasks a second, whatever comes back: an open loop (closed: a reply lets the next go)"
     rate = option("--rate", metavar="R", type=value(RATE), help=pace)
     before = "compare with this kept run afterwards; last: the newest run with the same options"
     baseline = option("--baseline", metavar="ID", type=given, help=before)
     one = (connect, timeout, _json("the run"), *every)
-    bulk = (count, connect, window, rate, timeout, baseline, _bound(), _json("the run"), *every)
+    whole = option("--in-flight", metavar="N", action=keep("run", "data_in_flight"), help=f"{out} (all)")
+    rest = (rate, timeout, baseline, _bound(), _json("the run"), *every)
     command("ping", "send one ping that asks for no reply", *one)
     command("pingt", "send one ping, and time its reply", *one)
     command("data", "ask for one stream of data, and time it", *one, size)
@@ -209,9 +224,9 @@ def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
         "roundhouse bulkping 10000 --rate 500 --json run.json",
         "roundhouse bulkping 10000 --baseline last --bound 10",
     )
-    command("bulkping", "send N pings, a few at a time", *bulk, examples=shown)
+    command("bulkping", "send N pings, a few at a time", count, connect, window, *rest, examples=shown)
     shown = ("roundhouse bulkdata 1000 --bytes 65536",)
-    command("bulkdata", "ask for N streams of data, a few at a time", *bulk, size, examples=shown)
+    command("bulkdata", "ask for N streams of data, all at once", count, connect, whole, *rest, size, examples=shown)
 
 
 def _kept(command: Command) -> None:

@@ -53,13 +53,16 @@ def option(name: str, **how: Any) -> Parser:
 
 
 def keeper(flags: list[Flag]) -> Callable[..., type[argparse.Action]]:
-    """Actions that append a setting to ``flags``: in a namespace a command's would hide what stood before it."""
+    """Actions that append a setting to ``flags``: in a namespace a command's would hide what stood before it.
 
-    def keep(*place: str) -> type[argparse.Action]:
+    ``words``: what a value that was typed stands for.
+    """
+
+    def keep(*place: str, **words: str) -> type[argparse.Action]:
         class Keep(argparse.Action):
             def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
                 text = "true" if self.nargs == 0 else values
-                flags.append(Flag(place, option or str(self.metavar), text))
+                flags.append(Flag(place, option or str(self.metavar), words.get(text, text)))
 
         return Keep
 

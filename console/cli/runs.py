@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from console import bulks
 from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
@@ -33,11 +34,11 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     baseline, known = baseline_of(options)
     if not known:
         return 2
-    spec = spec_of(command, settings, getattr(options, "rate", None))
     workers = 0 if options.connect else settings.pool.workers
     lab = lab_of(
         settings, connect=options.connect, workers=workers, broker=options.connect is None, journal=options.journal
     )
+    spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))
     lab.admit(spec)
     alarms = Alarms(lab.feed)
     with Signals() as signals:
@@ -62,20 +63,14 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     return signals.status(0 if record["verdict"] == "pass" and kept and printed and held else 1)
 
 
-def spec_of(command: str, settings: Settings, rate: float | None) -> BulkSpec:
-    """What a command asks of the client."""
+def spec_of(command: str, settings: Settings, rate: float | None, window: int) -> BulkSpec:
+    """What a command asks of the client; ``window``: as in ``bulks.spec``."""
     asked = settings.run
     bulk = command.startswith("bulk")
     data = command.endswith("data")
-    return BulkSpec(
-        kind="data" if data else "ping",
-        n=asked.count if bulk else 1,
-        size=asked.bytes if data else 0,
-        in_flight=asked.in_flight,
-        rate=rate,
-        timeout=asked.timeout,
-        tracked=command != "ping",
-    )
+    typed = bulks.Asked(asked.count if bulk else 1, rate=rate)
+    spec = bulks.spec("data" if data else "ping", typed, asked, window)
+    return spec._replace(tracked=command != "ping")
 
 
 def meet(lab: LiveLab, signals: Signals, workers: int, timeout: float, connect: str | None) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from console import units
+from console.bulks import RunDefaults
 from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
@@ -36,19 +37,6 @@ class Labs(Protocol):
     def running(self) -> Mapping[str, Any]: ...
     def open(self, name: str) -> Future[Any]: ...
     def order(self, name: str, give: Callable[[Any], object]) -> Future[None]: ...
-
-
-class RunDefaults(Protocol):
-    """A bulk run for which nothing else was asked."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def in_flight(self) -> int: ...
-    @property
-    def timeout(self) -> float: ...
-    @property
-    def bytes(self) -> int: ...
 
 
 class Settings(Protocol):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from console import keys
+from console import bulks, keys
 from console.commands import Command
 from console.history import History
 from console.pictures.bridge import Picture
@@ -34,6 +34,7 @@ from console.widgets.runs import Runs
 from console.widgets.workers import Workers
 from engine.labs.content import BrokerLab
 from engine.parts.bulk import BulkSpec
+from engine.system import SEED_LANE
 
 
 class Main(Overview):
@@ -83,6 +84,7 @@ class Main(Overview):
         """Show who this is, and whether the picture is frozen."""
         others = self.app.others if self.session.mode != "sandbox" else ()
         self._identity.endpoints = self.session.lab.endpoints
+        self._identity.lane = self.session.lab.lane
         self._identity.traced = self.session.mode == "live" and self.session.trace is not None
         self._identity.show(picture, self.paused, others)
 
@@ -94,13 +96,16 @@ class Main(Overview):
 
     def action_bulkping(self) -> None:
         """Run bulkping with the configured count."""
-        run = self.app.settings.run
-        self.app.order(lambda lab: lab.run(BulkSpec("ping", run.count, 0, run.in_flight, None, run.timeout)))
+        self._bulk("ping", bulks.Asked(self.app.settings.run.count))
 
     def action_bulkdata(self) -> None:
         """Run bulkdata with the configured count."""
-        run = self.app.settings.run
-        self.app.order(lambda lab: lab.run(BulkSpec("data", run.count, run.bytes, run.in_flight, None, run.timeout)))
+        self._bulk("data", bulks.Asked(self.app.settings.run.data_count))
+
+    def _bulk(self, kind: Literal["ping", "data"], asked: bulks.Asked) -> None:
+        lab = self.session.lab
+        spec = bulks.spec(kind, asked, self.app.settings.run, lab.system.window(lab.options))
+        self.app.order(lambda lab: lab.run(spec))
 
     def action_stop_run(self) -> None:
         """Stop the current run."""
@@ -113,6 +118,15 @@ class Main(Overview):
     def action_remove_worker(self) -> None:
         """Remove the newest one."""
         self.app.order(lambda lab: lab.remove_workers(1), destroys=True)
+
+    def action_lane(self) -> None:
+        """Change to the system's other lane."""
+        lab = self.session.lab
+        self.choose_lane(SEED_LANE if lab.lane else lab.system.lane)
+
+    def choose_lane(self, lane: str) -> None:
+        """Ask for a lane."""
+        self.app.order(lambda lab: lab.choose_lane(lane), f"messages are written on the lane {clean(lane)} from now on")
 
     def action_stop_worker(self) -> None:
         """Ask, then stop the worker that was asked about, even if the cursor has moved."""
@@ -241,12 +255,14 @@ class Main(Overview):
                 order(lambda lab: lab.ping(tracked=True))
             case Command("data", _):
                 order(lambda lab: lab.run(BulkSpec("data", 1, run.bytes, timeout=run.timeout)))
-            case Command("bulkping", int(n)):
-                order(lambda lab: lab.run(BulkSpec("ping", n, 0, run.in_flight, None, run.timeout)))
-            case Command("bulkdata", int(n)):
-                order(lambda lab: lab.run(BulkSpec("data", n, run.bytes, run.in_flight, None, run.timeout)))
+            case Command("bulkping", bulks.Asked() as asked):
+                self._bulk("ping", asked)
+            case Command("bulkdata", bulks.Asked() as asked):
+                self._bulk("data", asked)
             case Command("stop", _):
                 self.action_stop_run()
+            case Command("lane", str(lane)):
+                self.choose_lane(lane)
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
             case Command("config", str(line)):

@@ -59,7 +59,10 @@ class IdentityBar(Inked):
 
 
 class Identity(IdentityBar):
-    """The identity bar. ``endpoints``: where it listens. ``traced``: whether every message is noted, at a cost."""
+    """The identity bar. ``endpoints``: where it listens. ``traced``: whether every message is noted, at a cost.
+
+    ``lane``: its name, where it is not the seed's.
+    """
 
     _picture: Picture | None
 
@@ -67,6 +70,7 @@ class Identity(IdentityBar):
         super().__init__(system, readonly, id=id)
         self.endpoints = endpoints
         self.traced = False
+        self.lane = ""
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
@@ -75,6 +79,8 @@ class Identity(IdentityBar):
             return []
         word, ink = badge(picture, self._paused)
         name, state = self._front(word, ink)
+        if self.lane:
+            state.append((f" {clean(self.lane)}", "accent"))
         if self.traced:
             state.append((" traced", "accent"))
         system: Parts = [("  " + self._system, "label")]

@@ -18,7 +18,7 @@ from engine.labs.lab import Lab
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import PipelineView
-from engine.system import QueueSystem, System
+from engine.system import QueueSystem, System, lane_of
 from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
 
@@ -32,6 +32,11 @@ class BrokerLab(Lab):
     def trace(self, kept: int) -> Trace:
         """A new trace of this system that keeps so many messages; it is attached to nothing yet."""
         return Trace(self.system, kept)
+
+    @property
+    def lane(self) -> str:
+        """The lane that is asked for; empty where it is the seed's."""
+        return lane_of(self.system, self.options)
 
     @abstractmethod
     def seat_of(self, key: bytes) -> str | None:
@@ -61,6 +66,10 @@ class BrokerLab(Lab):
 
     def order_client(self, order: object, changes: str = "") -> None:
         """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
+        raise self.unable()
+
+    def choose_lane(self, lane: str) -> None:
+        """Ask for this lane from now on: the second one by its name, or ``SEED_LANE``. Refused for any other."""
         raise self.unable()
 
     def register(self) -> None:

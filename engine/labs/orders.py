@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.core import Withdraw
+from engine.core import Pack, Withdraw
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
 from engine.parts.bulk import BulkSpec
 from engine.runs.history import History
+from engine.system import SEED_LANE
 
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 
@@ -21,6 +22,8 @@ class WorkerOrders(BrokerLab):
 
     _pool: Pool
     _history: History | None
+    _nodes: dict[str, Any]
+    _packs: bool | None = None  # what everybody was told of the lane; None: nothing, so the options count
 
     def runs(self) -> Sequence[Mapping[str, Any]]:
         """Kept runs of all systems, newest last."""
@@ -30,6 +33,7 @@ class WorkerOrders(BrokerLab):
         """The seed's ``register``: the worker itself joins."""
         self._change("starting a worker")
         self._pool.register(PATIENCE)
+        self._brief()
 
     def deregister(self) -> None:
         """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
@@ -40,6 +44,7 @@ class WorkerOrders(BrokerLab):
         """The seed's ``bulk``: start children until there are so many workers in all."""
         self._change("starting workers")
         self._pool.bulk(workers, PATIENCE)
+        self._brief()
 
     def endbulk(self) -> None:
         """The seed's ``endbulk``: the children drain, deregister and stop."""
@@ -50,6 +55,7 @@ class WorkerOrders(BrokerLab):
         """Start n more workers; the very first of all is the one that ``register`` and ``deregister`` mean."""
         self._change("starting workers")
         self._pool.add(n, PATIENCE)
+        self._brief()
 
     def remove_workers(self, n: int) -> None:
         """Let the n youngest workers drain and leave."""
@@ -62,6 +68,27 @@ class WorkerOrders(BrokerLab):
         if not self.system.owners:
             raise Refused(f"{self.system.name} withdraws no tasks by their client")
         self._order_broker(Withdraw(client))
+
+    @property
+    def lane(self) -> str:
+        """The lane that is asked for; empty where it is the seed's."""
+        return super().lane if self._packs is None else self.system.lane if self._packs else ""
+
+    def choose_lane(self, lane: str) -> None:
+        """Ask for this lane from now on: the second one by its name, or ``SEED_LANE``. Refused for any other."""
+        self._change("changing the lane")
+        if not self.system.lane:
+            raise Refused(f"{self.system.name} has one lane, the seed's own messages")
+        if lane not in (SEED_LANE, self.system.lane):
+            raise Refused(f"no lane {lane!r}: {self.system.name} has {SEED_LANE} and {self.system.lane}")
+        self._packs = lane != SEED_LANE
+        self._order_all(Pack(self._packs))
+
+    def _brief(self) -> None:
+        """Tell the workers of the lane, where it was changed: those that have just started know the options alone."""
+        if self._packs is not None:
+            for name in self._pool.alive():
+                self._pool.node.order(name, Pack(self._packs))
 
     def admit(self, spec: BulkSpec) -> None:
         """Refused where a task of this run would carry more than the system can."""
@@ -82,3 +109,9 @@ class WorkerOrders(BrokerLab):
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""
         raise Refused("there is no broker here")
+
+    def _order_all(self, order: object) -> None:
+        """An order to every core, the broker first."""
+        for node in list(self._nodes.values()):
+            for name in node.names():
+                node.order(name, order)

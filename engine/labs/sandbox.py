@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.core import Command, Drain, Event, Inspect, Note, Received, Seat, StopRun
+from engine.core import Command, Drain, Event, Inspect, Note, Pack, Received, Seat, StopRun
 from engine.errors import Refused
 from engine.labs.actors import Actors
 from engine.labs.brokers import check_hand_back
@@ -141,6 +141,16 @@ class Sandbox(Actors, WorkerOrders):
 
     def _order_broker(self, order: object) -> None:
         self.order(self.server(), order)
+
+    def _order_all(self, order: object) -> None:
+        for name in self._made:
+            self.order(name, order)
+
+    def restart(self, name: str) -> None:
+        """Kill a seat and start it again with an empty memory; of the lane it is told again."""
+        super().restart(name)
+        if self._packs is not None:
+            self.order(name, Pack(self._packs))
 
     def seat_of(self, key: bytes) -> str | None:
         """The seat of the worker with this routing id."""

@@ -20,7 +20,7 @@ QUICK = (100,)
 def ours(stage: Stage, peers: Peers, workers: int, slots: int) -> Contender:
     """Our broker with C peers on the packed lane; every worker is a connection of its own."""
     endpoint = stage.endpoint("tcp")
-    stage.start(*CONSOLE, "broker", "--bind", endpoint)
+    stage.start(*CONSOLE, "broker", "--bind", endpoint, settings=lane_of("true"))
     crew = stage.start(*peers, "packers", endpoint, str(workers), str(slots))
 
     def ask(n: int, window: int, payload: int) -> dict[str, float]:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.commands import MOST, QUEUE_WORDS, WORDS, Command, CommandError, complete, completions, parse
+from console.bulks import MOST, Asked
+from console.commands import QUEUE_WORDS, WORDS, Command, CommandError, complete, completions, parse
 
 
 @pytest.mark.parametrize(
@@ -19,8 +20,10 @@ def test_the_seeds_words_stand_alone(word: str) -> None:
 
 @pytest.mark.parametrize("word", ["bulkping", "bulkdata"])
 def test_numbers(word: str) -> None:
-    assert parse(f"{word} 100") == Command(word, 100)
-    assert parse(f"{word} 1,000") == parse(f"{word} 1_000") == Command(word, 1000)
+    assert parse(f"{word} 100") == Command(word, Asked(100))
+    assert parse(f"{word} 1,000") == parse(f"{word} 1_000") == Command(word, Asked(1000))
+    assert parse(f"{word} 100 5 2.5 --timeout 3") == Command(word, Asked(100, 5, 2.5, 3.0))
+    assert completions(f"{word} 100 --r") == [f"{word} 100 --rate "]
     for wrong in ("", "0", "-5", "x", "1.5", "1e3", str(MOST + 1), "9" * 5000, "١٢"):
         with pytest.raises(CommandError, match=f"{word} needs a number from 1"):
             parse(f"{word} {wrong}")

@@ -36,6 +36,8 @@ class FakeRun:
 
     count: int = 100
     in_flight: int = 10
+    data_count: int = 2000
+    data_in_flight: int = 0
     timeout: float = 5.0
     bytes: int = 1024
 
@@ -96,7 +98,8 @@ class FakeLab(BrokerLab):
         system: str = "roundrobin",
     ) -> None:
         self.system = _system(system)
-        self.options: object = None
+        self.options: Any = self.system.options()
+        self.chosen = ""  # the lane
         self.endpoints: tuple[str, ...] = ("tcp://127.0.0.1:6714",)
         self.feed = Feed()
         self.readonly = readonly
@@ -172,6 +175,13 @@ class FakeLab(BrokerLab):
 
     def stop_run(self) -> None:
         self._order("stop_run")
+
+    @property
+    def lane(self) -> str:
+        return self.chosen
+
+    def choose_lane(self, lane: str) -> None:
+        self._order("choose_lane", lane)
 
     def add_workers(self, n: int) -> None:
         self._order("add_workers", n)

@@ -38,7 +38,7 @@ def worker(kind: str, nonce: int, slots: int = 10) -> Seat:
 
 
 def house(seed: int, kind: str = "ours") -> World:
-    world = World(seed, queue=10_000, outbox=10_000)
+    world = World(seed, queue=20_000, outbox=20_000)
     world.add("broker", SYSTEM.broker(replace(OPTIONS, packed=kind == "ours"), [HERE]))
     for nonce, name in enumerate(WORKERS, 1):
         world.add(name, worker(kind, nonce))
@@ -163,7 +163,7 @@ def test_nothing_is_given_to_a_link_that_ended_before_its_worker_is_back() -> No
 
 
 def without_workers(seed: int, *names: str) -> World:
-    world = World(seed, queue=10_000, outbox=10_000)
+    world = World(seed, queue=20_000, outbox=20_000)
     world.add("broker", SYSTEM.broker(OPTIONS, [HERE]))
     for nonce, name in enumerate(names, 90):
         world.add(name, SYSTEM.client(OPTIONS, HERE, nonce))

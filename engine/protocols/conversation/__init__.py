@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.core import Seat, Socket
+from engine.parts.owners import share
 from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
@@ -80,6 +81,7 @@ SYSTEM = System(
     explain=EXPLAIN,
     times=times,
     garbage=GARBAGE,
+    window=lambda options: share(options.backlog),
     overclaims=OVERCREDIT,
     explored=EXPLORED,
 )

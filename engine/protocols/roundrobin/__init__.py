@@ -52,5 +52,6 @@ SYSTEM = System(
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
     owners=True,
+    lane="packed",
     explored=EXPLORED,
 )

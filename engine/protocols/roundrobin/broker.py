@@ -26,6 +26,7 @@ from engine.core import (
     Inspect,
     Note,
     Ordered,
+    Pack,
     Paused,
     Received,
     Send,
@@ -52,7 +53,7 @@ IN_USE = "id already in use"
 
 
 class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``."""
+    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Pack``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
@@ -86,6 +87,8 @@ class Broker:
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
                 out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+            case Ordered(Pack(on)):
+                self.pool.lanes.switch(on)
             case Paused(seconds):
                 self.pool.grace(seconds)
                 self._resumed = now
@@ -117,7 +120,7 @@ class Broker:
 
     def _receive(self, frames: Frames, now: float, out: list[Command]) -> None:
         pool = self.pool
-        if len(frames) == AT_BROKER and pool.lanes.on:
+        if len(frames) == AT_BROKER and pool.lanes.reads:
             wrong = self._packed(frames, now, out)
             if wrong is not None:
                 out += self.violations.add(frames[0], wrong, now)

@@ -21,6 +21,7 @@ from engine.core import (
     Frames,
     Note,
     Ordered,
+    Pack,
     Paused,
     Received,
     Reopen,
@@ -48,7 +49,7 @@ ID_BYTES = {"ping": 8, "data": 4}
 
 
 class Client:
-    """The core of the client's role. Orders: ``BulkSpec`` (start a run), ``StopRun``."""
+    """The core of the client's role. Orders: ``BulkSpec`` (start a run), ``StopRun``, ``Pack``."""
 
     def __init__(self, options: Options, name: Name | None = None) -> None:
         """``name``: see ``Link``."""
@@ -88,6 +89,8 @@ class Client:
             case Ordered(StopRun()):
                 if self.bulk is not None:
                     self.bulk.stop(now)
+            case Ordered(Pack(on)):
+                out.append(self.link.pack(on, now))
             case Unsent(frames):
                 self._unsent(frames, now)
             case Disconnected():

@@ -1,6 +1,7 @@
 """Round robin in words: every message by the parsers of ``messages.py`` and ``packed.py``, and the state maps.
 
-A packed frame carries many tasks or answers, and each is explained by itself, as if it had come over the seed's lane.
+A packed frame carries many tasks or answers, and each is explained by itself, as if it had come over the seed's lane: a
+packed answer stands for a RESPONSE and an INCREMENT.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _unpacked(frame: bytes, peer: bytes | None, up: bool) -> list[Decoded]:
         )
     elif kind == packed.ANSWERS and up:
         answers = packed.read_answers(frame)
-        parts = answers if isinstance(answers, str) else [_answer(answer, peer) for answer in answers]
+        parts = answers if isinstance(answers, str) else [part for one in answers for part in _answer(one, peer)]
     elif kind == packed.RESULTS and not up:
         results = packed.read_results(frame)
         parts = (
@@ -136,14 +137,15 @@ def _unpacked(frame: bytes, peer: bytes | None, up: bool) -> list[Decoded]:
     return [unknown(parts, peer, len(frame))] if isinstance(parts, str) else parts
 
 
-def _answer(answer: packed.Answer, peer: bytes | None) -> Decoded:
-    """A reply and its INCREMENT in one; the latter alone where no reply is wanted."""
+def _answer(answer: packed.Answer, peer: bytes | None) -> list[Decoded]:
+    """The reply and the INCREMENT that it stands for; the latter alone where no reply is wanted."""
     client, ident, data = answer
     more = (("for", show(client)), _PACKED)
+    fields = (("task", task_name(ident)), *more)
     if data is None:
-        fields = (("task", task_name(ident)), *more)
-        return Decoded("INCREMENT", fields, peer, ident, client, leg="answer", rule=Rule.INCREMENT)
-    return _reply(ident, None if data is True else data, peer, client, "answer", more)
+        return [Decoded("INCREMENT", fields, peer, ident, client, leg="answer", rule=Rule.INCREMENT)]
+    reply = _reply(ident, None if data is True else data, peer, client, "answer", more)
+    return [reply, Decoded("INCREMENT", fields, peer, rule=Rule.INCREMENT)]
 
 
 # ---- who is next -------------------------------------------------------------------------------------------------

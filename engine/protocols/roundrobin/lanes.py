@@ -5,7 +5,8 @@ The rules of this file (README.md, the packed lane):
 - A peer packs when its newest link PING asked for it. Peers are remembered up to a bound, the oldest forgotten first:
   who is forgotten gets the seed's messages until its next PING, which every peer of ours understands.
 - A batch is whatever one event gives a peer: it goes at ``flush``, or as soon as it is full. It never waits for more.
-- The lane decides how a message looks, and nothing else.
+- The lane decides how a message looks, and nothing else. Once it was on, packed messages are read for good: a peer may
+  send some before it hears that nobody agrees any longer.
 """
 
 from __future__ import annotations
@@ -24,27 +25,34 @@ _RESULTS = 3 * packed.BATCH
 
 
 class Lanes:
-    """``peers``: who packs, newest PING last. ``on``: whether this broker agrees to it at all."""
+    """``peers``: who packs, newest PING last; ``ours``: who is no original, as far as is known.
 
-    __slots__ = ("_deliveries", "_results", "on", "peers")
+    ``on``: whether this broker agrees to the packed lane; ``reads``: whether it ever did.
+    """
+
+    __slots__ = ("_deliveries", "_results", "on", "ours", "peers", "reads")
 
     def __init__(self, on: bool) -> None:
-        self.on = on
+        self.on = self.reads = on
         self.peers: dict[bytes, None] = {}
+        self.ours: dict[bytes, None] = {}
         self._deliveries: dict[bytes, list[Any]] = {}  # by worker, of the event at hand
         self._results: dict[bytes, list[Any]] = {}  # by client
+
+    def switch(self, on: bool) -> None:
+        """Agree from each peer's next PING on, or send packed messages to nobody any longer; between two events."""
+        self.on, self.reads = on, self.reads or on
+        if not on:
+            self.peers.clear()
 
     def pinged(self, peer: bytes, ident: bytes, out: list[Command]) -> bytes:
         """A peer's link PING: note what it asks for; the id of the PONG."""
         answer = wire.agreed(ident) if self.on else None
-        self.peers.pop(peer, None)
+        _note(self.ours, peer, wire.is_ours(ident))
+        _note(self.peers, peer, answer is not None)
         if answer is None:
             self._unpack(peer, out)
-            return ident
-        self.peers[peer] = None
-        if len(self.peers) > KEPT:
-            del self.peers[next(iter(self.peers))]
-        return answer
+        return answer or ident
 
     def _unpack(self, peer: bytes, out: list[Command]) -> None:
         """What was collected for one who is, under the same routing id, another program by now."""
@@ -91,4 +99,13 @@ class Lanes:
     def check(self) -> None:
         """Between events nothing is kept back."""
         assert not self._deliveries and not self._results, "a batch was not sent"
-        assert len(self.peers) <= KEPT and (self.on or not self.peers)
+        assert len(self.peers) <= KEPT >= len(self.ours) and (self.on or not self.peers)
+
+
+def _note(peers: dict[bytes, None], peer: bytes, known: bool) -> None:
+    """This peer is one of them, the newest, or is none."""
+    peers.pop(peer, None)
+    if known:
+        peers[peer] = None
+        if len(peers) > KEPT:
+            del peers[next(iter(peers))]

@@ -94,6 +94,11 @@ class Link:
         self._ping_at = now + self._heartbeat
         return Send(wire.link_ping(self._ident))
 
+    def pack(self, on: bool, now: float) -> Send:
+        """Ask for the packed lane from now on, or no longer; its PONG decides."""
+        self._asks = on
+        return self.ask(now, fresh=True)
+
     def ponged(self, ident: bytes, now: float) -> bool:
         """Take a PONG; False if no PING waits for it. ``up``, ``number``, ``denied``, ``packs`` show what it said."""
         claimed, denial = self._ident, wire.disowned(self._ident)

@@ -167,15 +167,19 @@ def stream_size(task: Frames, most: int) -> int | None:
 # Eight bytes: a number of three, a word of four, a last one. The original counts up from 0 and never gets to either.
 
 _CLAIM = b"\x80"  # the last byte: the sender takes itself for registered
-_ASKS, _AGREES = b"pack", b"PACK"  # the word: may we speak packed, and yes
+_ASKS, _AGREES = b"pack", b"PACK"  # the word of a peer of ours: may we speak packed, and yes
+_OURS = b"seed"  # the word of one that does not ask
 
 
 def link_id(number: int, claim: bool = False, packs: bool = False) -> bytes:
     """The id of a peer's own link PING; ``claim``: it takes itself for registered; ``packs``: it asks for that lane."""
     last = _CLAIM if claim else b"\0"
-    if packs:
-        return (number & (1 << 24) - 1).to_bytes(3, "little") + _ASKS + last
-    return (number & (1 << 56) - 1).to_bytes(7, "little") + last
+    return (number & (1 << 24) - 1).to_bytes(3, "little") + (_ASKS if packs else _OURS) + last
+
+
+def is_ours(ident: bytes) -> bool:
+    """Whether a PING is of a peer of ours: nobody else's id has such a word."""
+    return len(ident) == 8 and ident[3:7] in (_ASKS, _OURS)
 
 
 def disowned(ident: bytes) -> bytes | None:
@@ -185,7 +189,7 @@ def disowned(ident: bytes) -> bytes | None:
 
 def unclaimed(ident: bytes) -> bool:
     """Whether a PING is of a peer of ours that says that it is not registered."""
-    return len(ident) == 8 and ident[3:7] == _ASKS and ident[7:] != _CLAIM
+    return is_ours(ident) and ident[7:] != _CLAIM
 
 
 def agreed(ident: bytes) -> bytes | None:

@@ -36,5 +36,5 @@ class Options:
     max_stream: Annotated[int, Range(1, MAX_FRAME // 2, "bytes")] = 1_048_576
     """Bytes that a worker sends for one stream request; a larger request is answered with an aborted stream."""
 
-    packed: bool = True
+    packed: bool = False
     """Whether peers of ours ask for the packed lane, and a broker of ours agrees; others never see it either way."""

@@ -288,14 +288,14 @@ class Pool:
             if worker is None:
                 return False
             worker.opened = NEVER
-            if key not in self.lanes.peers:
+            if key not in self.lanes.ours:
                 self.table.settle(worker, now)
             self.offer(worker, slots)
             return True
         anew = worker.opened != NEVER
         if anew:
             self.take_back(worker, [task for task in worker.held if task.given <= worker.opened])
-            if key not in self.lanes.peers:
+            if key not in self.lanes.ours:
                 self.table.settle(worker, now)
         worker.opened = NEVER
         self.offer(worker, slots)

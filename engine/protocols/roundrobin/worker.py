@@ -29,6 +29,7 @@ from engine.core import (
     Leave,
     Note,
     Ordered,
+    Pack,
     Paused,
     Received,
     Reopen,
@@ -52,7 +53,7 @@ BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
 
 
 class Worker:
-    """The core of the worker's role. Orders: ``Leave``, ``Slow``. ``seed`` makes its stream data its own.
+    """The core of the worker's role. Orders: ``Leave``, ``Slow``, ``Pack``. ``seed`` makes its stream data its own.
 
     ``name``: see ``Link``.
     """
@@ -99,6 +100,8 @@ class Worker:
             case Ordered(Slow(seconds)):
                 self.delay = max(0.0, seconds)
                 self._serve(now, out)
+            case Ordered(Pack(on)):
+                out.append(self.link.pack(on, now))
             case Paused(seconds):
                 if seconds >= self.options.expiry and self.state != Does.LEAVING:
                     out.append(Note("warn", f"this worker did not run for {seconds:.1f} s: linking anew"))

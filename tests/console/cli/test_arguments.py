@@ -30,6 +30,15 @@ def test_no_command_is_the_console() -> None:
     ]
 
 
+def test_the_lane_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in ("--lane packed", "broker --lane packed", "bulkping 5 --lane packed"):
+        assert Flag(("roundrobin", "packed"), "--lane", "true") in asked(line).flags
+    assert asked("worker --lane seed").flags == [Flag(("roundrobin", "packed"), "--lane", "false")]
+    with pytest.raises(SystemExit):
+        asked("broker --system pingpong --lane packed")
+    assert "--lane: pingpong has one lane, the seed's own messages" in capsys.readouterr().err
+
+
 def test_roles() -> None:
     broker = asked("broker --system pingpong --bind tcp://127.0.0.1:7000")
     assert (broker.command, broker.options.bind) == ("broker", "tcp://127.0.0.1:7000")
@@ -47,7 +56,7 @@ def test_bulk_runs(command: str) -> None:
     assert (run.command, run.options.connect, run.options.rate, run.options.json) == (command, "tcp://h:1", 2.5, STDOUT)
     assert run.flags == [
         Flag(("run", "count"), "N", "100"),
-        Flag(("run", "in_flight"), "--in-flight", "5"),
+        Flag(("run", "in_flight" if command == "bulkping" else "data_in_flight"), "--in-flight", "5"),
         Flag(("run", "timeout"), "--timeout", "1"),
     ]
     assert (asked(f"{command} 1").options.rate, asked(f"{command} 1").options.json) == (None, None)

@@ -31,7 +31,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
     made = Model(Scene(SYSTEMS["roundrobin"]))
     worker = type(made.seats[made.workers[0]].core)
-    monkeypatch.setattr(worker, "_flush", lambda self, out: self._answers.clear())
+    monkeypatch.setattr(worker, "_serve", lambda self, now, out: self._held.clear())
 
 
 def test_a_scene_that_holds(tmp_path: Path, capsys: Capture) -> None:

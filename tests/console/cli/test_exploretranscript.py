@@ -40,7 +40,7 @@ def test_what_is_printed_of_a_broker_can_be_kept(
     path = tmp_path / "small.toml"
     path.write_text('system = "roundrobin"\ntasks = 1\n[bounds]\nrounds = 1\n', encoding="utf-8")
     with monkeypatch.context() as planted:
-        planted.setattr(Worker, "_flush", lambda self, out: self._answers.clear())  # it keeps its answers for itself
+        planted.setattr(Worker, "_serve", lambda self, now, out: self._held.clear())  # it keeps its answers for itself
         assert main(["explore", "--scene", str(path)]) == 1
         part = printed(capsys.readouterr().out)
         assert part.lines[-1] == "? 0 of 1 tasks of client succeeded (1 timeout)"

@@ -90,14 +90,14 @@ def followed(lab: Any, signals: Signals) -> BulkView:
     [
         ("ping", BulkSpec("ping", 1, timeout=2.0, tracked=False)),
         ("pingt", BulkSpec("ping", 1, timeout=2.0)),
-        ("data", BulkSpec("data", 1, size=1024, timeout=2.0)),
+        ("data", BulkSpec("data", 1, size=1024, in_flight=1, timeout=2.0)),
         ("bulkping", BulkSpec("ping", 7, timeout=2.0, rate=3.0)),
-        ("bulkdata", BulkSpec("data", 7, size=1024, timeout=2.0, rate=3.0)),
+        ("bulkdata", BulkSpec("data", 7, size=1024, in_flight=7, timeout=2.0, rate=3.0)),
     ],
 )
 def test_what_a_command_asks_of_the_client(command: str, spec: BulkSpec, home: Path) -> None:
     flags = [Flag(("run", "count"), "N", "7"), Flag(("run", "timeout"), "--timeout", "2")]
-    assert spec_of(command, settings_of(flags), spec.rate) == spec
+    assert spec_of(command, settings_of(flags), spec.rate, 10_000) == spec
 
 
 def test_a_run_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:
@@ -128,7 +128,7 @@ def test_a_signal_ends_a_run_that_its_client_never_begins(signals: Signals) -> N
 )
 def test_data_that_no_task_can_carry_is_refused_before_anything_runs(system: str, most: str, home: Path) -> None:
     settings = settings_of([Flag(("system",), "--system", system), Flag(("run", "bytes"), "--bytes", "2097152")])
-    lab, spec = lab_of(settings), spec_of("data", settings, None)
+    lab, spec = lab_of(settings), spec_of("data", settings, None, 10_000)
     if not most:  # of what the setting allows
         lab.admit(spec)
         return

@@ -9,7 +9,7 @@ from tests.helpers.fake_lab import FakeLab, FakeRun, FakeSettings
 from tests.helpers.pilot import Driver, drive
 
 PING = BulkSpec("ping", 100, 0, 10, None, 5.0)
-DATA = BulkSpec("data", 100, 1024, 10, None, 5.0)
+DATA = BulkSpec("data", 100, 1024, 100, None, 5.0)
 
 
 PANELS = ("workers", "backlog", "latency", "events", "bulk runs")
@@ -44,11 +44,12 @@ def test_one_key_is_one_order(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         for key, order in (
             ("p", ("run", PING)),
-            ("d", ("run", DATA)),
+            ("d", ("run", DATA._replace(n=2000, in_flight=2000))),
             ("x", ("stop_run",)),
             ("plus", ("add_workers", 1)),
             ("equals_sign", ("add_workers", 1)),
             ("minus", ("remove_workers", 1)),
+            ("P", ("choose_lane", "packed")),
         ):
             await driver.press(key)
             assert driver.lab.orders == [order]
@@ -70,6 +71,10 @@ def test_one_word_is_one_order(tmp_path: Path) -> None:
             ("bulkping 100", ("run", PING)),
             ("bulkdata 100", ("run", DATA)),
             ("bulkping 1,000", ("run", PING._replace(n=1000))),
+            ("bulkping 9 3 2.5 --timeout 1", ("run", BulkSpec("ping", 9, 0, 3, 2.5, 1.0))),
+            ("bulkdata 5 --bytes 64", ("run", BulkSpec("data", 5, 64, 5, None, 5.0))),
+            ("lane packed", ("choose_lane", "packed")),
+            ("lane seed", ("choose_lane", "seed")),
             ("stop", ("stop_run",)),
         ):
             await driver.command(line)
@@ -84,7 +89,11 @@ def test_runs_are_as_the_configuration_says(tmp_path: Path) -> None:
         await driver.press("d")
         assert driver.lab.orders == [("run", BulkSpec("data", 7, 99, 3, None, 1.5))]
 
-    drive(scenario, tmp_path, settings=FakeSettings(tmp_path, run=FakeRun(7, 3, 1.5, 99)))
+    drive(
+        scenario,
+        tmp_path,
+        settings=FakeSettings(tmp_path, run=FakeRun(data_count=7, data_in_flight=3, timeout=1.5, bytes=99)),
+    )
 
 
 def test_an_unknown_word_is_named_and_nothing_is_ordered(tmp_path: Path) -> None:

@@ -53,6 +53,16 @@ def test_read_only_is_said(tmp_path: Path) -> None:
     drive(scenario, tmp_path, lab=FakeLab(3, readonly=True))
 
 
+def test_a_lane_that_is_not_the_seeds_is_named(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        assert "packed" not in driver.screen()[0]
+        driver.lab.chosen = "packed"
+        await driver.tick()
+        assert "packed" in driver.screen()[0]
+
+    drive(scenario, tmp_path, lab=FakeLab(3))
+
+
 def test_endpoints_are_those_of_now(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         driver.lab.endpoints = ("tcp://127.0.0.1:7714",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from engine.protocols.negotiated import Options
 from engine.protocols.roundrobin.pool import Pool
 from engine.runs.history import History
 from engine.sim.rogue import rogue
+from engine.tracing.trace import Trace
 
 ALL = list(SYSTEMS)
 
@@ -306,3 +308,42 @@ def test_what_waits_of_a_client_can_be_withdrawn_where_it_is_shown(system: str) 
 def test_a_system_that_shows_no_clients_withdraws_nothing() -> None:
     with Sandbox(SYSTEMS["conversation"], workers=1) as sandbox, pytest.raises(Refused, match="withdraws no tasks"):
         sandbox.withdraw(b"client")
+
+
+def spoken(stage: Sandbox) -> Counter[str]:
+    """The commands that the next run's messages are explained as."""
+    trace = Trace(stage.system)
+    stage.attach(trace)
+    stage.run(BulkSpec("ping", 20))
+    stage.advance(5.0)
+    assert stage.report()["verdict"] == "pass"
+    stage.detach(trace)
+    entries = [entry for entry in trace.entries() if entry.direction == "in" and entry.seat == "broker"]
+    lanes = {dict(entry.fields).get("lane", "") for entry in entries if entry.command == "RESPONSE"}
+    assert lanes == {stage.lane}
+    return Counter(entry.command for entry in entries)
+
+
+def test_the_seeds_lane_is_the_default_and_each_lane_shows_the_same_messages() -> None:
+    """INCREMENT matched 0 of 104,587 messages: peers of a process packed by themselves."""
+    with Sandbox(SYSTEMS["roundrobin"], workers=3) as stage:
+        stage.advance(1.0)
+        assert stage.lane == ""
+        on_the_seeds = spoken(stage)
+        stage.choose_lane("packed")
+        stage.add_workers(1)
+        stage.advance(5.0)
+        assert stage.lane == "packed"
+        packed = spoken(stage)
+        stage.choose_lane("seed")
+        stage.advance(5.0)
+        again = spoken(stage)
+    for counted in (on_the_seeds, packed, again):
+        assert (counted["RESPONSE"], counted["INCREMENT"], counted["TRACKEXEC PING"]) == (20, 20, 20)
+
+
+def test_a_lane_that_is_not_there_is_refused() -> None:
+    with Sandbox(SYSTEMS["roundrobin"], workers=0) as stage, pytest.raises(Refused, match="no lane 'fast'"):
+        stage.choose_lane("fast")
+    with Sandbox(SYSTEMS["pingpong"], workers=0) as stage, pytest.raises(Refused, match="pingpong has one lane"):
+        stage.choose_lane("packed")

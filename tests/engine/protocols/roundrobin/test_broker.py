@@ -130,7 +130,7 @@ def test_r1_a_task_that_is_asked_for_again_while_it_is_here_is_counted_and_is_no
 
 
 def test_routing_ids_that_no_socket_can_have_are_refused_at_the_first_message() -> None:
-    front = front_with()
+    front = Front(packed=True)
     long = b"x" * (MAX_ROUTING_ID + 1)
     assert front.join(long) == [] == front.told([long, *wire.link_ping(ident(1))]) == front.told(submitted(long, 1))
     assert front.wrongs == [(long, "routing id of a wrong length", 3)] and front.states == {}
@@ -785,6 +785,14 @@ def test_r16_on_a_new_link_of_a_known_worker_too_and_never_for_one_that_packs() 
     front.told([b"b", *wire.link_ping(wire.link_id(1, packs=True))])
     front.told([b"b", *wire.register(b"reg1", 1)])
     assert [frames[0] for frames in front.pingt(1)] == [b"b"]
+
+
+def test_r16_one_of_ours_needs_no_time_on_either_lane() -> None:
+    for number, packs in enumerate((False, True)):
+        front = Front()
+        front.told([b"w", *wire.link_ping(wire.link_id(1, packs=packs))])
+        front.told([b"w", *wire.register(b"reg1", 1)])
+        assert front.pingt(number) == [given(b"w", number)], "over the seed's lane, as this broker does not pack"
 
 
 def test_r16_who_leaves_or_is_lost_meanwhile_gets_nothing() -> None:

@@ -14,6 +14,7 @@ from engine.core import (
     Leave,
     Note,
     Ordered,
+    Pack,
     Paused,
     Received,
     Reopen,
@@ -36,7 +37,7 @@ def ident4(number: int) -> bytes:
 
 
 def pong(number: int = 1) -> Frames:
-    return wire.link_pong(ident(number))
+    return wire.link_pong(wire.link_id(number))
 
 
 def reply(number: int) -> Frames:
@@ -68,7 +69,7 @@ class Packing(Runs):
     """One that asked for the packed lane; ``agreed``: a broker of ours answers, else the original's echo."""
 
     def __init__(self, agreed: bool = True) -> None:
-        super().__init__(Client(Options()))
+        super().__init__(Client(Options(packed=True)))
         asked = wire.link_id(1, packs=True)
         assert self.do(Started()) == [wire.link_ping(asked)]
         assert self.told(wire.link_pong((wire.agreed(asked) or b"") if agreed else asked)) == []
@@ -79,8 +80,8 @@ class Front(Runs):
     """A client on the desk, on the seed's lane, its link up unless told otherwise."""
 
     def __init__(self, linked: bool = True) -> None:
-        super().__init__(Client(Options(packed=False)))
-        assert self.do(Started()) == [wire.link_ping(ident(1))]
+        super().__init__(Client(Options()))
+        assert self.do(Started()) == [wire.link_ping(wire.link_id(1))]
         if linked:
             assert self.told(pong()) == []
 
@@ -201,10 +202,10 @@ def test_a_run_waits_for_the_link() -> None:
 
 def test_heartbeats_and_a_new_link_when_pongs_stop() -> None:
     front = Front()
-    assert front.at(102.0) == [wire.link_ping(ident(2))]
+    assert front.at(102.0) == [wire.link_ping(wire.link_id(2))]
     assert front.told(pong(2)) == []
     assert front.told(wire.link_ping(b"x")) == [wire.link_pong(b"x")]
-    assert front.at(108.0) == [wire.link_ping(ident(3))] and front.others == [Reopen()]
+    assert front.at(108.0) == [wire.link_ping(wire.link_id(3))] and front.others == [Reopen()]
     assert front.begin("ping", 1) == [], "not before the PONG"
     assert [frames[3] for frames in front.told(pong(3))] == [ident(0)]
 
@@ -216,7 +217,7 @@ def test_what_can_not_be_sent_has_failed() -> None:
     (stream,) = front.begin("data", 1)
     front.do(Unsent(stream, "full"))
     assert front.run.ledger.failed == (("unsent", 1),)
-    assert front.do(Unsent(wire.link_ping(ident(0)), "full")) == [] and front.client.unsent == 3
+    assert front.do(Unsent(wire.link_ping(wire.link_id(0)), "full")) == [] and front.client.unsent == 3
 
 
 def test_sampled_tasks_leave_their_times() -> None:
@@ -329,12 +330,12 @@ def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
 
 
 def test_what_is_out_when_the_connection_ends_is_asked_for_again_and_answered_once() -> None:
-    runs = Runs(Client(Options(packed=False)))
+    runs = Runs(Client(Options()))
     runs.do(Started())
     runs.told(pong(1))
     assert runs.begin("ping", 3, in_flight=3) == [wire.ping(ident(n), True) for n in range(3)]
     runs.told(reply(0))
-    assert runs.do(Disconnected()) == [wire.link_ping(ident(2))] and runs.do(Connected()) == []
+    assert runs.do(Disconnected()) == [wire.link_ping(wire.link_id(2))] and runs.do(Connected()) == []
     assert runs.notes == [Note("warn", "the connection to the broker ended: linking anew")]
     assert runs.told(pong(2)) == [wire.ping(ident(n), True) for n in (1, 2)]
     runs.told(reply(1), reply(2), reply(1))
@@ -349,3 +350,12 @@ def test_over_the_packed_lane_it_asks_again_in_one_frame() -> None:
     assert packing.do(Disconnected()) == [wire.link_ping(asked)]
     again = packing.told(wire.link_pong(wire.agreed(asked) or b""))
     assert again == [[packed.tasks([wire.ping(ident(n), True)[2:-1] for n in range(2)])]]
+
+
+def test_told_to_pack_it_asks_at_once_and_the_pong_decides() -> None:
+    front = Front()
+    asked = wire.link_id(2, packs=True)
+    assert front.ordered(Pack(True)) == [wire.link_ping(asked)]
+    assert front.begin("ping", 1) == [wire.ping(ident(0), True)], "not before it is agreed"
+    assert front.told(reply(0), wire.link_pong(wire.agreed(asked) or b"")) == []
+    assert front.begin("ping", 2) == [[packed.tasks([wire.ping(ident(n), True)[2:-1] for n in (1, 2)])]]

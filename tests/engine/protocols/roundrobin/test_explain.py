@@ -83,6 +83,7 @@ BUILT: list[tuple[Role, Frames, list[Decoded]]] = [
         [packed.answers([C, ID, True, C, b"ab", None])],
         [
             Decoded("RESPONSE", (("task", "7"), ("data", "none"), ("for", "c"), PACKED), None, ID, C, leg="answer"),
+            Decoded("INCREMENT", (("task", "7"), ("for", "c"), PACKED)),
             Decoded("INCREMENT", (("task", "ab"), ("for", "c"), PACKED), None, b"ab", C, leg="answer"),
         ],
     ),

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import Command, Frames, Note, Send
+from engine.core import Command, Frames, Note, Pack, Send
 from engine.parts.inflight import TaskKey
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import KEPT, Lanes
-from tests.helpers.roundrobin import Front, given_packed, ident, submitted
+from tests.helpers import roundrobin as says
+from tests.helpers.roundrobin import Front, given_packed, ident, relayed, submitted
 
 SPOKE = wire.link_pong(bytes(8))  # so that it may be given tasks at once
 ASK, YES = wire.link_id(7, packs=True), wire.agreed(wire.link_id(7, packs=True)) or b""
@@ -54,6 +55,19 @@ def test_a_broker_that_does_not_pack_echoes() -> None:
     lanes.check()
 
 
+def test_a_broker_that_is_told_to_pack_agrees_from_the_next_ping_on_and_told_not_to_reads_what_is_under_way() -> None:
+    front = front_with(b"w", packed=False)
+    assert front.ordered(Pack(True)) == [] and front.pingt(1)[0][:1] == [b"w"]
+    for peer in (b"w", b"c"):
+        assert front.told([peer, *wire.link_ping(ASK)]) == [[peer, *wire.link_pong(YES)]]
+    assert front.told(submitted(b"c", 2)) == [given_packed(b"w", 2)]
+    assert front.ordered(Pack(False)) == []
+    assert front.told(submitted(b"c", 3)) == [says.given(b"w", 3)]
+    assert front.told([b"w", *wire.link_ping(ASK)])[0] == [b"w", *wire.link_pong(ASK)]
+    answers = packed.answers([b"c", ident(2), True])
+    assert front.told([b"w", answers]) == [relayed(2, b"w")] and front.wrongs == []
+
+
 def test_peers_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert KEPT == 200_000
     monkeypatch.setattr("engine.protocols.roundrobin.lanes.KEPT", 2)
@@ -87,7 +101,7 @@ def test_a_batch_goes_at_the_flush_or_when_it_is_full() -> None:
 
 
 def front_with(*workers: bytes, slots: int = 10, clients: Sequence[bytes] = (b"c",), **options: Any) -> Front:
-    front = Front(**options)
+    front = Front(**{"packed": True, **options})
     for peer in (*workers, *clients):
         front.told([peer, *wire.link_ping(ASK)])
     for worker in workers:
@@ -107,7 +121,7 @@ def test_packed_from_end_to_end_the_slot_comes_back_with_the_answer() -> None:
 
 
 def test_a_ping_is_answered_yes_and_the_broker_can_be_told_not_to() -> None:
-    assert Front().told([b"x", *wire.link_ping(ASK)]) == [[b"x", *wire.link_pong(YES)]]
+    assert Front(packed=True).told([b"x", *wire.link_ping(ASK)]) == [[b"x", *wire.link_pong(YES)]]
     front = front_with(b"w", packed=False)
     assert front.told([b"x", *wire.link_ping(ASK)]) == [[b"x", *wire.link_pong(ASK)]]
     assert front.told(submitted(b"c", 1)) == [] and front.books == (0, 0, {}, 0, 0, 0)
@@ -116,7 +130,8 @@ def test_a_ping_is_answered_yes_and_the_broker_can_be_told_not_to() -> None:
 
 def test_r4_a_ping_may_ask_and_claim_at_once() -> None:
     claim = wire.link_id(7, claim=True, packs=True)
-    assert Front().told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(YES)]], "denied, and agreed to"
+    front = Front(packed=True)
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(YES)]], "denied, and agreed to"
     front = front_with(b"w")
     assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(YES[:7] + b"\x80")]]
 
@@ -495,7 +510,7 @@ frames = st.one_of(
 @given(st.lists(st.lists(frames, min_size=1, max_size=4) | st.sampled_from([1.0, 7.0]), max_size=30))
 def test_whatever_peers_pack_the_books_balance(events: list[list[Frames] | float]) -> None:
     """Both lanes, from peers that hold to nothing; the desk checks every invariant after every event."""
-    front = Front(task_deadline=10.0, max_backlog=5)
+    front = Front(packed=True, task_deadline=10.0, max_backlog=5)
     for event in events:
         sent = front.at(front.now + event) if isinstance(event, float) else front.told(*event)
         pinged = {one[0] for one in sent if wire.at_peer(one[1:]) is wire.LINK_PONG}

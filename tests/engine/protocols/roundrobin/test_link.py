@@ -6,7 +6,7 @@ from engine.core import NEVER, Command, Note, Reopen, Send
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link, another
 
-ONE, TWO, THREE = (number.to_bytes(8, "little") for number in (1, 2, 3))
+ONE, TWO, THREE, FOUR = (wire.link_id(number) for number in (1, 2, 3, 4))
 
 
 def ping(ident: bytes) -> list[Command]:
@@ -47,8 +47,8 @@ def test_silence_opens_the_link_anew_for_as_long_as_it_takes() -> None:
     assert link.tick(16.0) == [Note("bad", "no PONG from the broker: linking anew"), Reopen(), *ping(THREE)]
     assert not link.up and not link.ponged(TWO, 16.1), "a PONG of the link before"
     assert link.wake_at() == 18.0
-    assert link.tick(22.0) == [Reopen(), *ping((4).to_bytes(8, "little"))], "said once"
-    assert link.ponged((4).to_bytes(8, "little"), 22.1) and (link.up, link.number) == (True, 2)
+    assert link.tick(22.0) == [Reopen(), *ping(FOUR)], "said once"
+    assert link.ponged(FOUR, 22.1) and (link.up, link.number) == (True, 2)
 
 
 def test_r4_a_claim_is_echoed_or_denied() -> None:
@@ -115,7 +115,7 @@ def taken(link: Link, now: float) -> list[Command]:
     """Deaf, answered at once on a new connection, deaf again: what it does then."""
     link.open(now)
     for number in (1, 2):
-        assert link.ponged(number.to_bytes(8, "little"), now)
+        assert link.ponged(wire.link_id(number), now)
         commands = link.tick(now + 6.0)
         now += 6.0
     return commands

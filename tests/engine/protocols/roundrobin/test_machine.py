@@ -77,7 +77,7 @@ def test_the_readme_quotes_every_row(machine: Machine) -> None:
 
 # ---- whatever comes --------------------------------------------------------------------------------------------------
 
-OPTIONS = Options(max_deliveries=2, task_deadline=10.0, lost_shown=8.0)
+OPTIONS = Options(packed=True, max_deliveries=2, task_deadline=10.0, lost_shown=8.0)
 KEYS = st.sampled_from([b"v", b"w", b"c"])
 REASONS = st.sampled_from(["unreachable", "full"])
 NUMBERS = st.integers(1, 6)

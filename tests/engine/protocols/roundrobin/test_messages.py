@@ -119,9 +119,11 @@ def test_what_is_wrong_at_a_peer_is_said(frames: Frames, reason: str) -> None:
 
 
 def test_r4_a_claim_stands_in_the_last_byte_of_a_link_pings_id() -> None:
-    assert wire.link_id(5) == ID8 and wire.link_id(5, claim=True) == b"\5\0\0\0\0\0\0\x80"
-    assert wire.disowned(wire.link_id(5, claim=True)) == ID8
-    assert wire.link_id(2**56 + 5) == ID8, "it wraps before it looks like a claim"
+    ours = b"\5\0\0seed\0"
+    assert wire.link_id(5) == ours and wire.link_id(5, claim=True) == b"\5\0\0seed\x80"
+    assert wire.disowned(wire.link_id(5, claim=True)) == ours
+    assert wire.link_id(2**24 + 5) == ours, "it wraps before it touches the word"
+    assert wire.is_ours(ours) and wire.is_ours(wire.link_id(5, packs=True)) and not wire.is_ours(ID8)
     for none in (ID8, ID4, b"", b"\5\0\0\x80", wire.link_id(5, claim=True) + b"\x80"):
         assert wire.disowned(none) is None
 

@@ -15,6 +15,7 @@ from engine.core import (
     Leave,
     Note,
     Ordered,
+    Pack,
     Paused,
     Received,
     Reopen,
@@ -30,8 +31,8 @@ from engine.protocols.roundrobin.worker import Worker
 from tests.helpers.roundrobin import Desk, ident
 
 V = wire.VERSION
-PING1, PING2, PING3 = (wire.link_ping(ident(n)) for n in (1, 2, 3))
-PONG1, PONG2, PONG3 = (wire.link_pong(ident(n)) for n in (1, 2, 3))
+PING1, PING2, PING3 = (wire.link_ping(wire.link_id(n)) for n in (1, 2, 3))
+PONG1, PONG2, PONG3 = (wire.link_pong(wire.link_id(n)) for n in (1, 2, 3))
 CLAIM2, CLAIM3 = (wire.link_ping(wire.link_id(n, claim=True)) for n in (2, 3))
 REG1, REG2 = (n.to_bytes(4, "little") for n in (1, 2))
 REFUSED = "more tasks than any worker may hold"
@@ -58,7 +59,7 @@ class Bench(Desk):
     """A worker on the desk, on the seed's lane, brought to a state."""
 
     def __init__(self, state: str = Does.WORKING, **options: float) -> None:
-        self.worker = Worker(Options(packed=False, **options), slots=10, seed=1)  # type: ignore[arg-type]
+        self.worker = Worker(Options(**options), slots=10, seed=1)  # type: ignore[arg-type]
         super().__init__(self.worker)
         assert self.do(Started()) == [PING1]
         if state != Does.LINKING:
@@ -352,7 +353,7 @@ class Packing(Desk):
     """A worker at work that asked for the packed lane; ``agreed``: ours answers, else the original's echo."""
 
     def __init__(self, agreed: bool = True) -> None:
-        self.worker = Worker(Options(), slots=10, seed=1)
+        self.worker = Worker(Options(packed=True), slots=10, seed=1)
         super().__init__(self.worker)
         asked = wire.link_id(1, packs=True)
         assert self.do(Started()) == [wire.link_ping(asked)]
@@ -460,3 +461,14 @@ def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
     bench = Packing()
     assert bench.told([frame]) == []
     assert [one.reason for one in bench.worker.violations.newest()] == [reason]
+
+
+def test_told_to_pack_it_asks_at_once_and_the_pong_decides() -> None:
+    bench = Bench()
+    asked = wire.link_id(2, claim=True, packs=True)
+    assert bench.ordered(Pack(True)) == [wire.link_ping(asked)]
+    assert bench.told(wire.link_pong(wire.agreed(asked) or b"")) == [] and bench.worker.link.packs
+    assert bench.told(*(task(number) for number in (1, 2))) == [answered(1, 2)]
+    assert bench.ordered(Pack(False)) == [CLAIM3] and bench.told(wire.link_pong(CLAIM3[3])) == []
+    assert dict(bench.worker.snapshot(100.0).terms)["lane"] == "seed" and bench.state == Does.WORKING
+    assert bench.told(task(3)) == [answer(3), increment(1)]

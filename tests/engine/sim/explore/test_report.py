@@ -36,7 +36,7 @@ def test_seconds_are_a_bound() -> None:
 def test_a_violation_is_repeated_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Model(scene("roundrobin"))
     worker = type(made.seats[made.workers[0]].core)
-    monkeypatch.setattr(worker, "_flush", lambda self, out: self._answers.clear())
+    monkeypatch.setattr(worker, "_serve", lambda self, now, out: self._held.clear())
     report = explore(scene("roundrobin"), count().__next__)
     (found,) = report.found
     assert found.text == found.course.wrong == "0 of 2 tasks of client succeeded (2 timeout)"
