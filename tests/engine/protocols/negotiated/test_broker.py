@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import ClockSet, Connected, Disconnected, Leave, Paused, Received, Send, Started
-from engine.protocols.negotiated import SYSTEM, Configure, HandBack, Options, Publish, backup, names, primary
+from engine.core import ClockSet, Connected, Disconnected, Leave, Note, Paused, Received, Send, Started
+from engine.protocols.negotiated import (
+    SYSTEM,
+    Configure,
+    HandBack,
+    Options,
+    Publish,
+    Serve,
+    ShowPair,
+    backup,
+    names,
+    primary,
+)
 from engine.protocols.negotiated import broker as module
 from engine.protocols.negotiated import messages as wire
 from tests.helpers.negotiated import FALLBACK, HERE, One, Stage
@@ -275,3 +286,46 @@ def test_an_operator_serves_another_value_and_who_runs_another_version_is_told()
     assert it.core.service.config.version == 2
     it.ordered(Configure("heartbeat_interval", "2"))
     assert it.core.service.config.version == 3 and it.core.service.config.heartbeat_interval == 2.0
+
+
+def test_the_primary_of_a_fallback_that_was_told_to_serve_comes_and_is_handed_the_service() -> None:
+    """O27. Both say who serves, whenever it is another one."""
+    stage = Stage(primary=HERE, fallback=FALLBACK)
+    notes: list[str] = []
+    stage.world.watchers.append(
+        lambda _at, _name, _event, commands: notes.extend(one.text for one in commands if isinstance(one, Note))
+    )
+
+    def say(name: str, order: Any) -> str:
+        notes.clear()
+        stage.world.order(name, order)
+        stage.world.run_for(0.2)
+        return "\n".join(notes)
+
+    stage.do("start fallback")
+    stage.do("wait 2")
+    assert "nobody serves" in say("fallback", ShowPair())
+    assert "the fallback serves" in say("fallback", Serve())
+    stage.do("start f1")
+
+    def work(seconds: int) -> None:
+        for _ in range(seconds):  # a worker at the fallback, without which it would hear nobody
+            stage.do("say f1 PING time=now config_version=1")
+            stage.do("wait 0.8")
+
+    stage.do("say f1 CHECKCONFIG config_type=json")
+    stage.do("say f1 READY services=ping heartbeat_interval=1 time=now config_version=1")
+    work(2)
+    assert stage.row("f1").startswith("ready")
+    assert say("fallback", Serve()) == "the fallback serves already"
+    stage.do("start primary")
+    work(8)
+    assert f"the fallback serves, at {FALLBACK}" in say("primary", ShowPair())
+    assert say("primary", HandBack()) == f"this is the primary, which waits; tell its fallback at {FALLBACK}"
+    assert "the primary is back and waits" in say("fallback", ShowPair())
+    stage.world.order("fallback", HandBack())
+    notes.clear()
+    stage.do("wait 3")
+    assert {"the primary serves again", "the fallback stands by: the primary serves again"} <= set(notes)
+    assert f"the primary serves, at {HERE}" in say("fallback", ShowPair())
+    assert f"the primary serves, at {HERE}" in say("primary", ShowPair())
