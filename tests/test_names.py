@@ -46,6 +46,7 @@ DOCUMENTS = {
     "engine/drive/driverprocess.py",
     "engine/drive/feeding.py",
     "engine/drive/hub.py",
+    "engine/drive/inheriting.py",
     "engine/drive/locks.py",
     "engine/drive/pipeline.py",
     "engine/drive/pipelinerecord.py",

@@ -86,6 +86,8 @@ def read_arguments(argv: Sequence[str]) -> Asked:
         at = len(argv)
     options, unknown = parser.parse_known_args(argv[:at])
     asked = commands.get(options.command, parser)
+    if options.command == "pipeline" and not any(word.startswith("-") for word in unknown):
+        options.names, unknown = options.names + unknown, []  # argparse finds no names that stand behind an option
     if unknown:
         asked.error(f"{' '.join(unknown)}: {asked.prog} takes no such argument")
     if options.command == "submit":  # what follows -- is the job's command line

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from engine.protocols.diskqueue.pipeline import Stage
 
 COMMANDS = ("pipeline", "drive", "feed")
-ORDERS = ("run", "start", "stop", "kill", "show")
+ORDERS = ("run", "start", "stop", "kill", "show", "recover")
+NAMING = {"recover": "the NUMBER of a driver that is dead"}
+"""Orders that are followed by names, and what those are."""
 
 
 def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) -> None:
@@ -23,8 +25,12 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     )
     words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
     pipeline = command("pipeline", words, json, journal, examples=shown)
-    orders = "run until it is done; start in the background; stop after the documents at hand; kill at once; show"
+    orders = (
+        "run until it is done; start in the background; stop after the documents at hand; kill at once; show; recover "
+        "NUMBER: a driver is dead that no lock of ours shows to be"
+    )
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
+    pipeline.add_argument("names", metavar="NAME", nargs="*", type=given, default=[], help="what the order is about")
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of the queues")
     add_trust(pipeline)
     add_mode(pipeline, "mode of new queues")
@@ -51,6 +57,8 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     called = "module:function, /whole/path/file.py:function"
     work = f"copy, upper, sleep SECONDS, {called}, or a command with {{input}} and {{output}} (copy)"
     drive.add_argument("--work", metavar="WORK", type=given, default="copy", help=work)
+    dead = "driver N, which holds documents and no lock of ours, is dead: they have failed once; repeatable"
+    drive.add_argument("--dead", metavar="N", type=number, action="append", default=[], help=dead)
     add_mode(drive, "mode of DST, if it is created")
     shown = ("roundhouse feed --root q --done *.txt",)
     feed = command("feed", "copy files into the first queue of a pipeline", examples=shown)
@@ -76,6 +84,10 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
     if trusted(options) and not (options.root and options.command in (None, "pipeline")):
         parser.error("--trust-root: needs a --root")
     match options.command:
+        case "pipeline" if options.names and options.order not in NAMING:
+            parser.error(f"pipeline {options.order}: takes no name, got {options.names[0]!r}")
+        case "pipeline" if not options.names and options.order in NAMING:
+            parser.error(f"pipeline {options.order}: name {NAMING[options.order]}")
         case "pipeline" if options.order not in ("run", "start") and (options.stages or options.config):
             parser.error(f"pipeline {options.order}: it takes the stages of the last run")
         case "pipeline" if options.order not in ("run", "show") and options.json:

@@ -41,14 +41,14 @@ REDRAW = 0.25  # seconds
 
 
 def pipeline(options: Namespace, flags: list[Flag]) -> int:
-    """``run``, ``start``, ``stop``, ``kill``, ``show``.
+    """``run``, ``start``, ``stop``, ``kill``, ``show``, ``recover``.
 
     0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
     watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or
     ``engine.labs.pool.Refused``.
     """
     settings = settings_of(flags)
-    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show}
+    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show, "recover": recover}
     try:
         return orders[options.order](options, settings)
     except Refused as refusal:
@@ -108,6 +108,18 @@ def stop(options: Namespace, settings: Settings) -> int:
 def kill(options: Namespace, settings: Settings) -> int:
     """Every driver is killed now; what they held counts as failed."""
     return _ended(found(options).kill)
+
+
+def recover(options: Namespace, settings: Settings) -> int:
+    """Drivers are dead by the operator's word: what they held has failed once. 1 where something of it stays."""
+    made, stays = found(options), 0
+    for number in options.names:
+        documents, reasons = made.recover(number)
+        for reason in reasons:
+            tell(clean(reason))
+        stays += bool(reasons)
+        result(f"{units.several(documents, 'document')} of driver {clean(number)} settled\n")
+    return 1 if stays else 0
 
 
 def show(options: Namespace, settings: Settings) -> int:
@@ -220,6 +232,7 @@ def drive(options: Namespace) -> int:
         else:
             wanted = {"src": options.src, "dst": options.dst, "worker_ext": f".{options.number}", "max_dst_files": "0"}
             config = driver_config({f"disk_queue_{name}": value for name, value in wanted.items()}, options.work)
+        config = replace(config, dead=" ".join(options.dead))
     except Refused as refusal:
         tell(
             clean(f"{options.par}: {refusal}" if options.par and str(options.par) not in str(refusal) else str(refusal))

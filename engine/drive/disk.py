@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
 
+from engine.drive.inheriting import Heir, age_of
 from engine.drive.renaming import rename, stands
 from engine.files import safely
 from engine.files.safely import Unsafe
@@ -21,10 +22,12 @@ from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
     Append,
+    Disown,
     Done,
     Entry,
     Error,
     Exists,
+    Inherit,
     List,
     Log,
     Operation,
@@ -40,8 +43,7 @@ from engine.protocols.diskqueue.operations import (
 )
 
 STILL_NS = 20_000_000
-"""A folder's time of change is only as fine as the kernel's tick, at most 10 ms: a change younger than two of them
-might have left no trace in it."""
+"""A folder's time of change is only as fine as the kernel's tick, 10 ms: a younger change may leave no trace in it."""
 
 QUEUE_MODE = 0o700
 """Of a queue's folder that nobody asked more for: who may write in it may do anything to its documents."""
@@ -77,6 +79,7 @@ class Disk:
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[int, os.stat_result]] = {}
+        self._heir = Heir()
 
     def __enter__(self) -> Self:
         return self
@@ -89,6 +92,7 @@ class Disk:
         for handle, _ in self._folders.values():
             os.close(handle)
         self._folders.clear()
+        self._heir.close()
 
     def perform(self, operation: Operation) -> Done:
         """Do it; every error of the system comes back as a value."""
@@ -136,6 +140,10 @@ class Disk:
                 foreign = bool(name) and _sync(name, at)
                 os.fsync(at)
                 return Done(operation, foreign=foreign)
+            case Inherit(folder, name):
+                return self._heir.inherit(operation, age_of(name, self._at(folder)))
+            case Disown():
+                return self._heir.disown(operation)
             case WriteOut(path, text):
                 safely.replace(path, text.encode("utf-8", "surrogateescape"))
             case Log(path, line):

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from engine.files import safely
 from engine.protocols.diskqueue import names
@@ -87,6 +89,49 @@ class Lock:
             self.descriptor = -1
 
 
+class Owner(NamedTuple):
+    """Who holds a number, as it has written into its lock."""
+
+    pid: int
+    start: str  # of the process: in ticks since the machine's, "" where the system does not say
+    host: str
+
+    def lives(self) -> bool:
+        """Whether this process is there; only on its own machine."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass  # another user's by now, or ours under other rights: its start tells
+        return started(self.pid) == self.start
+
+
+HOST = socket.gethostname()
+
+
+def started(pid: int) -> str:
+    """When a process started, as ``Owner`` has it."""
+    with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[19].decode()
+    return ""
+
+
+def sign(lock: Lock) -> None:
+    """Write into a lock that we hold whose it is; a disk without room leaves it unsigned."""
+    with suppress(OSError):
+        os.ftruncate(lock.descriptor, 0)
+        os.pwrite(lock.descriptor, f"{os.getpid()}\t{started(os.getpid())}\t{HOST}\n".encode(), 0)
+
+
+def owner(path: str) -> Owner | None:
+    """Who has signed a lock; None for nobody, or for what is no lock of ours."""
+    with suppress(OSError, ValueError):
+        pid, start, host = safely.read(path, 1000, owners=(os.geteuid(),)).decode().rstrip("\n").split("\t")
+        return Owner(int(pid), start, host) if 0 < int(pid) < 2**31 else None
+    return None
+
+
 @contextmanager
 def number_locks(src: str, dst: str, number: str) -> Iterator[tuple[Lock, Lock]]:
     """Hold a driver's number in both of its queues (ruling 5); raises ``Refused`` where another driver does."""
@@ -99,6 +144,7 @@ def number_locks(src: str, dst: str, number: str) -> Iterator[tuple[Lock, Lock]]
                     raise Refused(f"another driver works under number {number}: {lock.path} is locked")
             except OSError as error:
                 raise Refused(f"cannot lock {lock.path}: {error.strerror}") from error
+            sign(lock)
         yield locks
         clean = True
     finally:

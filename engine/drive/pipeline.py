@@ -23,7 +23,7 @@ from engine.drive.pipelinerecord import Scribe
 from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queueview import tail_of
-from engine.drive.recovering import Queues, settle
+from engine.drive.recovering import Queues, looked, settle
 from engine.files import safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, List
@@ -176,7 +176,7 @@ class Pipeline:
             if not left or time.monotonic() > limit:
                 break
             time.sleep(TICK)
-        for stage, number, _, error in left:
+        for stage, number, _, error, _ in left:
             self._say(Note("bad", f"what driver {number} of {stage} held stays as it is: {error}", number.encode()))
         return ended and not left
 
@@ -197,6 +197,16 @@ class Pipeline:
     def order(self, order: object) -> None:
         """Give the running watchdog an order (``watchdog.SetWorkers`` …, ``core.Leave``); from any thread."""
         self._orders.put(order)
+
+    def recover(self, number: str) -> tuple[int, list[str]]:
+        """Settle what a driver holds that is dead by the operator's word: how many documents, and why others stay.
+
+        Raises ``Refused``.
+        """
+        self.check_root()
+        stages = [stage for stage, holder in self._look(fresh=True).holders if holder == number]
+        found = [self._recover(stage, number, word=True) for stage in stages]
+        return sum(one.documents for one in found), [one.error for one in found if one.error]
 
     def retry(self, queue: str, id: str) -> str:
         """Give a document that failed twice two fresh attempts; the reason why not, or the empty string."""
@@ -308,19 +318,9 @@ class Pipeline:
         return []
 
     def _look(self, fresh: bool = False) -> Looked:
-        surveys = self._sight.surveys(fresh)
-        done: set[str] = set()
-        holders: set[tuple[str, str]] = set()
-        for index, stage in enumerate(self.stages):
-            before, after = surveys[source(self.stages, index)], surveys[stage.name]
-            if before.counts.done and not before.counts.live and after.counts.done:
-                done.add(stage.name)
-            holders |= {(stage.name, held.number) for held in before.held if held.state == "working"}
-            holders |= {(stage.name, held.number) for held in after.held if held.state == "writing"}
-            holders |= {(stage.name, number) for number in before.locks}
-        return Looked(frozenset(done), tuple(sorted(holders)))
+        return looked(self.stages, self._sight.surveys(fresh))
 
-    def _recover(self, stage: str, number: str) -> Recovered:
+    def _recover(self, stage: str, number: str, word: bool = False) -> Recovered:
         index = [known.name for known in self.stages].index(stage)
         src, dst = queue_folder(self.root, source(self.stages, index)), queue_folder(self.root, stage)
 
@@ -334,6 +334,7 @@ class Pipeline:
             foreign,
             self._say,
             lambda answer: self.told(RECOVERY, answer),
+            word,
         )
 
     # ---- the root folder ---------------------------------------------------------------------------------------------

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple, Self
 
 from engine.protocols.diskqueue.operations import (
     Append,
+    Disown,
     Done,
     Entry,
     Error,
     Exists,
+    Inherit,
     List,
     Log,
     Operation,
@@ -66,7 +68,8 @@ class SimDisk:
         self.folders: dict[str, dict[str, SimFile]] = {folder: {} for folder in folders}
         self.access = {folder: Access(user, 0o700) for folder in folders}
         self.user = user
-        self.locks: set[tuple[str, str]] = set()  # (folder, number)
+        self.locks: dict[tuple[str, str], str] = {}  # (folder, number) → who holds it
+        self.signed: set[tuple[str, str]] = set()  # locks that there are, held or not
         self.full = False
         self.denied: set[str] = set()  # folders that may not be written
         self.meddle: Callable[[Operation], Error] = lambda operation: ""
@@ -79,7 +82,8 @@ class SimDisk:
         copied = copy(self)
         memo[id(self)] = copied
         copied.folders = {folder: dict(files) for folder, files in self.folders.items()}
-        copied.access, copied.locks, copied.denied = dict(self.access), set(self.locks), set(self.denied)
+        copied.access, copied.denied = dict(self.access), set(self.denied)
+        copied.locks, copied.signed = dict(self.locks), set(self.signed)
         copied.meddle = deepcopy(self.meddle, memo)
         copied._random = deepcopy(self._random, memo)
         return copied
@@ -124,17 +128,25 @@ class SimDisk:
                 if not file.synced:
                     files[name] = file._replace(content=TORN, synced=True)
 
-    def lock(self, src: str, dst: str, number: str) -> bool:
-        """Hold a number in both queues; False where somebody does."""
+    def lock(self, src: str, dst: str, number: str, holder: str = "") -> bool:
+        """Hold a number in both queues; False where somebody does. ``holder``: who does, where it is another."""
         wanted = {(src, number), (dst, f"{number} writing")}
-        if wanted & self.locks:
+        if wanted & self.locks.keys():
             return False
-        self.locks |= wanted
+        self.locks.update(dict.fromkeys(wanted, holder or number))
+        self.signed |= wanted
         return True
 
-    def unlock(self, src: str, dst: str, number: str) -> None:
-        """Let go."""
-        self.locks -= {(src, number), (dst, f"{number} writing")}
+    def unlock(self, src: str, dst: str, number: str, clean: bool = True) -> None:
+        """Let go. ``clean``: nothing is left that bears the number, so the locks go as well."""
+        for lock in ((src, number), (dst, f"{number} writing")):
+            self.locks.pop(lock, None)
+            if clean:
+                self.signed.discard(lock)
+
+    def abandon(self, holder: str) -> None:
+        """A process is dead: nobody holds what it held."""
+        self.locks = {lock: who for lock, who in self.locks.items() if who != holder}
 
     def perform(self, operation: Operation, number: str) -> Done:
         """Do one operation for the holder of ``number``, as ``engine.drive.disk.perform`` does."""
@@ -142,6 +154,14 @@ class SimDisk:
             return Done(operation, error, "as it was told to")
         if isinstance(operation, WriteOut | Log):
             return Done(operation, "full", "no space") if self.full else Done(operation)
+        if isinstance(operation, Inherit):
+            src, dst, other = operation.folder, operation.dst, operation.number
+            known = {(src, other), (dst, f"{other} writing")} <= self.signed or operation.word
+            why: Error = "gone" if not known else "" if self.lock(src, dst, other, number) else "exists"
+            return Done(operation, why, f"driver {other} has it: {why}" if why else "")
+        if isinstance(operation, Disown):
+            self.unlock(operation.folder, operation.dst, operation.number, operation.clean)
+            return Done(operation)
         folder = operation.folder
         files = self.folders.get(folder)
         if files is None:

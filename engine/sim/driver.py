@@ -104,7 +104,7 @@ class SimDriver:
             if self._writing is not None:
                 self.attempts.append((self._writing.id, self._writing.attempt))
             self.alive = False
-            self.disk.unlock(self.config.src, self.config.dst, self.config.number)
+            self.disk.abandon(self.config.number)
 
     def _give(self, event: Event, now: float) -> None:
         commands = self.core.handle(event, now)
@@ -120,7 +120,9 @@ class SimDriver:
                 self.said.append(f"exit {reason}")
                 self.ended, self.failed = reason, failed
                 self.alive = False
-                self.disk.unlock(self.config.src, self.config.dst, self.config.number)
+                clean = not self.core.stuck and self.core.snapshot(now).document == ""
+                self.disk.abandon(self.config.number)
+                self.disk.unlock(self.config.src, self.config.dst, self.config.number, clean)
             case Start(_, body):
                 assert isinstance(body, Process)
                 self.said.append(f"process {body.id} {body.attempt}")

@@ -60,10 +60,11 @@ class SimRecovery:
                 asked = [self._next]
             except StopIteration as end:
                 self.settled = end.value
-                self.crash()
+                clean = all(outcome != "stuck" for _, outcome in end.value)
+                self.disk.unlock(self.config.src, self.config.dst, self.config.number, clean)
         self._told(answer, asked)
         return answer
 
     def crash(self) -> None:
         """Stop here; the locks go."""
-        self.disk.unlock(self.config.src, self.config.dst, self.config.number)
+        self.disk.unlock(self.config.src, self.config.dst, self.config.number, clean=False)

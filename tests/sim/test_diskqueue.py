@@ -88,7 +88,10 @@ class Plant:
     def recover_one(self) -> None:
         if self.dead:
             dead = self.dead.pop(self.random.randrange(len(self.dead)))
-            self.recoveries.append(SimRecovery(self.disk, dead, self.now))
+            try:
+                self.recoveries.append(SimRecovery(self.disk, dead, self.now))
+            except ValueError:  # a driver is at it
+                self.dead.append(dead)
 
     def settle(self) -> None:
         self.bury()
@@ -139,14 +142,14 @@ class Plant:
         self.disk.full = False
         self.disk.denied = set()
         for _ in range(20_000):
-            while self.dead:
+            for _ in list(self.dead):
                 self.recover_one()
             for stage in (0, 1):
                 if names.DONE not in self.disk.folders[QUEUES[stage + 1]] and not any(
                     driver.config.src == QUEUES[stage] for driver in self.drivers
                 ):
                     self.spawn(stage)
-            if not self.drivers and not self.recoveries:
+            if not self.drivers and not self.recoveries and not self.dead:
                 return
             for driver in list(self.drivers):
                 driver.step(self.now)

@@ -29,6 +29,7 @@ class DriverConfig:
     quit_file: str = ""  # ends the driver by being there; "" for none
     log_file: str = ""  # one line a document; "" for none
     keep_input: bool = True  # of a document that failed twice (ruling 3)
+    dead: str = ""  # numbers, separated by spaces, of drivers that are dead by an operator's word
 
 
 IDLE_FIRST = 0.010  # seconds: the first sleep of a driver that found nothing

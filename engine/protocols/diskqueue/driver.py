@@ -32,6 +32,7 @@ from engine.protocols.diskqueue.config import (
     DriverConfig,
     Times,
 )
+from engine.protocols.diskqueue.heirs import Heirs
 from engine.protocols.diskqueue.listing import Listing
 from engine.protocols.diskqueue.machine import DRIVER, ITEM, Does, If, Item, On
 from engine.protocols.diskqueue.operations import (
@@ -85,7 +86,7 @@ class Driver:
         self._phase: str = Does.STARTING
         self._spent = Accounts()
         self._held: move.Held | None = None
-        self._listing, self._room = Listing(), Room(config)
+        self._listing, self._room, self._heirs = Listing(), Room(config), Heirs(config, self._note)
         self._outcome = Processed("failed")
         self._published = self._failed = self._given_up = self._lost = 0
         self._orders = 0  # to leave
@@ -245,6 +246,9 @@ class Driver:
             if not full and (yield from self._take()):
                 idle = IDLE_FIRST
                 yield from self._work()
+            elif not full and (yield from self._heirs.look(self._listing.held, self._now, self._wall(), self._items)):
+                self._went(On.INHERITED)
+                idle = IDLE_FIRST
             elif not self._listing.finished:
                 yield _Wait(idle, On.FULL if full else On.NOTHING)
                 idle = min(idle + IDLE_STEP, IDLE_MOST)

@@ -19,8 +19,10 @@ from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, Does, 
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
     Append,
+    Disown,
     Done,
     Exists,
+    Inherit,
     List,
     Log,
     Operation,
@@ -64,7 +66,7 @@ MOVES = frozenset(
 )
 """What changes a document's name, or makes its next one."""
 
-COMES = frozenset({"TAKE", "TAKE AGAIN", "LIST", "THROTTLE", "CHECK", "READ", "LEAVE", "ENDED"})
+COMES = frozenset({"TAKE", "TAKE AGAIN", "INHERIT", "LIST", "THROTTLE", "CHECK", "READ", "LEAVE", "ENDED"})
 """What goes from ``Decoded.peer`` to whoever asked for it; everything else goes the other way."""
 
 
@@ -160,6 +162,10 @@ def _what(operation: Operation | Process, number: str, stage: str) -> tuple[str,
             return "READ", Rule.COUNTS if state == "publishing" else Rule.RECORD, id
         case List(folder):
             return ("THROTTLE", Rule.ROOM, "") if stage and queue_of(folder) == stage else ("LIST", Rule.ORDER, "")
+        case Inherit(_, name):
+            return "INHERIT", Rule.INHERIT, _state(name)[1]
+        case Disown():
+            return "DISOWN", Rule.INHERIT, ""
         case WriteOut():
             return "TIMES", Rule.FILES, ""
         case Log():

@@ -36,6 +36,11 @@ class Listing:
         return self._agenda.leftovers(item)
 
     @property
+    def held(self) -> tuple[names.Item, ...]:
+        """What drivers had in their hands."""
+        return self._agenda.held
+
+    @property
     def finished(self) -> bool:
         """Whether it proves that the source is done: the file is there, nothing is left, and no name changed while it
         was read, for then it may show an item under none of its names.

@@ -26,6 +26,7 @@ class Rule:
     ROOM: Final = "003 row 9: waits while the destination is full"
     FILES: Final = "003 row 10: quit file and timer file"
     WATCH: Final = "003 row 11: restarts to the wanted numbers"
+    INHERIT: Final = "ruling 21: any driver settles what a dead one left"
     CRASH: Final = "ruling 1: a crash counts as a failure"
     RECORD: Final = "ruling 1: failures are written down first"
     COUNTS: Final = "ruling 1: from here on it counts as published"
@@ -109,6 +110,7 @@ class On:
     SETTLED: Final = "all is settled"
     NOTHING: Final = "nothing to take"
     FULL: Final = "the destination is full"
+    INHERITED: Final = "another driver has died"
     WAKES: Final = "it has slept"
     DONE: Final = "all is done"
     QUIT: Final = "the quit file is there"
@@ -199,6 +201,7 @@ DRIVER: Final = Machine(
         Row(Does.TAKING, On.TAKEN, "process it", Does.WORKING, Rule.TAKE),
         Row(Does.TAKING, On.NOTHING, "sleep, longer each time", Does.IDLE, "003 row 9: sleeps while there is nothing"),
         Row(Does.TAKING, On.FULL, "sleep, longer each time", Does.BLOCKED, Rule.ROOM),
+        Row(Does.TAKING, On.INHERITED, "settle what it held", Does.TAKING, Rule.INHERIT),
         Row(Does.TAKING, On.DONE, "write done, exit", Does.ENDED, Rule.DONE),
         Row(Does.TAKING, On.QUIT, "exit", Does.ENDED, Rule.FILES),
         Row(Does.TAKING, On.LEAVE, "exit", Does.ENDED, Rule.LEAVE),

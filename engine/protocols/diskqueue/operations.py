@@ -99,6 +99,30 @@ class Sync(NamedTuple):
     name: str = ""
 
 
+class Inherit(NamedTuple):
+    """Take over the number of a driver that is provably dead, for as long as it takes to settle what it left.
+
+    ``exists`` where it lives, or may; ``gone`` where it has no lock of ours; the answer's text says to people who has
+    the document, since when, and what they can do.
+    """
+
+    folder: str  # the source
+    name: str  # of a document that it holds
+    dst: str  # the destination
+    number: str
+    word: bool = False  # an operator says that it is dead
+
+
+class Disown(NamedTuple):
+    """Let go of the number again. ``clean``: nothing is left that bears it."""
+
+    folder: str
+    name: str  # of its lock
+    dst: str
+    number: str
+    clean: bool = True
+
+
 class WriteOut(NamedTuple):
     """Replace a driver's own small file (its timers) in one step."""
 
@@ -113,7 +137,7 @@ class Log(NamedTuple):
     line: str
 
 
-Operation = List | Exists | Read | Take | Rename | Remove | Touch | Append | Sync | WriteOut | Log
+Operation = List | Exists | Read | Take | Rename | Remove | Touch | Append | Sync | Inherit | Disown | WriteOut | Log
 
 
 class Done(NamedTuple):
@@ -121,7 +145,7 @@ class Done(NamedTuple):
 
     operation: Operation
     error: Error = ""
-    text: str = ""  # what ``Read`` found; with an error, the system's own words
+    text: str = ""  # what ``Read`` found; who ``Inherit`` found; with an error, the system's own words
     entries: tuple[Entry, ...] = ()  # of ``List``
     still: bool = False  # of ``List``: nothing was renamed in the folder while it was read
     odd: tuple[tuple[str, str], ...] = ()  # of ``List``: what is no regular file, by name, and what it is

@@ -19,6 +19,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Literal, NamedTuple
 
 from engine.parts.machine import Row, Walk
@@ -248,12 +249,15 @@ def recover(
 ) -> Steps[list[tuple[str, Settled]]]:
     """Settle everything that driver ``number`` left between two queues; the caller holds both of its locks.
 
-    A crash counts as a failure (ruling 1). Safe to repeat: a recoverer may die as well.
+    A crash counts as a failure (ruling 1). Safe to repeat: a recoverer may die as well. All that it knows is in its
+    variables, for whoever compares where two of them stand.
     """
     walk = walk or Walk(ITEM)
     settled: list[tuple[str, Settled]] = []
     found = {entry.name for entry in (yield List(src)).entries}
-    for name in sorted(found):
+    todo = deque(sorted(found))
+    while todo:
+        name = todo.popleft()
         id = names.published_by(name, number)
         if id is None or names.why_not(id):
             continue
@@ -270,7 +274,9 @@ def recover(
         elif not found & {names.ready(id), names.failed(id)}:
             yield Remove(src, names.attempts(id))
         yield Remove(src, names.publishing(id, number))
-    for name in sorted(found):
+    todo = deque(sorted(found))
+    while todo:
+        name = todo.popleft()
         item = names.parse(name)
         if not isinstance(item, names.Item) or item.state != "working" or item.number != number:
             continue
@@ -283,7 +289,9 @@ def recover(
         else:
             outcome = yield from fail(held, f"driver {number} died", keep, at, walk, On.DIES)
         settled.append((item.id, outcome))
-    for name in sorted(entry.name for entry in (yield List(dst)).entries):
+    todo = deque(sorted(entry.name for entry in (yield List(dst)).entries))
+    while todo:
+        name = todo.popleft()
         item = names.parse(name)
         if isinstance(item, names.Item) and item.state == "writing" and item.number == number:
             yield Remove(dst, name)
@@ -339,6 +347,7 @@ class Agenda(NamedTuple):
     given_up: dict[str, frozenset[str]]  # id → names of a document that was given up
     recorded: frozenset[str]  # ids that have a record of attempts
     strange: tuple[tuple[str, str], ...]  # what claims to be an item by its name, and why it is none
+    held: tuple[names.Item, ...]  # working and writing, of all drivers
     live: int  # ready, working, writing and failed items of all drivers
     done: bool  # nothing more will come
 
@@ -356,6 +365,7 @@ def agenda(entries: tuple[Entry, ...], odd: tuple[tuple[str, str], ...] = ()) ->
     given_up: dict[str, set[str]] = {}
     recorded: set[str] = set()
     strange = [(name, f"it is {kind}") for name, kind in odd if names.parse(name) is not None or name == names.DONE]
+    held: list[names.Item] = []
     live, done = 0, False
     for entry in entries:
         item = names.parse(entry.name)
@@ -369,13 +379,16 @@ def agenda(entries: tuple[Entry, ...], odd: tuple[tuple[str, str], ...] = ()) ->
             live += item.live
             if item.state in ("ready", "failed"):
                 order.append((item.state == "failed", entry.mtime_ns, entry.name, item))
-            elif item.state in ("failed_twice", "kept"):
+            elif item.number:
+                held.append(item)
+            else:
                 given_up.setdefault(item.id, set()).add(entry.name)
     return Agenda(
         tuple(item for *_, item in sorted(order)),
         {id: frozenset(found) for id, found in given_up.items()},
         frozenset(recorded),
         tuple(sorted(strange)),
+        tuple(sorted(held)),
         live,
         done,
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from engine.core import NEVER, Exit, Leave, Note, Ordered, Started, Woken
+from engine.core import NEVER, Exit, Leave, Level, Note, Ordered, Started, Woken
 from engine.parts.machine import Walk, summed
 from engine.parts.view import Walked
 from engine.protocols.diskqueue.machine import SEEN, If, On, Seen
@@ -60,6 +60,7 @@ class Recovered(NamedTuple):
     number: str
     documents: int
     error: str = ""
+    doubt: bool = False  # nothing shows whether the driver lives: an operator has to say so
 
 
 Event = Started | Woken | Found | Ended | Looked | Recovered | Ordered
@@ -317,7 +318,8 @@ class Watchdog:
         if event.error and holder not in self._foreign:
             if len(self._foreign) < 1000:
                 self._foreign.add(holder)
-            out.append(Note("info", f"documents held by {event.number} stay as they are: {event.error}"))
+            level: Level = "warn" if event.doubt else "info"
+            out.append(Note(level, f"documents held by {event.number} stay as they are: {event.error}"))
 
     def _on_order(self, order: object, now: float, out: list[Command]) -> None:
         match order:

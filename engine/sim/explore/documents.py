@@ -3,9 +3,11 @@
 The rules of this file:
 
 - A move is one operation of one driver or recoverer, or half of the work on a document. What an actor asks next depends
-  on the answers that it got. A recoverer's state is the list of those; a driver's is where its procedure stands
-  (``procedure.stands``), so that two lists after which it stands alike are one state.
+  on the answers that it got. Its state is where its procedure stands (``procedure.stands``), so that two lists of
+  answers after which it stands alike are one state.
 - Times count for nothing: a driver writes them into records, and only people read them there.
+- A driver's number is locked while it lives. Whoever settles what a dead one left locks it anew: its recoverer, or any
+  driver that finds nothing else to do.
 - A fault comes once, at any moment: a driver is killed (``kill``), or the power is cut (``power``), which ends
   everybody and takes the content that was not put on the disk. Whoever died is recovered; where nobody is left, a new
   driver comes.
@@ -23,14 +25,16 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from engine.core import NEVER, Exit, Note, Start, Started, Woken
+from engine.parts.machine import Walk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.explain import seat_of
+from engine.protocols.diskqueue.heirs import inherit
+from engine.protocols.diskqueue.machine import ITEM
 from engine.protocols.diskqueue.operations import Done, Process, Processed
-from engine.protocols.diskqueue.transitions import recover
 from engine.sim.disk import SimDisk
 from engine.sim.driver import EPOCH, config, result
-from engine.sim.explore.procedure import stands
+from engine.sim.explore.procedure import stands, stands_in
 from engine.sim.explore.walk import TOLD, Progress
 
 SRC, DST = "src", "dst"
@@ -51,6 +55,7 @@ class Actor:
 
     def __init__(self, number: str, recovers: bool) -> None:
         self.number, self._recovers = number, recovers
+        self.holder = f"recoverer of {number}" if recovers else number  # of locks
         self._points: dict[Any, Point] = {}  # by what tells them apart
         self._ways: list[tuple[Any, ...]] = []
         self._after: dict[tuple[int, Any], Point] = {}
@@ -73,14 +78,15 @@ class Actor:
         return found
 
     def _recovered(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
-        steps = recover(SRC, DST, self.number, True, EPOCH)
+        held = names.working("any", self.number)  # which one, only people are told
+        steps = inherit(config(SRC, DST, self.holder), self.number, held, EPOCH, Walk(ITEM))
         try:
             asks: Any = next(steps)
             for answer in way:
                 asks = steps.send(answer)
         except StopIteration:
             return None, True, "ended"
-        return asks, False, repr(way)
+        return asks, False, stands_in(steps) or repr(way)
 
     def _driven(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
         core, now = Driver(config(SRC, DST, self.number), EPOCH), 0.0
@@ -127,6 +133,8 @@ class Documents:
         for id, text in self.texts.items():
             disk.put(SRC, names.ready(id), text)
         disk.put(SRC, names.DONE)
+        for actor in self.actors[:2]:
+            disk.lock(SRC, DST, actor.number)
         first, second = self.actors[0].first, self.actors[1].first
         self.begin = State(self._number(disk), (first, second, None, None, None), (-1,) * 5, 1 if fault else 0)
 
@@ -160,12 +168,14 @@ class Documents:
                 disk.cut_power()
             for at in dead:
                 points[at], points[at + 2] = None, self.actors[at + 2].first
+                disk.abandon(self.actors[at].holder)
+        if points[4] is None and all(map(_has_ended, points[:4])) and self._live(disk):
+            points[4] = self.actors[4].first
+            disk.lock(SRC, DST, self.actors[4].number)
         number = self._number(disk)
         before = state.points[who]
         if kind == "act" and before is not None:  # a pass begins with what follows a wait
             seen[who] = -1 if before.asks is None else state.disk if seen[who] < 0 else seen[who]
-        if points[4] is None and all(map(_has_ended, points[:4])) and self._live(disk):
-            points[4] = self.actors[4].first
         return State(number, tuple(points), tuple(seen), state.left - (kind != "act"))
 
     def _act(self, disk: SimDisk, who: int, point: Point) -> tuple[Point, Done | Processed | None]:
@@ -174,7 +184,7 @@ class Documents:
         if asks is None:
             return actor.after(point, Woken()), None
         if not isinstance(asks, Start):
-            answer: Done | Processed = disk.perform(asks, actor.number)
+            answer: Done | Processed = disk.perform(asks, actor.holder)
             return actor.after(point, answer), answer
         body = asks.body
         assert isinstance(body, Process)
@@ -202,11 +212,12 @@ class Documents:
             files.update({name: file._replace(content=_timeless(file.content)) for name, file in files.items()})
         times = sorted(file.mtime_ns for files in disk.folders.values() for file in files.values())
         ranks = {time: rank for rank, time in enumerate(times)}
-        key = tuple(
+        key: tuple[Any, ...] = tuple(
             (folder, name, file.content, file.synced, ranks[file.mtime_ns])
             for folder, files in disk.folders.items()
             for name, file in sorted(files.items())
         )
+        key = *key, *sorted(disk.locks.items()), *sorted(disk.signed)
         if key not in self._known:
             self._known[key] = len(self._disks)
             for files in disk.folders.values():  # the order of times is all that counts

@@ -17,21 +17,27 @@ from engine.protocols.diskqueue.listing import Listing
 FIELDS = frozenset({"_phase", "_held", "_outcome", "_orders", "stuck", "_asked", "_trouble", "_blocked", "_quiet"})
 """Fields of a driver that its next steps depend on, besides its listing and its procedure."""
 
-DEAD = frozenset({"self", "config", "walk", "at", "began", "idle", "pause", "ms", "answer", "error"})
+DEAD = frozenset(
+    ("self", "config", "walk", "at", "now", "began", "idle", "pause", "ms", "answer", "error", "got", "promise")
+)
 """Variables of procedures that are constant, times, or set anew before they are read."""
 
+TAKES = "_take"  # after it, what others held in its listing is asked for
 LOOP = "_live"  # between two documents it reads none of its variables but constants and times
-START = "recover"  # what it goes through is not among its variables
 
 
 def stands(driver: Driver) -> tuple[Any, ...]:
-    """Equal where two drivers of one configuration go on alike. Empty while one settles what an earlier one left."""
+    """Equal where two drivers of one configuration go on alike."""
     chain = list(_chain(driver._life))
-    if any(name == START for name, *_ in chain):
-        return ()
     fields = tuple((name, repr(getattr(driver, name))) for name in sorted(FIELDS))
     told = (tuple(sorted(driver._said)), tuple(driver._broken))
-    return (fields, told, _listed(driver._listing), tuple(chain))
+    held = driver._listing.held if any(name == TAKES for name, *_ in chain) else ()
+    return (fields, told, held, _listed(driver._listing), tuple(chain))
+
+
+def stands_in(procedure: Generator[Any, Any, Any]) -> tuple[Any, ...]:
+    """Equal where two runs of one procedure go on alike."""
+    return tuple(_chain(procedure))
 
 
 def _chain(generator: Any) -> Generator[tuple[str, int, str], None, None]:
@@ -43,7 +49,9 @@ def _chain(generator: Any) -> Generator[tuple[str, int, str], None, None]:
 
 def _values(variables: Mapping[str, Any]) -> str:
     alive = {name: value for name, value in variables.items() if name not in DEAD}
-    return repr([(name, sorted(one) if isinstance(one, frozenset) else one) for name, one in sorted(alive.items())])
+    return repr(
+        [(name, sorted(one) if isinstance(one, frozenset | set) else one) for name, one in sorted(alive.items())]
+    )
 
 
 def _listed(listing: Listing) -> tuple[Any, ...]:

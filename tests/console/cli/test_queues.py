@@ -12,6 +12,7 @@ import pytest
 from console.__main__ import main
 from console.cli.queues import Watched, progress, tell_note
 from engine.core import Note
+from engine.drive.locks import number_locks
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
 from tests.helpers.queue_recordings import opened
@@ -152,6 +153,38 @@ def test_one_driver_by_folders_and_by_a_parameter_file(fed: Path, home: Path) ->
     par.write_text(parameter_file(DriverConfig(str(middle), str(end), "4")), encoding="utf-8")
     assert main(["drive", str(par)]) == 0
     assert sorted(os.listdir(end)) == ["a.txt.ready", "b.txt.ready", "c.txt.ready", "done"]
+
+
+def test_a_driver_settles_what_a_dead_one_left_and_by_its_operators_word_what_a_stranger_left(
+    home: Path, capfd: Capture
+) -> None:
+    src, dst = home / "src", home / "dst"
+    for folder in (src, dst):
+        folder.mkdir()
+    with number_locks(str(src), str(dst), "7") as both:
+        for lock in both:
+            lock.release(remove=False)
+    for name in ("a.7.working", "b.8.working", "done"):
+        (src / name).touch()
+    assert main(["drive", "--src", str(src), "--dst", str(dst), "--number", "1", "--dead", "8"]) == 0
+    assert sorted(os.listdir(dst)) == ["a.ready", "b.ready", "done"]
+    assert os.listdir(src) == ["done"]
+    out = capfd.readouterr().out
+    assert "a: of driver 7, which died: failed" in out and "b: of driver 8, which died: failed" in out
+
+
+def test_a_pipelines_driver_without_a_lock_is_dead_by_its_operators_word(fed: Path, capsys: Capture) -> None:
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a"]) == 0
+    (fed / "queue-start" / "x.8.working").touch()
+    capsys.readouterr()
+    assert main(["pipeline", "recover", "8", "9", "--root", str(fed)]) == 0
+    assert capsys.readouterr().out == "1 document of driver 8 settled\n0 documents of driver 9 settled\n"
+    assert (fed / "queue-start" / "x.failed").exists()
+    (fed / "queue-start" / "y.8.working").touch()
+    with number_locks(str(fed / "queue-start"), str(fed / "queue-a"), "8"):
+        assert main(["pipeline", "recover", "8", "--root", str(fed)]) == 1
+    out, err = capsys.readouterr()
+    assert out == "0 documents of driver 8 settled\n" and "lives" in err
 
 
 def test_a_pipeline_and_a_driver_are_recorded_and_do_the_same_again(fed: Path, home: Path, capsys: Capture) -> None:

@@ -42,14 +42,18 @@ def test_what_a_living_process_locks_stays(tmp_path: Path) -> None:
     lock = Lock(made.src, names.working_lock("7"))
     assert lock.acquire()
     found = settle(made, "7", True, lambda: False, lambda note: None, lambda answer: None)
-    assert found == Recovered("a", "7", 0, "a process that holds its lock still lives")
+    assert found == Recovered("a", "7", 0, found.error)
+    assert "lives" in found.error
     lock.release()
 
 
 def test_what_has_no_lock_of_ours_stays(tmp_path: Path) -> None:
     made = queues(tmp_path)
     os.unlink(f"{made.src}/{names.working_lock('7')}")
-    for foreign, why in ([True], "another program holds them"), ([], ""):
+    for foreign in [True], []:
         found = settle(made, "7", True, partial(bool, foreign), lambda note: None, lambda answer: None)
-        assert found == Recovered("a", "7", 0, why)
+        assert found == Recovered("a", "7", 0, found.error, bool(foreign))
+        assert ("pipeline recover 7" in found.error) == bool(foreign)
     assert (tmp_path / "src" / "d.7.working").exists()
+    found = settle(made, "7", True, lambda: True, lambda note: None, lambda answer: None, word=True)
+    assert found == Recovered("a", "7", 1), "an operator says that it is dead"

@@ -62,7 +62,7 @@ def test_in_the_end_the_queues_hold_what_was_on_the_disk(tmp_path: Path) -> None
     for place in lab._scene.queues:
         assert set(lab._scene.files[place.folder]) == set(world.listing(place.name))
     view = lab.view()
-    assert (view.queues[0].counts.failed_twice, view.queues[-1].counts.ready, lab.fed(0.0)) == (1, 7, 8)
+    assert (view.queues[0].counts.failed_twice, view.queues[-1].counts.ready, lab.fed(0.0)) == (2, 6, 8)
 
 
 def test_a_position_looks_the_same_whichever_way_one_comes_there(lab: QueueReplayLab) -> None:

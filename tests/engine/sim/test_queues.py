@@ -116,7 +116,7 @@ def test_drivers_outlive_their_watchdog_and_are_adopted() -> None:
     plant.watch()
     plant.run(10.0)
     assert sorted(plant.seats) == ["1", "3", "4"] and plant.published() == 4
-    assert [event.number for event in plant.heard(Recovered)] == ["2"]
+    assert not plant.heard(Recovered), "another driver had settled what it held"
 
 
 def test_a_watchdog_that_dies_while_it_recovers_leaves_that_to_the_next() -> None:

@@ -80,6 +80,10 @@ class Scene:
                 for driver in self.drivers.values():
                     driver.step(self.now)
                     self.rest(driver)
+            case ["wait-only", number, seconds]:
+                self.now += float(seconds)
+                self.drivers[number].step(self.now)
+                self.rest(self.drivers[number])
             case ["leave", number]:
                 self.drivers[number].leave(self.now)
             case ["kill", number]:

@@ -17,7 +17,7 @@ def test_trouble_is_what_is_nobodys_failure() -> None:
 def test_every_operation_is_a_value_that_the_simulated_disk_answers() -> None:
     disk = SimDisk("q")
     for kind in get_args(Operation):
-        operation = kind(*["q", "x", "y"][: len(kind._fields)])
+        operation = kind(*["q", "x", "y", "z"][: len(kind._fields)])
         assert operation == kind(*operation)
         assert disk.perform(operation, "1").operation is operation
         assert describe(operation).split()[0] == kind.__name__.lower()
