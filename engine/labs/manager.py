@@ -15,35 +15,26 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from queue import Full, Queue
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from engine.errors import Refused
+from engine.labs.lab import Lab
 
 CLOSE = 1.9  # seconds that closing may take
 WAITING = 100  # orders that may wait for one lab
 
 
-class Opens(Protocol):
-    """Something that can be opened and closed, such as ``engine.labs.live.Lab``."""
-
-    def open(self) -> object: ...
-    def close(self) -> None: ...
-
-
-L = TypeVar("L", bound=Opens)
-
-
-class LabThread(Generic[L]):
+class LabThread:
     """One lab and its thread."""
 
-    def __init__(self, name: str, make: Callable[[str], L]) -> None:
-        self.opened: Future[L] = Future()
+    def __init__(self, name: str, make: Callable[[str], Lab]) -> None:
+        self.opened: Future[Any] = Future()
         self._name, self._make = name, make
-        self._orders: Queue[tuple[Callable[[L], object], Future[None]] | None] = Queue(WAITING)
+        self._orders: Queue[tuple[Callable[[Any], object], Future[None]] | None] = Queue(WAITING)
         threading.Thread(target=self._live, name=f"roundhouse-{name}", daemon=True).start()
 
     @property
-    def lab(self) -> L | None:
+    def lab(self) -> Lab | None:
         """The lab, once it is open."""
         here = self.opened.done() and self.opened.exception() is None
         return self.opened.result() if here else None
@@ -53,7 +44,7 @@ class LabThread(Generic[L]):
         """Whether it could not be opened."""
         return self.opened.done() and self.opened.exception() is not None
 
-    def order(self, give: Callable[[L], object]) -> Future[None]:
+    def order(self, give: Callable[[Any], object]) -> Future[None]:
         """See ``LabManager.order``."""
         answer: Future[None] = Future()
         try:
@@ -87,39 +78,39 @@ class LabThread(Generic[L]):
             closed.set_result(None)
 
 
-class LabManager(Generic[L]):
+class LabManager:
     """Labs by the names of their systems. ``make`` builds one, not yet opened; it may raise ``Refused`` as well."""
 
-    def __init__(self, names: Sequence[str], make: Callable[[str], L]) -> None:
+    def __init__(self, names: Sequence[str], make: Callable[[str], Lab]) -> None:
         self.names = tuple(names)
         self._make = make
-        self._rooms: dict[str, LabThread[L]] = {}
+        self._threads: dict[str, LabThread] = {}
 
-    def open(self, name: str) -> Future[L]:
+    def open(self, name: str) -> Future[Any]:
         """The lab of this system, opened now where it is not yet. The future raises what opening raised."""
-        room = self._rooms.get(name)
-        if room is None or room.failed:
-            room = self._rooms[name] = LabThread(name, self._make)
-        return room.opened
+        thread = self._threads.get(name)
+        if thread is None or thread.failed:
+            thread = self._threads[name] = LabThread(name, self._make)
+        return thread.opened
 
-    def order(self, name: str, give: Callable[[L], object]) -> Future[None]:
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:
         """Give an order to an open lab, after those before it. The future raises what the order raised."""
-        return self._rooms[name].order(give)
+        return self._threads[name].order(give)
 
     @property
-    def running(self) -> dict[str, L]:
+    def running(self) -> dict[str, Any]:
         """The labs that are open, in the order of the names."""
-        rooms = [(name, self._rooms[name]) for name in self.names if name in self._rooms]
-        return {name: lab for name, room in rooms if (lab := room.lab) is not None}
+        threads = [(name, self._threads[name]) for name in self.names if name in self._threads]
+        return {name: lab for name, thread in threads if (lab := thread.lab) is not None}
 
     def close(self) -> None:
         """Close all of them at once, in less than two seconds. Raises what closing one raised."""
-        done, _ = wait([room.close() for room in self._rooms.values()], CLOSE)
-        self._rooms.clear()
+        done, _ = wait([thread.close() for thread in self._threads.values()], CLOSE)
+        self._threads.clear()
         for closed in done:
             closed.result()
 
-    def __enter__(self) -> LabManager[L]:
+    def __enter__(self) -> LabManager:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,30 +10,32 @@ import pytest
 from engine.errors import Refused
 from engine.labs import manager as module
 from engine.labs.manager import LabManager
+from tests.helpers.fake_lab import FakeLab
 from tests.helpers.processes import WAIT
 
 
-class Lab:
+class Lab(FakeLab):
     """Opens when its gate is open."""
 
     def __init__(self, name: str) -> None:
+        super().__init__(0, busy=False)
         self.name = name
         self.gate = threading.Event()
         self.gate.set()
-        self.refusal: Exception | None = None
+        self.failure: Exception | None = None
         self.did: list[str] = []
 
     def open(self) -> Lab:
         assert self.gate.wait(WAIT)
-        if self.refusal is not None:
-            raise self.refusal
+        if self.failure is not None:
+            raise self.failure
         self.did.append("open")
         return self
 
     def close(self) -> None:
         self.did.append("close")
-        if isinstance(self.refusal, OSError):
-            raise self.refusal
+        if isinstance(self.failure, OSError):
+            raise self.failure
 
 
 class Street:
@@ -42,7 +44,7 @@ class Street:
     def __init__(self) -> None:
         self.made: list[Lab] = []
         self.next = Lab
-        self.house: LabManager[Lab] = LabManager(("a", "b", "c"), self.make)
+        self.house: LabManager = LabManager(("a", "b", "c"), self.make)
 
     def make(self, name: str) -> Lab:
         self.made.append(self.next(name))
@@ -85,7 +87,7 @@ def test_who_asks_does_not_wait_for_one_that_is_slow(street: Street) -> None:
 def test_one_that_can_not_be_opened_is_forgotten(street: Street) -> None:
     def taken(name: str) -> Lab:
         lab = Lab(name)
-        lab.refusal = Refused("the port is taken")
+        lab.failure = Refused("the port is taken")
         return lab
 
     street.next = taken  # type: ignore[assignment]
@@ -158,7 +160,7 @@ def test_closing_waits_for_no_order_and_raises_what_went_wrong(street: Street) -
     lab, other = street.house.open("a").result(WAIT), street.house.open("b").result(WAIT)
     gate = threading.Event()
     stuck = street.house.order("a", lambda _: gate.wait(WAIT))
-    lab.refusal = OSError("the disk is full")
+    lab.failure = OSError("the disk is full")
     with pytest.raises(OSError, match="full"):
         street.house.close()
     assert (lab.did, other.did, street.house.running) == (["open", "close"], ["open", "close"], {})
