@@ -164,9 +164,14 @@ class Broker:
         # 002 "Worker sends PING": answered with PONG; a worker that is not busy is in the ready queue afterwards
         told = worker is not None and worker.state == Seen.TOLD
         if worker is None or worker.state == Seen.LOST:
+            slow = worker is not None and worker.state == Seen.LOST
+            gap = now - worker.heard if worker is not None else 0.0
             worker = self._join(worker, key, now, out)
             if worker is None:
                 return
+            if slow:  # it did not start over: it was there all the time
+                limit = f"WORKER_EXPIRE_SECONDS is {self.options.worker_expiry:g} s"
+                out.append(Note("warn", f"its PING came after {gap:.1f} s, and {limit}: they do not fit together", key))
             self.table.step(worker, On.PING, worker.kept)
         elif worker.task is not None and worker.broken and not worker.pings:
             self._forsaken(worker, now, out)

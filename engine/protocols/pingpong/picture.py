@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import nlargest
+from itertools import islice
 from operator import attrgetter
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import Table, Worker, row_of
 from engine.protocols.pingpong.tasks import Tasks
 
+SHOWN_READY = 8  # workers of the ready queue that are listed, in its order
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
 
 
@@ -59,12 +61,22 @@ def broker(core: Source, now: float) -> BrokerView:
         legs=tasks.legs.view(),
         terms=(
             ("ready queue", str(len(core.table.ready))),
+            *queue_terms(core.table),
+            ("BROKER_TIMEOUT", f"{options.broker_timeout:g} s"),
+            ("N_TIMEOUTS", str(options.n_timeouts)),
             ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
+            ("PING", f"every {options.ping_every:g} s"),
             ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
             *_clients(core),
         ),
         walked=core.table.walk.walked(),
     )
+
+
+def queue_terms(table: Table) -> list[tuple[str, str]]:
+    """The ready queue as it is ordered: the first is next."""
+    order = [show(key) for key in islice(table.ready, SHOWN_READY)]
+    return [("next", " → ".join(order) + (" …" if len(table.ready) > SHOWN_READY else ""))] if order else []
 
 
 def _clients(core: Source) -> list[tuple[str, str]]:

@@ -81,6 +81,7 @@ class Worker:
             return out
         match event:
             case Started():
+                out += self._misfits()
                 self._start(now, out)
             case Received(messages=batch):
                 for frames in batch:
@@ -212,6 +213,15 @@ class Worker:
             self._exit(self._leaving, out)
 
     # ---- time ---------------------------------------------------------------------------------------------------
+
+    def _misfits(self) -> list[Command]:
+        """What in our own settings can not work together, with both values."""
+        every, options = self.options.ping_every, self.options
+        limits = [(f"WORKER_EXPIRE_SECONDS is {options.worker_expiry:g} s", options.worker_expiry)]
+        words = f"N_TIMEOUTS × BROKER_TIMEOUT is {self._silence:g} s"
+        limits.append((words, self._silence))
+        told = "they do not fit together"
+        return [Note("warn", f"a PING every {every:g} s, and {why}: {told}") for why, limit in limits if every >= limit]
 
     def _start(self, now: float, out: list[Command]) -> None:
         self._heard = now

@@ -348,3 +348,34 @@ def test_who_pings_with_a_job_that_went_by_a_broken_connection_owes_until_it_sta
     assert from_worker(broker, b"w", PING) == []
     assert from_worker(broker, b"w", READY) == [give(b"w", PONG), give(b"w")]
     assert counter(broker, "re-deliveries") == 1
+
+
+def test_a_worker_whose_pings_are_slower_than_the_patience_with_it_is_named_with_both_values() -> None:
+    broker = Broker(Options())
+    from_worker(broker, b"w", READY)
+    broker.handle(Woken(), T + 3.0)
+    (note, *_) = [
+        command
+        for command in broker.handle(Received([[b"w", b"", PING]], "backend"), T + 5.0)
+        if isinstance(command, Note) and command.level == "warn"
+    ]
+    assert note.text == "its PING came after 5.0 s, and WORKER_EXPIRE_SECONDS is 3 s: they do not fit together"
+    broker.handle(Woken(), T + 8.0)
+    again = broker.handle(Received([[b"w", b"", READY]], "backend"), T + 9.0)
+    assert not [one for one in again if isinstance(one, Note) and one.level == "warn"], "it started over"
+
+
+def test_the_seeds_constants_and_the_order_of_the_ready_queue_are_shown_by_name() -> None:
+    broker = Broker(Options())
+    for key in (b"one", b"two", b"three"):
+        from_worker(broker, key, READY)
+    ask(broker, 1)
+    from_worker(broker, b"one", b"result")
+    terms = dict(broker.snapshot(T).terms)
+    assert terms["next"] == "two → three → one"
+    assert [terms[name] for name in ("BROKER_TIMEOUT", "N_TIMEOUTS", "WORKER_EXPIRE_SECONDS", "PING")] == [
+        "1 s",
+        "3",
+        "3",
+        "every 1 s",
+    ]

@@ -205,3 +205,14 @@ def test_nonsense_is_counted_and_changes_nothing(messages: list[Frames]) -> None
     assert (worker.state, worker.wake_at(), worker.done) == before
     assert dict(worker.snapshot(T).terms)["violations"] == str(len(wrong))
     worker.check()
+
+
+def test_settings_that_can_not_work_together_are_named_with_both_values() -> None:
+    def told(options: Options) -> list[str]:
+        return [one.text for one in Worker(options).handle(Started(), 0.0) if isinstance(one, Note)]
+
+    assert told(Options()) == []
+    assert told(Options(ping_every=5.0)) == [
+        "a PING every 5 s, and WORKER_EXPIRE_SECONDS is 3 s: they do not fit together",
+        "a PING every 5 s, and N_TIMEOUTS × BROKER_TIMEOUT is 3 s: they do not fit together",
+    ]
