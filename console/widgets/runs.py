@@ -98,7 +98,7 @@ def summary_of(run: BulkView) -> str:
     return (
         f"{''.join(text for text, _ in title_of(run))}: {verdict}\n"
         f"  {units.count(ledger.succeeded)} of {units.count(run.spec.n)} succeeded, failed: {kinds}\n"
-        f"  {units.took(run.elapsed)}, {figures}"
+        f"  {units.took(run.elapsed)}, {figures}, timeout {run.spec.timeout:g} s"
     )
 
 

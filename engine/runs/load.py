@@ -107,6 +107,7 @@ class RunRecord(TypedDict):
     in_flight: Count  # the most that could be out at once
     workers: Count | None  # that had joined the broker and were not leaving, at the end; null where it is elsewhere
     slots: Count | None  # of those workers together
+    timeout_s: float | None  # of each task
     warmup: Count  # replies to the first tasks, which no latency below tells of
     rate_asked: Amount | None  # tasks a second of an open loop
     rate_missed: Missed | None
@@ -122,8 +123,8 @@ class RunRecord(TypedDict):
 
 
 LATER: dict[str, Any] = {
-    "workers": None, "slots": None, "warmup": 0, "rate_asked": None, "rate_missed": None, "observer": None,
-    "first_failed": {}, "timeline": (),
+    "workers": None, "slots": None, "timeout_s": None, "warmup": 0, "rate_asked": None, "rate_missed": None,
+    "observer": None, "first_failed": {}, "timeline": (),
 }  # fmt: skip
 PARTS = 16  # buckets of a record between a duration and its double
 
@@ -216,6 +217,7 @@ class RunReport:
             in_flight=self.spec.in_flight,
             workers=crew.workers,
             slots=crew.slots,
+            timeout_s=self.spec.timeout,
             warmup=run.warmup,
             rate_asked=self.spec.rate,
             rate_missed=Missed(asked=self.spec.rate, reached=run.reached) if self.spec.rate and run.reached else None,

@@ -40,6 +40,8 @@ def summary(run: RunRecord) -> str:
         rows.append(f"warm-up   the first {replies} in no latency")
     if run["observer"] is not None:
         rows.append(f"observer  {_observed(run['observer'])}")
+    if run["timeout_s"] is not None:
+        rows.append(f"timeout   {run['timeout_s']:g} s for each task")
     if run["failed"]:
         rows.append("failed    " + ", ".join(f"{kind} {n:,}{_first(run, kind)}" for kind, n in run["failed"].items()))
     rows += [f"ledger    {_equation(run['ledger'])}", f"verdict   {run['verdict'].upper()}"]

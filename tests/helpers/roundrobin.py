@@ -10,6 +10,8 @@ from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
 
+PACE: dict[str, Any] = {"heartbeat": 2.0, "expiry": 6.0}  # seconds, in which the tests on the desk count
+
 
 class Desk:
     """``now`` is the tests' to move. Every event is followed by ``check``."""
@@ -54,7 +56,7 @@ class Front(Desk):
     """A broker on the desk, with words for what its peers send."""
 
     def __init__(self, **options: Any) -> None:
-        self.broker = Broker(Options(**options))
+        self.broker = Broker(Options(**{**PACE, **options}))
         super().__init__(self.broker)
 
     @property

@@ -15,11 +15,12 @@ Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 class Options:
     """Settings of all three roles. Broker and peers of one system should agree on ``heartbeat`` and ``expiry``."""
 
-    heartbeat: Seconds = 2.0
+    heartbeat: Seconds = 1.0
     """Seconds: worker and client PING the broker so often; it PINGs a worker after three quarters of it in silence."""
 
-    expiry: Seconds = 6.0
-    """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken."""
+    expiry: Seconds = 3.0
+    """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken. Less than the
+    5 s that an original client waits for a task, or a worker that freezes would fail what another could have done."""
 
     task_deadline: Seconds = 60.0
     """Seconds that a worker may hold a task; after that the task has failed and its slot is free again."""

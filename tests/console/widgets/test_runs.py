@@ -67,7 +67,7 @@ def test_the_summary_that_stays_on_the_terminal() -> None:
     assert summary_of(run(lost=1)).splitlines() == [
         "bulkdata 4 × 1 KiB: FAIL",
         "  3 of 4 succeeded, failed: timeout 1",
-        "  0.00s, p50 1.0ms, p95 1.0ms, p99 1.0ms",
+        "  0.00s, p50 1.0ms, p95 1.0ms, p99 1.0ms, timeout 5 s",
     ]
     assert "not finished" in summary_of(run(left=2))
 

@@ -21,8 +21,8 @@ from tests.helpers.runs import BEGAN, a_run, finished
 FIGURES = ["min", "mean", "p50", "p90", "p95", "p99", "p999", "max", "buckets"]
 KEYS = [
     "schema", "kind", "system", "transport", "requested", "sent", "succeeded", "failed", "first_failed", "elapsed_s",
-    "rate_per_s", "bytes", "in_flight", "workers", "slots", "warmup", "rate_asked", "rate_missed", "service_us",
-    "planned_us", "legs_us", "observer", "ledger", "timeline", "verdict", "started_at", "versions",
+    "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked", "rate_missed",
+    "service_us", "planned_us", "legs_us", "observer", "ledger", "timeline", "verdict", "started_at", "versions",
 ]  # fmt: skip
 
 
@@ -52,6 +52,7 @@ def test_a_good_run() -> None:
         "in_flight": 2,
         "workers": None,
         "slots": None,
+        "timeout_s": 5.0,
         "warmup": 0,
         "rate_asked": None,
         "rate_missed": None,
@@ -193,9 +194,9 @@ def test_no_percentile_is_above_the_maximum(latencies: list[float]) -> None:
 
 def test_a_record_from_before_some_keys_is_filled_in() -> None:
     run = a_run(3)
-    later = ("workers", "slots", "warmup", "rate_asked", "rate_missed", "observer")
+    later = ("workers", "slots", "timeout_s", "warmup", "rate_asked", "rate_missed", "observer")
     older = {key: value for key, value in run.items() if key not in later}
-    assert from_json(json.dumps(older).encode()) == run
+    assert from_json(json.dumps(older).encode()) == {**run, "timeout_s": None}
 
 
 def test_written_and_read_back() -> None:

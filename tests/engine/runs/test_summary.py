@@ -13,6 +13,7 @@ def test_the_summary_of_a_good_run() -> None:
         "\n"
         "rate      1,000 /s, 0.004 s\n"
         "service   p50 1.00 ms  p90 1.00 ms  p99 1.00 ms  p99.9 1.00 ms  max 1.00 ms\n"
+        "timeout   5 s for each task\n"
         "ledger    4 sent = 4 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped\n"
         "verdict   PASS\n"
     )
@@ -37,6 +38,7 @@ def test_the_summary_of_everything_else() -> None:
         "legs p50  client 1.00 ms  backlog 1.00 ms  worker 1.00 ms  return 1.00 ms",
         "warm-up   the first 1,000 replies are in no latency",
         "observer  loops late by 1.50 ms at most, screen drawn 4.0 times a second",
+        "timeout   5 s for each task",
         "failed    timeout 2 (task 1, 8), wrong data 1",
         "ledger    1 sent ≠ 1 succeeded + 0 failed + 0 in flight + 0 queued + 0 dropped",
         "verdict   FAIL",

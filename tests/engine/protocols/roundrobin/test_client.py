@@ -27,7 +27,7 @@ from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.options import Options
-from tests.helpers.roundrobin import Desk, ident
+from tests.helpers.roundrobin import PACE, Desk, ident
 
 V = wire.VERSION
 
@@ -69,7 +69,7 @@ class Packing(Runs):
     """One that asked for the packed lane; ``agreed``: a broker of ours answers, else the original's echo."""
 
     def __init__(self, agreed: bool = True) -> None:
-        super().__init__(Client(Options(packed=True)))
+        super().__init__(Client(Options(packed=True, **PACE)))
         asked = wire.link_id(1, packs=True)
         assert self.do(Started()) == [wire.link_ping(asked)]
         assert self.told(wire.link_pong((wire.agreed(asked) or b"") if agreed else asked)) == []
@@ -80,7 +80,7 @@ class Front(Runs):
     """A client on the desk, on the seed's lane, its link up unless told otherwise."""
 
     def __init__(self, linked: bool = True) -> None:
-        super().__init__(Client(Options()))
+        super().__init__(Client(Options(**PACE)))
         assert self.do(Started()) == [wire.link_ping(wire.link_id(1))]
         if linked:
             assert self.told(pong()) == []
@@ -330,7 +330,7 @@ def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
 
 
 def test_what_is_out_when_the_connection_ends_is_asked_for_again_and_answered_once() -> None:
-    runs = Runs(Client(Options()))
+    runs = Runs(Client(Options(**PACE)))
     runs.do(Started())
     runs.told(pong(1))
     assert runs.begin("ping", 3, in_flight=3) == [wire.ping(ident(n), True) for n in range(3)]

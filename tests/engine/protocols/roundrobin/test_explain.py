@@ -20,6 +20,7 @@ from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import LOST_KEPT
 from engine.protocols.roundrobin.worker import Worker
 from tests.helpers.explain import Scripts, Table, walk
+from tests.helpers.roundrobin import PACE
 
 ID = (7).to_bytes(8, "little")
 TASK = [wire.TRACKEXEC, ID, wire.APP_PING]
@@ -143,7 +144,7 @@ def test_any_frames_are_explained(role: Role, direction: Direction, frames: Fram
 
 # ---- state maps --------------------------------------------------------------------------------------------------
 
-OPTIONS = Options()
+OPTIONS = Options(**PACE)
 
 
 def worker() -> Table:

@@ -28,7 +28,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.machine import Does
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.worker import Worker
-from tests.helpers.roundrobin import Desk, ident
+from tests.helpers.roundrobin import PACE, Desk, ident
 
 V = wire.VERSION
 PING1, PING2, PING3 = (wire.link_ping(wire.link_id(n)) for n in (1, 2, 3))
@@ -59,7 +59,7 @@ class Bench(Desk):
     """A worker on the desk, on the seed's lane, brought to a state."""
 
     def __init__(self, state: str = Does.WORKING, **options: float) -> None:
-        self.worker = Worker(Options(**options), slots=10, seed=1)  # type: ignore[arg-type]
+        self.worker = Worker(Options(**{**PACE, **options}), slots=10, seed=1)
         super().__init__(self.worker)
         assert self.do(Started()) == [PING1]
         if state != Does.LINKING:
@@ -353,7 +353,7 @@ class Packing(Desk):
     """A worker at work that asked for the packed lane; ``agreed``: ours answers, else the original's echo."""
 
     def __init__(self, agreed: bool = True) -> None:
-        self.worker = Worker(Options(packed=True), slots=10, seed=1)
+        self.worker = Worker(Options(packed=True, **PACE), slots=10, seed=1)
         super().__init__(self.worker)
         asked = wire.link_id(1, packs=True)
         assert self.do(Started()) == [wire.link_ping(asked)]
