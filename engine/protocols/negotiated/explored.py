@@ -35,4 +35,18 @@ def _step(before: _Mark | None, broker: Broker, now: float) -> str:
     return f"the {ROLES[pair.role]} takes over, and heard the other {silent:g} s ago: under {least:g} s proves nothing"
 
 
-EXPLORED = Explored(mark=_mark, step=_step)
+EXPLORED = Explored(
+    ignored={
+        "service.Service": frozenset({"_joined", "counters", "out"}),
+        "member.Member": frozenset({"done", "failed", "heard", "joined", "name", "row", "skew"}),
+        "broker.Broker": frozenset({"inspected"}),
+        "worker.Worker": frozenset({"done", "refused"}),
+        "client.Client": frozenset({"_late", "_sent", "repeated", "undelivered"}),
+    },
+    mark=_mark,
+    step=_step,
+)
+"""``Service.out`` is what the last event made the broker do; the next one begins with a list of its own.
+``_joined`` makes
+names to show. ``Member.heard`` and ``skew`` are only shown: who is silent is in ``Service.workers``.
+"""

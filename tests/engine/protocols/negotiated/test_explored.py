@@ -10,6 +10,7 @@ from engine.catalogue import SYSTEMS
 from engine.protocols.negotiated.explored import EXPLORED
 from engine.protocols.negotiated.machine import Rank
 from engine.protocols.negotiated.standby import SILENCE
+from tests.engine.sim.explore.scenes import fields_are_there
 
 OPENED = 100.0
 
@@ -47,3 +48,7 @@ def test_a_broker_of_its_own_is_not_asked() -> None:
     system = SYSTEMS["negotiated"]
     core = system.broker(system.options(), [system.endpoint]).core
     assert EXPLORED.mark(core, 0.0) is None and not EXPLORED.step(None, core, 0.0)
+
+
+def test_each_field_that_is_ignored_is_one() -> None:
+    fields_are_there("negotiated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -44,7 +45,7 @@ def fields_are_there(name: str) -> None:
     for one, fields in chain(*[each.items() for each in (IGNORED, UNORDERED, explored.ignored, explored.unordered)]):
         file, _, made = one.partition(".")
         module = import_module(f"engine.{parts.get(file, f'protocols.{name}')}.{file}")
-        source = Path(str(module.__file__)).read_text(encoding="utf-8")
-        assert hasattr(module, made)
+        above = [base for base in getattr(module, made).__mro__ if base is not object]
+        source = "".join(Path(inspect.getfile(base)).read_text(encoding="utf-8") for base in above)
         for field in fields:
             assert f"self.{field}" in source, (one, field)
