@@ -19,6 +19,7 @@ from engine.protocols.conversation.frontend import (
     JobEnded,
     Refused,
     Release,
+    Stopping,
     StopWorkers,
     Submit,
     TaskEnded,
@@ -73,7 +74,7 @@ class Asker:
                 self.ended.setdefault(ref, []).append(task)
             case JobEnded(ref):
                 self.closed.add(ref)
-            case Accepted() | Refused():
+            case Accepted() | Refused() | Stopping():
                 pass
             case _:
                 raise AssertionError(answer)
