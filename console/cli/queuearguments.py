@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engine.protocols.diskqueue.pipeline import Stage
 
 COMMANDS = ("pipeline", "drive", "feed")
-ORDERS = ("run", "start", "stop", "kill", "show", "recover")
-NAMING = {"recover": "the NUMBER of a driver that is dead"}
+ORDERS = ("run", "start", "stop", "kill", "show", "recover", "retry")
+NAMING = {"recover": "the NUMBER of a driver that is dead", "retry": "the ID of a document that failed twice, or --all"}
 """Orders that are followed by names, and what those are."""
 
 
@@ -27,10 +27,11 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     pipeline = command("pipeline", words, json, journal, examples=shown)
     orders = (
         "run until it is done; start in the background; stop after the documents at hand; kill at once; show; recover "
-        "NUMBER: a driver is dead that no lock of ours shows to be"
+        "NUMBER: a driver is dead that no lock of ours shows to be; retry ID: a document that failed twice"
     )
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")
     pipeline.add_argument("names", metavar="NAME", nargs="*", type=given, default=[], help="what the order is about")
+    pipeline.add_argument("--all", action="store_true", help="retry every document that failed twice")
     pipeline.add_argument("--root", metavar="DIR", type=given, required=True, help="the folder of the queues")
     add_trust(pipeline)
     add_mode(pipeline, "mode of new queues")
@@ -86,7 +87,9 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
     match options.command:
         case "pipeline" if options.names and options.order not in NAMING:
             parser.error(f"pipeline {options.order}: takes no name, got {options.names[0]!r}")
-        case "pipeline" if not options.names and options.order in NAMING:
+        case "pipeline" if options.all and (options.order != "retry" or options.names):
+            parser.error("--all: is for retry, without an ID")
+        case "pipeline" if not options.names and options.order in NAMING and not options.all:
             parser.error(f"pipeline {options.order}: name {NAMING[options.order]}")
         case "pipeline" if options.order not in ("run", "start") and (options.stages or options.config):
             parser.error(f"pipeline {options.order}: it takes the stages of the last run")

@@ -41,14 +41,14 @@ REDRAW = 0.25  # seconds
 
 
 def pipeline(options: Namespace, flags: list[Flag]) -> int:
-    """``run``, ``start``, ``stop``, ``kill``, ``show``, ``recover``.
+    """``run``, ``start``, ``stop``, ``kill``, ``show``, ``recover``, ``retry``.
 
     0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
     watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or
     ``engine.labs.pool.Refused``.
     """
     settings = settings_of(flags)
-    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show, "recover": recover}
+    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show, "recover": recover, "retry": retry}
     try:
         return orders[options.order](options, settings)
     except Refused as refusal:
@@ -120,6 +120,29 @@ def recover(options: Namespace, settings: Settings) -> int:
         stays += bool(reasons)
         result(f"{units.several(documents, 'document')} of driver {clean(number)} settled\n")
     return 1 if stays else 0
+
+
+def retry(options: Namespace, settings: Settings) -> int:
+    """Documents that failed twice get two fresh attempts; 1 where one of them could not be tried again."""
+    made = found(options)
+    made.check_root()
+    wanted = made.given_up() if options.all else []
+    refused = 0
+    for id in options.names:
+        places = made.given_up(id)
+        wanted += places
+        if not places:
+            refused += 1
+            tell(clean(f"{id}: has not failed twice, or its input was not kept"))
+    for queue, id in wanted:
+        if reason := made.retry(queue, id):
+            refused += 1
+            tell(clean(f"{id} in queue {queue}: {reason}"))
+        else:
+            result(f"{clean(id)} is tried again, in queue {queue}\n")
+    if wanted and not made.watched():
+        tell("nobody watches over it now: roundhouse pipeline run takes them")
+    return 1 if refused else 0
 
 
 def show(options: Namespace, settings: Settings) -> int:

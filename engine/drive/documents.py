@@ -32,9 +32,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from engine.drive import environment
 from engine.files import safely
@@ -50,7 +50,11 @@ CHUNK = 1024 * 1024  # bytes that are copied at a time
 TAIL = 2000  # bytes of a command's output that are shown
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 4096  # bytes: less free space than that is none
-_PLACE = re.compile(r"[\w=./:,@+-]*\{(input|output)\}[\w.]*")
+TOLD = ("start_stage", "end_stage", "format", "id", "driver")
+"""What a command is told besides the two paths, in ``{name}`` and as ``QUEUE_NAME`` in its environment."""
+
+_HOLE = re.compile(r"\{(" + "|".join(("input", "output", *TOLD)) + r")\}")
+_PLACE = re.compile(r"[\w=./:,@+-]*" + _HOLE.pattern + r"[\w.]*")
 _SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,6})?")
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]*|[^:]*/[^:/]+\.py):[A-Za-z_][\w.]*\Z")
 
@@ -77,14 +81,14 @@ class Failed(Exception):
     """The document could not be processed, in words for people."""
 
 
-def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
+def parse_work(text: str, locks: Sequence[int] = (), about: Mapping[str, str] = MappingProxyType({})) -> Work:
     """What the text asks for; raises ``Refused`` where that cannot be done.
 
     A command template has ``{input}`` and ``{output}`` and runs without a shell; ``module:function`` or
     ``/whole/path/file.py:function`` is called with the two paths, and no module is looked for in the folder that one
     happens to be in; the built-ins are ``copy``, ``upper``, ``sleep SECONDS`` (then copies), ``fail`` and ``fail
     marked [SECONDS]`` (sleeps, fails what begins with the line "fail once" or "fail twice", copies the rest). ``locks``
-    are descriptors that a command inherits.
+    are descriptors that a command inherits; ``about`` has what it is ``TOLD`` of its driver.
     """
     words = text.split()
     match words:
@@ -101,7 +105,7 @@ def parse_work(text: str, locks: Sequence[int] = ()) -> Work:
         case ["sleep", seconds] if _SECONDS.fullmatch(seconds):
             return _after(float(seconds), _copy)
         case _ if "{input}" in text and "{output}" in text:
-            return _command(text, tuple(locks))
+            return _command(text, tuple(locks), about)
         case [name] if _FUNCTION.match(name):
             return _function(name)
         case _:
@@ -272,13 +276,13 @@ def _from_file(path: str) -> ModuleType:
     return module
 
 
-def _command(template: str, locks: tuple[int, ...]) -> Work:
+def _command(template: str, locks: tuple[int, ...], about: Mapping[str, str]) -> Work:
     try:
         words = shlex.split(template)
     except ValueError as error:
         raise Refused(f"work {template!r}: {error}") from error
     for word in words:
-        if ("{input}" in word or "{output}" in word) and not _PLACE.fullmatch(word):
+        if _HOLE.search(word) and not _PLACE.fullmatch(word):
             # A document's id comes from outside; in a script it would be code.
             raise Refused(
                 f"work {template!r}: {word!r} must be a word of its own: sh -c 'f < \"$1\"' sh {{input}} {{output}}"
@@ -287,11 +291,13 @@ def _command(template: str, locks: tuple[int, ...]) -> Work:
         raise Refused(f"work {template!r}: there is no command {words[0]!r}")
 
     def work(task: Process, source: int) -> None:
-        def fill(word: str) -> str:
-            return re.sub(r"\{(input|output)\}", lambda found: getattr(task, found[1]), word)
-
+        told = {name: about.get(name, "") for name in TOLD} | {"id": task.id}
+        filled = [_HOLE.sub(lambda found: (told | task._asdict())[found[1]], word) for word in words]
+        if task.id.startswith("-") and task.id in filled:
+            raise Failed("its id would be an option of the command: say --name={id}, or use QUEUE_ID")
+        environ = environment.passed() | {f"QUEUE_{name.upper()}": value for name, value in told.items()}
         with tempfile.TemporaryFile() as said:
-            code = _run([fill(word) for word in words], said.fileno(), locks)
+            code = _run(filled, said.fileno(), locks, environ)
             said.seek(max(0, said.seek(0, os.SEEK_END) - TAIL))
             tail = said.read().decode("utf-8", "replace").strip()
         if tail:
@@ -307,10 +313,10 @@ def _command(template: str, locks: tuple[int, ...]) -> Work:
     return work
 
 
-def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
+def _run(words: list[str], output: int, locks: tuple[int, ...], environ: Mapping[str, str]) -> int:
     _Starting.cancelled, _Starting.going = False, True
     try:
-        child = _start(words, output, locks)
+        child = _start(words, output, locks, environ)
     except BaseException:
         _Starting.going = False
         raise
@@ -325,13 +331,15 @@ def _run(words: list[str], output: int, locks: tuple[int, ...]) -> int:
         raise
 
 
-def _start(words: list[str], output: int, locks: tuple[int, ...]) -> subprocess.Popen[bytes]:
+def _start(
+    words: list[str], output: int, locks: tuple[int, ...], environ: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        env=environment.passed(),
+        env=environ,
         pass_fds=locks,
         process_group=0,
         preexec_fn=die_with_parent if sys.platform == "linux" else None,

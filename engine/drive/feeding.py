@@ -43,7 +43,8 @@ def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_
     """Feed files into ``queue-start`` under ``root`` (created, the queue with ``mode``); their names are the ids.
 
     ``done``: no more will come. A file that cannot be fed does not hold up the others, but ``done`` is then left out:
-    look at the reasons. Raises ``Refused`` where the queue itself cannot be used.
+    look at the reasons. One that has failed twice is tried again, with what is in the file now, also where the queue is
+    done. Raises ``Refused`` where the queue itself cannot be used.
     """
     root, files = os.path.abspath(root), list(files)
     queue = queue_folder(root, START)
@@ -55,9 +56,11 @@ def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_
         there, odd = sorted_out(queue)
     except OSError as error:
         raise Refused(f"cannot feed {queue}: {error.strerror}") from error
-    if os.path.lexists(f"{queue}/{names.DONE}"):
-        raise Refused(f"{queue} is done: nothing more can be fed into it")
-    present = {item.id: "an item of this id is in the queue" for item in items(there)}
+    given_up = {item.id for item in items(there) if not item.live}
+    present = {item.id: "an item of this id is in the queue" for item in items(there) if item.live}
+    anew = not done and given_up.issuperset(map(os.path.basename, files))
+    if names.DONE in there and not anew:
+        raise Refused(f"{queue} is done: nothing more can be fed into it, but what failed twice there")
     present |= {item.id: f"{name} in the queue is {kind}" for name, kind in odd for item in items([name])}
     fed: list[Fed] = []
     with Disk() as disk:

@@ -20,7 +20,7 @@ from engine.drive import disk, roots
 from engine.drive.hub import Ear, Hub
 from engine.drive.locks import Lock
 from engine.drive.pipelinerecord import Scribe
-from engine.drive.pipelineview import Observation
+from engine.drive.pipelineview import Observation, given_up
 from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queueview import tail_of
 from engine.drive.recovering import Queues, looked, settle
@@ -214,6 +214,10 @@ class Pipeline:
             return disk.run(retry(queue_folder(self.root, queue), id), lambda answer: self.told("operator", answer))
         except disk.Trouble as error:
             return str(error)
+
+    def given_up(self, id: str = "") -> list[tuple[str, str]]:
+        """Queue and id of what failed twice and can be tried again: all of it, or one document. Raises OSError."""
+        return given_up(self.root, self.stages, id)
 
     def output(self, number: str, size: int = 4096) -> str:
         """The end of what a driver has printed, at most ``size`` bytes; it may hold anything, so sanitise it."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from engine.core import Command
 from engine.drive.driverprocess import driver_process
 from engine.drive.pipelinerecord import StageTold, read_back, told_of
-from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, tail_of, times_of
+from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, sorted_out, tail_of, times_of
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import Times
@@ -238,6 +238,17 @@ def document(view: PipelineView, id: str) -> DocumentView:
                         places.append(Place(queue.name, item.state, item.number))
     history = tuple(sorted(row for row in view.documents if row.id == id))
     return DocumentView(id, tuple(places), tuple(attempts), history)
+
+
+def given_up(root: str, stages: tuple[Stage, ...], id: str = "") -> list[tuple[str, str]]:
+    """Queue and id of every document that failed twice with its input kept, or of one; raises OSError."""
+    found: list[tuple[str, str]] = []
+    for name in (START, *(stage.name for stage in stages)):
+        folder = queue_folder(root, name)
+        items = map(names.parse, sorted_out(folder)[0] if os.path.isdir(folder) else ())
+        kept = (item.id for item in items if isinstance(item, names.Item) and item.state == "kept")
+        found += ((name, one) for one in kept if id in ("", one))
+    return sorted(found)
 
 
 def documents(folder: str, state: names.State, limit: int = 200) -> tuple[str, ...]:

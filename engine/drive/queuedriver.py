@@ -61,7 +61,13 @@ def run_driver(
     try:
         disk.check_queues(config.src, config.dst, config.number, mode)
         with number_locks(config.src, config.dst, config.number) as locks:
-            work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks))
+            about = {
+                "start_stage": config.start_stage,
+                "end_stage": config.end_stage,
+                "format": config.format,
+                "driver": config.number,
+            }
+            work = documents.parse_work(config.work, tuple(lock.descriptor for lock in locks), about)
             now = time.monotonic()
             epoch = time.time() - now
             told = hears(config, epoch) if hears else Teller(watchers, config, epoch, now) if watchers else None

@@ -111,6 +111,8 @@ class DriverProcesses:
             max_bytes=0 if last else self._options.max_bytes,
             timer_file=f"{folder}/times",
             quit_file=f"{folder}/quit",
+            start_stage=self._stages[index].name,
+            end_stage=self._stages[index].name,
         )
 
     def adopt(self) -> list[Found]:

@@ -379,8 +379,8 @@ def test_a_pipeline_whose_drivers_cannot_start_says_why(root: Path) -> None:
     notes: list[Note] = []
     stages = [Stage("a"), Stage("b", 2, "no-such-command {input} {output}")]
     assert Pipeline(str(root), stages, Options(poll=0.1), notes.append).run(signals=False) == 1
-    assert notes[-1].level == "bad"
-    assert "there is no command 'no-such-command'" in notes[-1].text
+    assert notes[-1] == Note("bad", "b is stopped")
+    assert sum("there is no command 'no-such-command'" in note.text for note in notes) == 1
 
 
 def test_start_show_stop_and_kill_from_other_processes(root: Path) -> None:

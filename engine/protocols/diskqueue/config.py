@@ -29,6 +29,9 @@ class DriverConfig:
     quit_file: str = ""  # ends the driver by being there; "" for none
     log_file: str = ""  # one line a document; "" for none
     keep_input: bool = True  # of a document that failed twice (ruling 3)
+    start_stage: str = ""  # what the work is to begin with,
+    end_stage: str = ""  # and end with: as the original's command is told
+    format: str = ""  # of the documents
     dead: str = ""  # numbers, separated by spaces, of drivers that are dead by an operator's word
 
 
@@ -108,8 +111,8 @@ class Refused(ValueError):
 def driver_config(parameters: Mapping[str, str], work: str = "copy", log_file: str = "") -> DriverConfig:
     """A driver's configuration from the original's parameters; raises ``Refused``.
 
-    What the original has no parameter for comes as arguments. ``start_stage``, ``end_stage`` and the formats say what
-    the original does with a document; here that is ``work``.
+    What the original has no parameter for comes as arguments. ``start_stage``, ``end_stage`` and ``source_format`` say
+    what the original does with a document; here that is ``work``, whose command is told of them.
     """
     driver = parameters.get("queue_driver", "disk")
     if driver != "disk":
@@ -130,6 +133,9 @@ def driver_config(parameters: Mapping[str, str], work: str = "copy", log_file: s
         parameters.get("disk_queue_timer_file", ""),
         parameters.get("disk_queue_quit_file", ""),
         log_file,
+        start_stage=parameters.get("start_stage", ""),
+        end_stage=parameters.get("end_stage", ""),
+        format=parameters.get("source_format", ""),
     )
 
 
@@ -155,6 +161,9 @@ def parameter_file(config: DriverConfig) -> str:
             ("disk_queue_max_dst_bytes", str(config.max_bytes)),
             ("disk_queue_timer_file", config.timer_file),
             ("disk_queue_quit_file", config.quit_file),
+            ("source_format", config.format),
+            ("start_stage", config.start_stage),
+            ("end_stage", config.end_stage),
         )
         if value
     )

@@ -60,7 +60,7 @@ def test_who_knows_whose_a_root_is_can_say_so() -> None:
     ("line", "message"),
     [
         ("pipeline", "the following arguments are required: ORDER, --root"),
-        ("pipeline go --root r", "ORDER: expected one of run, start, stop, kill, show, recover, got 'go'"),
+        ("pipeline go --root r", "ORDER: expected one of run, start, stop, kill, show, recover, retry, got 'go'"),
         ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1,000"),
         (f"pipeline run --root r --stage a --config {__file__}", "not allowed with"),
         ("pipeline stop --root r --stage a", "it takes the stages of the last run"),
@@ -84,6 +84,9 @@ def test_who_knows_whose_a_root_is_can_say_so() -> None:
         ("--trust-root", "--trust-root: needs a --root"),
         ("--trust-root feed --root r a", "--trust-root: needs a --root"),
         ("pipeline show --root r x", "pipeline show: takes no name, got 'x'"),
+        ("pipeline retry --root r", "pipeline retry: name the ID of a document that failed twice, or --all"),
+        ("pipeline retry --root r x --all", "--all: is for retry, without an ID"),
+        ("pipeline run --root r --all", "--all: is for retry"),
         ("pipeline recover --root r", "pipeline recover: name the NUMBER of a driver that is dead"),
         ("pipeline start --root r --journal x", "pipeline start: --journal is for run"),
         ("--journal x pipeline show --root r", "pipeline show: --journal is for run"),

@@ -187,6 +187,26 @@ def test_a_pipelines_driver_without_a_lock_is_dead_by_its_operators_word(fed: Pa
     assert out == "0 documents of driver 8 settled\n" and "lives" in err
 
 
+def test_what_failed_twice_is_tried_again_by_its_name_or_all_of_it(fed: Path, capsys: Capture) -> None:
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a:fail", "--stage", "b"]) == 0
+    capsys.readouterr()
+    assert main(["pipeline", "retry", "a.txt", "nobody", "--root", str(fed)]) == 1
+    out, err = capsys.readouterr()
+    assert out == "a.txt is tried again, in queue start\n"
+    assert "nobody: has not failed twice" in err and "nobody watches over it now" in err
+    assert (fed / "queue-start" / "a.txt.ready").exists()
+    assert main(["pipeline", "retry", "--all", "--root", str(fed)]) == 0
+    assert capsys.readouterr().out == "b.txt is tried again, in queue start\nc.txt is tried again, in queue start\n"
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", "a", "--stage", "b"]) == 0
+    assert "3 documents: 3 published" in capsys.readouterr().out
+
+
+def test_a_stage_is_told_to_its_command(home: Path, fed: Path) -> None:
+    work = "parse:sh -c 'echo $QUEUE_START_STAGE $QUEUE_END_STAGE $QUEUE_ID $QUEUE_DRIVER > $2' sh {input} {output}"
+    assert main(["pipeline", "run", "--root", str(fed), "--stage", work]) == 0
+    assert (fed / "queue-parse" / "a.txt.ready").read_text(encoding="utf-8") == "parse parse a.txt 1\n"
+
+
 def test_a_pipeline_and_a_driver_are_recorded_and_do_the_same_again(fed: Path, home: Path, capsys: Capture) -> None:
     stages = ["--stage", "parse=2:fail marked", "--stage", "output"]
     whole, one = str(home / "whole.journal"), str(home / "one.journal")

@@ -57,6 +57,30 @@ def test_a_command_gets_both_paths_as_words_of_their_own(task: Process) -> None:
     assert done('sh -c \'tr a-z A-Z < "$1" > "$2"\' sh {input} {output}', task) == "TEXT OF DOC\n"
 
 
+def test_a_command_is_told_of_its_stages_format_document_and_driver(task: Process) -> None:
+    names = ("start_stage", "end_stage", "format", "id", "driver")
+    about = {name: f"<{name}>" for name in names}
+    env = " ".join(f"$QUEUE_{name.upper()}" for name in names)
+    line = " ".join(f"--x={{{name}}}" for name in names)
+    assert done(f"sh -c 'echo $* {env} > $2' sh {{input}} {{output}} {line}", task).split()[2:] == [
+        *(f"--x={value}" for value in ("", "", "", task.id, "")), task.id
+    ]  # fmt: skip
+    work = parse_work(f"sh -c 'echo $* {env} > $2' sh {{input}} {{output}} {line}", about=about)
+    assert process(work, task).outcome == "done"
+    values = [task.id if name == "id" else f"<{name}>" for name in names]
+    with open(task.output, encoding="utf-8") as file:
+        assert file.read().split()[2:] == [*(f"--x={value}" for value in values), *values]
+
+
+def test_an_id_is_no_option_of_a_command(task: Process) -> None:
+    plain, named = "cp {input} {output} {id}", "sh -c 'cp $1 $2' sh {input} {output} --id={id}"
+    dashed = task._replace(id="-rf")
+    assert process(parse_work(plain), dashed).text.startswith("its id would be an option of the command")
+    assert process(parse_work(named), dashed).outcome == "done"
+    with pytest.raises(Refused, match="must be a word of its own"):
+        parse_work("sh -c 'echo {id}' sh {input} {output}")
+
+
 def test_a_commands_failure_tells_its_status_and_its_last_words(
     task: Process, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,19 @@ def test_what_is_no_document_and_has_its_name_is_named_with_what_it_is(tmp_path:
     assert fed.reason == "a.ready in the queue is a folder"
 
 
+def test_what_failed_twice_is_tried_again_when_it_is_fed_again_also_where_the_queue_is_done(tmp_path: Path) -> None:
+    queue = tmp_path / "queue-start"
+    queue.mkdir()
+    for name in ("a.failed_twice", "a.failed_twice.input", "done"):
+        (queue / name).touch()
+    paths = files(tmp_path / "in", "a", "b")
+    assert feed(str(tmp_path), paths[:1]) == [Fed(paths[0], "a")]
+    assert (queue / "a.ready").read_text(encoding="utf-8") == "text of a"
+    for refused, done in ((paths, False), (paths[:1], True)):
+        with pytest.raises(Refused, match="is done: nothing more can be fed into it, but what failed twice there"):
+            feed(str(tmp_path), refused, done)
+
+
 def test_a_root_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="cannot feed"):
