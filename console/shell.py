@@ -32,7 +32,7 @@ from console.screens.page import Page
 from console.screens.themes import Themes
 from console.terminal import Terminal
 from console.text import clean
-from console.widgets.ink import Parts
+from console.widgets.ink import INKS, Parts
 from console.widgets.keybar import KeyBar
 
 PATIENCE = 5.0  # seconds that a key waits for its screen at most
@@ -55,6 +55,8 @@ class Shell(App[None]):
     """
 
     TITLE = "roundhouse"
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in INKS}
+    DEFAULT_CSS = "".join(f"Shell > .ink--{name} {{ color: {colour}; }}\n" for name, colour in INKS.items())
     CSS_PATH = Path(__file__).with_name("console.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.APP, *keys.SYSTEM, *keys.COMMAND))]
 

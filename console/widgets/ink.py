@@ -3,7 +3,8 @@
 The rules of this file:
 
 - A panel draws itself as a list of lines; a line is a list of parts; a part is a text and the name of an ink.
-- Text in a part is final: clean, and never parsed. Inks are component classes, so every colour is the theme's.
+- Text in a part is final: clean, and never parsed. Inks are component classes of the app, so every colour is the theme's,
+  and Textual works their styles out once for all widgets.
 - ``redraw`` compares with what is on the screen and repaints only the lines that differ.
 """
 
@@ -12,11 +13,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
 from textual.geometry import Region
 from textual.selection import Selection
 from textual.strip import Strip
@@ -30,7 +32,7 @@ Part = tuple[str, str]
 
 Parts = list[Part]
 
-_INKS = {
+INKS = {
     "text": "$foreground",
     "label": "$label",
     "faint": "$faint",
@@ -52,6 +54,7 @@ _INKS = {
     "chart-bad": "$chart-bad",
     "chart-grid": "$chart-grid",
 }
+"""Inks and their colours. The app has a component class ``ink--NAME`` for each."""
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 _ROOM = 16  # cells that are enough for words beside an indent
@@ -158,9 +161,6 @@ def values(pairs: Iterable[tuple[str, str, str]], gap: int = 2) -> Parts:
 class Inked(Widget):
     """A widget that draws itself by lines."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in _INKS}
-    DEFAULT_CSS = "".join(f"Inked > .ink--{name} {{ color: {colour}; }}\n" for name, colour in _INKS.items())
-
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._strips: list[Strip] | None = None
@@ -193,13 +193,19 @@ class Inked(Widget):
         style = self._inks.get((name, ground))
         if style is None:
             colour, _, extra = name.partition(" ")
-            style = self.rich_style + Style(color=self.get_component_rich_style(f"ink--{colour}").color)
+            style = self.rich_style + Style(color=self._colour(colour).rich_color)
             if ground:
                 style += Style(bgcolor=self.get_component_rich_style(ground).bgcolor)
             if extra:
                 style += Style.parse(extra)
             self._inks[name, ground] = style
         return style
+
+    def _colour(self, name: str) -> Color:
+        """The colour of an ink on this widget's ground."""
+        ground = self.background_colors[1]
+        styles = self.app.get_component_styles(f"ink--{name}")
+        return ground + (ground.get_contrast_text(styles.color.a) if styles.auto_color else styles.color)
 
     def render_line(self, y: int) -> Strip:
         """One line for the compositor."""
