@@ -1,7 +1,11 @@
-"""Every role of every system is told what nobody should say: it stays right, counts it, and serves its honest peers."""
+"""Every role of every system is told what nobody should say: it stays right, counts it, and serves its honest peers.
+
+With ``ROUNDHOUSE_SLOW`` as often as F20 says; a fifth of that finds the same faults.
+"""
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from collections.abc import Iterator
 from itertools import count
@@ -15,11 +19,12 @@ from engine.parts.view import BrokerView
 from tests.hostile.session import STRANGERS, Session, said_by
 from tests.hostile.torture import torture
 
+SHARE = 1 if os.environ.get("ROUNDHOUSE_SLOW") else 5
 NEARLY_RIGHT = 1_000  # messages for each role
-RANDOM = 20_000  # for each system, by F20
-JOINS = 50_000  # of one peer
+RANDOM = 20_000 // SHARE  # for each system, by F20
+JOINS = 50_000 // SHARE  # of one peer
 BATCH = 100
-GROWTH = 512 * 1024  # bytes that a broker may grow by, from a quarter of the messages to all of them
+GROWTH = (512 if SHARE == 1 else 256) * 1024  # bytes that a broker may grow by after a quarter of the messages
 ROLES = [(name, role, False) for name in SYSTEMS for role in ("broker", "worker-0", "client")]
 PAIRED = [(name, role, True) for name, system in SYSTEMS.items() if system.paired for role in ("broker", "fallback")]
 
@@ -68,7 +73,7 @@ def tell(session: Session, socket: str, messages: Iterator[Frames], n: int) -> i
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_20000_random_messages_are_all_counted_and_change_nothing(name: str) -> None:
+def test_random_messages_are_all_counted_and_change_nothing(name: str) -> None:
     session = Session(SYSTEMS[name], 1)
     session.open()
     session.world.run_for(5.0)
@@ -99,7 +104,7 @@ def test_20000_random_messages_are_all_counted_and_change_nothing(name: str) -> 
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_50000_joins_of_one_peer_are_one_worker_at_most(name: str) -> None:
+def test_joins_of_one_peer_are_one_worker_at_most(name: str) -> None:
     system = SYSTEMS[name]
     socket, opening = said_by(system, "worker-0", 2.0)
     session = Session(system, 1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from engine.catalogue import SYSTEMS
+from engine.core import StopRun
 from engine.parts.view import BrokerView
 from tests.hostile.session import Session, corpus_of, mutators
 
+ONWARD = 20.0  # virtual seconds in which honest tasks go on
 SETTLED = 200.0  # virtual seconds in which what a liar began must have ended: deadlines of jobs among it
 
 
@@ -26,6 +28,9 @@ def torture(name: str, role: str, pair: bool, seed: int, messages: int) -> Sessi
     session.bulk(n=1_000_000, rate=50.0, timeout=5.0)
     world.run_until(lambda _: core.left == 0 or role not in world.names, 600.0)
     assert core.left == 0 or role not in world.names, f"{core.left} messages were never told"
+    world.run_for(ONWARD)
+    if "client" in world.names:
+        world.order("client", StopRun())
     settle(session)
     return session
 
