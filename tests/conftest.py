@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.examples import USUAL
+
 # No test is judged by how long it took: the machine may be busy.
-settings.register_profile("timeless", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("timeless", max_examples=USUAL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("timeless")
 
 TESTS = Path(__file__).parent

@@ -3,8 +3,8 @@
 The rules of this file:
 
 - A panel draws itself as a list of lines; a line is a list of parts; a part is a text and the name of an ink.
-- Text in a part is final: clean, and never parsed. Inks are component classes of the app, so every colour is the theme's,
-  and Textual works their styles out once for all widgets.
+- Text in a part is final: clean, and never parsed. Inks are component classes of the app, so every colour is the
+  theme's, and Textual works their styles out once for all widgets.
 - ``redraw`` compares with what is on the screen and repaints only the lines that differ.
 """
 

@@ -24,6 +24,7 @@ from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, DriverRow, 
 from engine.protocols.diskqueue.transitions import Line
 from engine.tracing.operations import Operations
 from tests.helpers.fake_lab import HEALTHY, FakeSettings
+from tests.helpers.settle import QuietPilot
 
 EPOCH = 1_750_000_000.0  # wall clock of the picture
 EVIL = "[/red]\x1b[2J\u202e.txt"  # an id that steers terminals and markup
@@ -194,8 +195,8 @@ def drive_queues(
     app = Console(None, session, FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:
-        async with app.run_test(size=size) as pilot:
-            driver = QueueDriver(fake, app, pilot)
+        async with app.run_test(size=size):
+            driver = QueueDriver(fake, app, QuietPilot(app))
             await driver.tick()
             await scenario(driver)
 

@@ -14,6 +14,7 @@ from console.app import Console
 from console.kinds import session_of
 from console.screens.main import Main
 from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
+from tests.helpers.settle import QuietPilot
 
 Scenario = Callable[["Driver"], Awaitable[None]]
 
@@ -104,8 +105,8 @@ def drive(
     app = Console(there, session, settings or FakeSettings(folder), clock=lambda: fake.at)
 
     async def run() -> None:
-        async with app.run_test(size=size) as pilot:
-            driver = Driver(there, app, pilot)
+        async with app.run_test(size=size):
+            driver = Driver(there, app, QuietPilot(app))
             await driver.tick()
             await scenario(driver)
 

@@ -21,6 +21,7 @@ from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeSettings
+from tests.helpers.settle import QuietPilot
 
 
 class User:
@@ -119,8 +120,8 @@ def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120,
     app = Console(None, session_of(lab.system.name, lab), settings, lambda: clock[0])
 
     async def run() -> None:
-        async with app.run_test(size=size) as pilot:
-            user = User(lab, app, pilot, clock)
+        async with app.run_test(size=size):
+            user = User(lab, app, QuietPilot(app), clock)
             await user.pass_time(0.25)
             await scenario(user)
 

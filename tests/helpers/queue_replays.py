@@ -12,6 +12,7 @@ from engine.labs.queuereplaylab import QueueReplayLab
 from tests.helpers.fake_lab import FakeSettings
 from tests.helpers.fake_queues import QueueDriver
 from tests.helpers.queue_recordings import opened, write
+from tests.helpers.settle import QuietPilot
 
 
 class Viewer(QueueDriver):
@@ -34,7 +35,8 @@ def watch(scenario: Callable[[Viewer], Awaitable[None]], folder: Path, size: tup
     app = Console(None, session_of(lab.system.name, lab), FakeSettings(folder), clock=lambda: now[0])
 
     async def run() -> None:
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size):
+            pilot = QuietPilot(app)
             viewer = Viewer(now, app, pilot)  # type: ignore[arg-type]
             await pilot.pause()
             await scenario(viewer)

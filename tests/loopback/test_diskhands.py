@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Exit, Note, Start, Started, Woken
@@ -23,6 +23,7 @@ from engine.protocols.diskqueue.config import DriverConfig, Refused
 from engine.protocols.diskqueue.driver import Driver
 from engine.protocols.diskqueue.operations import Done, Operation, Process, Processed
 from engine.protocols.diskqueue.transitions import recover
+from tests.helpers.examples import examples
 from tests.helpers.queuehands import KINDS, NUMBER, Place, somewhere
 from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger, open_folder
 
@@ -31,7 +32,7 @@ PLANTS = st.lists(
 )
 """At which operation, under which name, what."""
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(60)
 
 
 class Meddled(Disk):

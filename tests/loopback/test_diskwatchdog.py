@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Leave
@@ -22,6 +22,7 @@ from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import KillDriver
+from tests.helpers.examples import examples
 from tests.helpers.queuehands import KINDS, NUMBER, Place, somewhere
 
 CALLS = ("open", "stat", "lstat", "scandir", "listdir", "unlink", "mkdir", "rename", "replace")
@@ -114,7 +115,7 @@ PLANTS = st.lists(
 """Before which call, under which name (odd: the one of the call itself), what."""
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 @given(plants=PLANTS, does=st.lists(st.sampled_from(["start", "run", "show", "stop", "kill"]), min_size=1, max_size=4))
 def test_a_watchdog_touches_nothing_outside(plants: list[tuple[int, int, str]], does: list[str]) -> None:
     """It looks at the queues, settles what a dead driver holds, starts drivers, tells them to leave, and shows all."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Command, Event, Leave, Ordered, Received, Seat, Send, Slow, Socket, Start, Woken
@@ -31,6 +31,7 @@ from engine.protocols.conversation.worker import Worker
 from engine.sim.wire import Link
 from engine.sim.world import Outcome, World
 from tests.helpers.conversation import array
+from tests.helpers.examples import examples
 from tests.helpers.storm import Step, Storm, scripts
 
 ENDPOINT = "inproc://conversation"
@@ -185,7 +186,7 @@ ACTS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), scripts(ACTS))
 def test_what_was_accepted_ends_once(seed: int, script: list[Step]) -> None:
     world, storm = open_world(seed)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import NEVER
@@ -33,6 +33,7 @@ from engine.sim.disk import FOLDER, KINDS, SimDisk
 from engine.sim.driver import Fate, SimDriver, config, result
 from engine.sim.owners import STRANGER, USER, Access
 from engine.sim.recovery import SimRecovery
+from tests.helpers.examples import examples
 
 TEXT = "the document"
 FATES: dict[str, list[Fate]] = {
@@ -408,7 +409,7 @@ def test_done_is_a_regular_file(kind: str) -> None:
     assert driver.alive and driver.ended == ""
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(seed=st.integers(0, 2**32), documents=st.integers(1, 4), drivers=st.integers(1, 3))
 def test_strangers_at_every_moment(seed: int, documents: int, drivers: int) -> None:
     """Drivers, crashes, recoverers and a stranger, in any order: each document is with somebody at every moment."""

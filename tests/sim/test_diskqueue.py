@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import NEVER
@@ -14,6 +14,7 @@ from engine.protocols.diskqueue.config import DriverConfig
 from engine.sim.disk import SimDisk
 from engine.sim.driver import Fate, SimDriver, config, result
 from engine.sim.recovery import SimRecovery
+from tests.helpers.examples import examples
 
 QUEUES = ("start", "middle", "end")
 FATES: tuple[Fate, ...] = ("done", "done", "done", "failed", "crash", "silent")
@@ -187,7 +188,7 @@ class Plant:
             assert recorded <= given_up, (queue, recorded - given_up)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     seed=st.integers(0, 2**32),
     documents=st.integers(1, 8),
@@ -205,7 +206,7 @@ def test_every_document_ends_in_exactly_one_place(
     plant.check_end()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 2**32), cut=st.integers(0, 400))
 def test_a_power_cut_loses_nothing_and_publishes_nothing_incomplete(seed: int, cut: int) -> None:
     plant = Plant(seed, 4, 4, True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.drive.disk import Disk
@@ -31,6 +31,7 @@ from engine.protocols.diskqueue.operations import (
 )
 from engine.sim.disk import KINDS, SimDisk
 from engine.sim.owners import Access
+from tests.helpers.examples import examples
 from tests.helpers.strangers import STRANGER, acting_as, open_folder
 
 SECRET = "nobody but the operator reads this"
@@ -152,7 +153,7 @@ def told(answer: Done) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("who", ["another user", "this user"])
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 @given(folder=FOLDERS, files=st.lists(FILES, min_size=1, max_size=3), steps=STEPS)
 def test_both_disks_say_and_do_the_same(
     who: str, folder: tuple[int, int], files: list[File], steps: list[Operation | File]

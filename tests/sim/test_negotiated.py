@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Drain, Leave, Seat, Slow, StopRun
@@ -16,6 +16,7 @@ from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, primary
 from engine.protocols.negotiated.broker import Broker
 from engine.sim.world import World
+from tests.helpers.examples import examples
 from tests.helpers.poison import SLOW, suffer
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
@@ -137,7 +138,7 @@ def run_passes(world: World) -> None:
     assert [world.pictures[name].run.passed for name in CLIENTS] == [True, True]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@examples(40, derandomize=True, database=None)
 @given(st.integers(0, 999), scripts(ACTS))
 def test_any_storm_is_survived(seed: int, script: list[Step]) -> None:
     house = LabManager(seed)
@@ -275,7 +276,7 @@ class Pair:
 PAIR_ACTS = ("crash", "restart", "freeze", "cut", "cut", "heal", "heal", "ping", "ping", "slow", "hand back")
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@examples(40, derandomize=True, database=None)
 @given(st.integers(0, 999), scripts(PAIR_ACTS))
 def test_never_both_brokers_are_active(seed: int, script: list[Step]) -> None:
     house = Pair(seed)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import (
@@ -33,6 +33,7 @@ from engine.protocols.pingpong.messages import DONE, EXIT, FAILED, PING, PONG, R
 from engine.protocols.pingpong.options import Options
 from engine.sim.wire import Link
 from engine.sim.world import World
+from tests.helpers.examples import examples
 
 ENDPOINT = "inproc://pingpong"
 OPTIONS = Options(task_deadline=6.0, probe_deadline=4.0, max_deliveries=50)
@@ -180,7 +181,7 @@ FAULTS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), st.lists(FAULTS, max_size=25))
 def test_what_was_accepted_ends_once_with_its_own_result(
     seed: int, faults: list[tuple[float, str, str, float]]
@@ -208,7 +209,7 @@ def test_what_was_accepted_ends_once_with_its_own_result(
     assert sum(row.state == "ready" for row in view.workers) == len(WORKERS) + 1
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 2**32), st.floats(0.0, 0.3))
 def test_single_losses_are_made_good(seed: int, loss: float) -> None:
     """ZeroMQ loses no single messages, but nothing here rests on that."""

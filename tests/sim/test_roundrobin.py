@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Command, Drain, Event, Frames, Leave, Received, Seat, Send, Slow, StopRun
@@ -21,6 +21,7 @@ from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
 from engine.sim.wire import Link
 from engine.sim.world import World
+from tests.helpers.examples import examples
 from tests.helpers.poison import SLOW, suffer
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
@@ -220,7 +221,7 @@ def live(seed: int, script: list[Step], lane: str = "packed") -> LabManager:
     return house
 
 
-@settings(max_examples=75, deadline=None, derandomize=True, database=None)
+@examples(75, derandomize=True, database=None)
 @given(st.integers(0, 999), scripts(ACTS), st.sampled_from(list(LANES)))
 def test_any_storm_is_survived(seed: int, script: list[Step], lane: str) -> None:
     live(seed, script, lane)

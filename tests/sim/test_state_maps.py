@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.catalogue import SYSTEMS
@@ -18,6 +18,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.explain import StateMap
 from engine.parts.view import BrokerView
 from engine.sim.world import World
+from tests.helpers.examples import examples
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
 NOWHERE = {"roundrobin": "unknown", "pingpong": "unknown", "negotiated": "unknown"}
@@ -83,7 +84,7 @@ class Witness:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=st.integers(0, 999), script=scripts((*FAULTS, "run", "drain", "leave", "slow"), 12))
 def test_no_change_is_missing_from_the_maps(name: str, seed: int, script: list[Step]) -> None:
     system, world = SYSTEMS[name], World(seed)

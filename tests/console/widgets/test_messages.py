@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import ClassVar
 
 import pytest
 from textual.app import App, ComposeResult
 
 from console.themes import load_theme, own_colours, shipped_folder
+from console.widgets.ink import INKS
 from console.widgets.messages import LadderTable, TraceTable, _ink, key_of
 from engine.core import MAIN, Note, Received, Send, Unsent
 from engine.protocols.pingpong import SYSTEM
@@ -31,6 +33,9 @@ def arrows(n: int) -> list[Arrow]:
 
 def run(table: TraceTable | LadderTable, steps: Steps) -> None:
     class Alone(App[None]):
+        COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in INKS}
+        DEFAULT_CSS = "".join(f"Alone > .ink--{name} {{ color: {colour}; }}\n" for name, colour in INKS.items())
+
         def compose(self) -> ComposeResult:
             yield table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Leave
@@ -17,6 +17,7 @@ from engine.protocols.diskqueue.transitions import read_record
 from engine.protocols.diskqueue.watchdog import Ended, Recovered, SetWorkers
 from engine.sim.disk import KINDS
 from engine.sim.queues import NOTICED, Queues, Seat
+from tests.helpers.examples import examples
 
 STAGES = (Stage("parse", 2), Stage("output", 1))
 
@@ -193,7 +194,7 @@ def test_a_feeder_that_is_not_let_is_told() -> None:
     assert not plant.feed("d", "d") and not plant.listing("start")
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_whatever_stands_in_the_queues_a_pipeline_ends_and_starts_no_driver_without_end(seed: int) -> None:
     """Somebody plants links, FIFOs, folders and more, for a minute, anywhere; then what is in the way is cleared."""

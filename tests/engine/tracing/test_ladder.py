@@ -6,7 +6,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.catalogue import SYSTEMS
@@ -19,6 +19,7 @@ from engine.tracing.ladder import HEAD, OTHERS, ladder, svg, text
 from engine.tracing.links import Arrow
 from engine.tracing.operations import Operations
 from engine.tracing.trace import Trace
+from tests.helpers.examples import examples
 from tests.helpers.traces import Watched
 
 # A worker joins and a task goes its way, from left to right: client, broker, worker. Heartbeats and times are left out.
@@ -136,7 +137,7 @@ def test_what_does_not_arrive_looks_different() -> None:
     assert text(ladder(under_way), 60)[HEAD].endswith("▶│") and "┄" in text(ladder(under_way), 60)[HEAD]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(1, 12), st.integers(2, 12), st.integers(1, 200), st.text(max_size=80), st.booleans())
 def test_no_line_is_too_long_and_every_row_has_one(
     workers: int, most: int, width: int, note: str, unicode: bool
@@ -149,7 +150,7 @@ def test_no_line_is_too_long_and_every_row_has_one(
     assert all(earlier.at <= later.at for earlier, later in pairwise(diagram.rows))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.text(max_size=60))
 def test_svg_is_xml_whatever_a_peer_says(note: str) -> None:
     diagram = ladder(pool(2, f'<&"{note}').arrows())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received, Send, Started, Unsent, Woken
@@ -19,6 +19,7 @@ from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.machine import SEEN, Sv
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, message
+from tests.helpers.examples import examples
 from tests.helpers.machines import Way
 
 SEED = """
@@ -276,7 +277,7 @@ chunks = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(
         st.tuples(

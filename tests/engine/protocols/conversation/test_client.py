@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import (
@@ -38,6 +38,7 @@ from engine.protocols.conversation.frontend import (
 )
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench, array
+from tests.helpers.examples import examples
 
 
 class Told:
@@ -267,7 +268,7 @@ def test_the_link() -> None:
     assert told.give(Finished(1, True, b"")) == [] and told.give(Paused(3.0)) == []
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(
         st.lists(st.one_of(st.binary(max_size=30), st.just(frontend.pack_answer(done(1)))), max_size=2), max_size=20

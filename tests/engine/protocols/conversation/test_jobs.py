@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocols.conversation import jobs as module
@@ -12,6 +12,7 @@ from engine.protocols.conversation.jobs import ID, Job, Jobs, JobTask
 from engine.protocols.conversation.messages import Description
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
+from tests.helpers.examples import examples
 
 
 def add(jobs: Jobs, n: int = 1, slots: int = 1, command: str = "echo") -> Job:
@@ -107,7 +108,7 @@ def test_a_task_knows_where_it_belongs() -> None:
     assert job.body == messages.pack_description(Description(1, "job", 1, "/srv", "/srv/logs", ":data 3", 1))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(st.tuples(st.sampled_from(["add", "next", "end", "back", "hold", "release", "cancel"]), st.integers(0, 9)))
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import (
@@ -34,6 +34,7 @@ from engine.protocols.conversation.machine import WORKER, Cl
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.worker import Worker
 from tests.helpers.conversation import frames_in_words, message
+from tests.helpers.examples import examples
 from tests.helpers.machines import Way
 
 SEED = """
@@ -351,7 +352,7 @@ chunk = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from(list(WAITING)), st.lists(st.lists(chunk, max_size=3), max_size=20))
 def test_random_messages(state: str, messages: list[list[bytes]]) -> None:
     """No exception, and the invariants hold."""

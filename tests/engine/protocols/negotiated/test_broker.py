@@ -4,7 +4,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import ClockSet, Connected, Disconnected, Leave, Note, Paused, Received, Send, Started
@@ -22,6 +22,7 @@ from engine.protocols.negotiated import (
 )
 from engine.protocols.negotiated import broker as module
 from engine.protocols.negotiated import messages as wire
+from tests.helpers.examples import examples
 from tests.helpers.negotiated import FALLBACK, HERE, One, Stage
 
 PAIR = Options(fallback=FALLBACK)
@@ -245,7 +246,7 @@ FRAMES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@examples(150, derandomize=True, database=None)
 @given(st.lists(st.tuples(st.sampled_from(("main", "frontend", "peer")), FRAMES), max_size=30), st.booleans())
 def test_random_frames_change_nothing_and_all_are_counted(said: list[tuple[str, list[bytes]]], pair: bool) -> None:
     it = started(primary) if pair else single()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import ClockSet, Leave, Paused, Received, Started, StopRun, Unsent
@@ -14,6 +14,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.client import FIRST_ASK, Answered, Ask
 from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.messages import MAX_BODY
+from tests.helpers.examples import examples
 from tests.helpers.negotiated import HERE, One
 
 CONFIG = Config(1, 1.0, 30.0, ())
@@ -145,7 +146,7 @@ def test_what_an_operator_sees() -> None:
     assert not view.linked and view.terms[-1] == ("told", "408")
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@examples(100, derandomize=True, database=None)
 @given(st.lists(st.lists(st.sampled_from(sorted(wire.TO_CLIENTS)) | st.binary(max_size=12), max_size=4), max_size=20))
 def test_random_frames_change_nothing_and_are_counted(said: list[list[bytes]]) -> None:
     it = linked()

@@ -4,10 +4,11 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.protocols.negotiated.config import TYPES, Address, Config, decode, encode
+from tests.helpers.examples import examples
 
 ONE = Config(3, 1.0, 30.0, (Address("tcp://127.0.0.1:6717", "tcp://127.0.0.1:6817"), Address("ipc://a/b", "ipc://a/c")))
 
@@ -37,7 +38,7 @@ configs = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60, derandomize=True, database=None)
 @given(configs, st.sampled_from(TYPES))
 def test_each_form_reads_what_it_wrote(config: Config, kind: str) -> None:
     assert decode(encode(config, kind), kind) == config
@@ -166,7 +167,7 @@ def test_json_is_checked_for_exact_types(key: str, value: object) -> None:
     assert decode(json.dumps({**tree, key: value}).encode(), "json") is None
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@examples(200, derandomize=True, database=None)
 @given(
     st.binary(max_size=200) | st.text(alphabet="<>/a=\"' #\n\r{}[]1.", max_size=80).map(str.encode),
     st.sampled_from(TYPES),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import (
@@ -32,6 +32,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.machine import CLIENT_LINK, PAIR, SEEN, WORK, WORKER_LINK
 from engine.protocols.negotiated.tasks import FRONTEND
+from tests.helpers.examples import examples
 from tests.helpers.machines import is_quoted, play
 from tests.helpers.negotiated import FALLBACK, HERE
 
@@ -241,7 +242,7 @@ AT_CLIENT = st.one_of(
     st.sampled_from([*LIFE, Ordered(BulkSpec("ping", 3))]),
 )
 WAITS = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 31.0])
-STEPS = settings(max_examples=100, deadline=None)
+STEPS = examples(100)
 
 
 @STEPS

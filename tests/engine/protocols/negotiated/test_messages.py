@@ -5,12 +5,13 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.parts.limits import MAX_FRAME
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
+from tests.helpers.examples import examples
 
 NOW = 1_750_000_000.5
 KEY = b"63.6964"  # client "c", task "id"
@@ -211,7 +212,7 @@ KEYS = sorted(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(300, derandomize=True, database=None)
 @given(
     st.sampled_from([wire.FROM_WORKERS, wire.FROM_CLIENTS, wire.TO_WORKERS, wire.TO_CLIENTS, wire.BETWEEN_BROKERS]),
     st.sampled_from([names.READY, names.PING, names.WORKREPLY, names.CONFIG, names.REPLICA, b"", b"\xff"]),

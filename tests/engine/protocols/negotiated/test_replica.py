@@ -4,7 +4,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.parts.inflight import Task
@@ -13,6 +13,7 @@ from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import replica
 from engine.protocols.negotiated.config import Config
 from engine.protocols.negotiated.desk import Desk, Op
+from tests.helpers.examples import examples
 
 CONFIG = Config(1, 1.0, 30.0, ())
 SERVICES = ("x", "y", "z")
@@ -86,7 +87,7 @@ def followed(desk: Desk, bodies: list[bytes], copy: Desk | None = None) -> Desk:
     return copy
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@examples(150, derandomize=True, database=None)
 @given(steps, steps)
 def test_a_desk_that_is_told_the_same_is_the_same(before: list[Step], after: list[Step]) -> None:
     """Begun at any moment with the whole desk, followed from then on."""

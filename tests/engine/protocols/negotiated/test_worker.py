@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import (
@@ -28,6 +28,7 @@ from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.config import Config
+from tests.helpers.examples import examples
 from tests.helpers.negotiated import HERE, One
 
 CONFIG = Config(1, 1.0, 30.0, ())
@@ -199,7 +200,7 @@ def test_what_an_operator_sees() -> None:
     assert (view.state, view.joined, view.terms[-1]) == ("out", False, ("told", "408"))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@examples(100, derandomize=True, database=None)
 @given(st.lists(st.lists(st.sampled_from(sorted(wire.TO_WORKERS)) | st.binary(max_size=12), max_size=4), max_size=20))
 def test_random_frames_change_nothing_and_are_counted(said: list[list[bytes]]) -> None:
     it = linked()

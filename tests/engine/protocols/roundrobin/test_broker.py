@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 from hypothesis import given as given_by
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from engine.core import NEVER, Disconnected, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.protocols.roundrobin import messages as wire
+from tests.helpers.examples import examples
 from tests.helpers.roundrobin import Front, given, ident, relayed, submitted
 
 V = wire.VERSION
@@ -727,7 +727,7 @@ def test_r6_f20_any_frames_change_nothing_where_they_are_wrong(frames: Frames) -
         assert sent == [] and (front.books, front.free, front.states) == before
 
 
-@settings(max_examples=150)
+@examples(150)
 @given_by(st.data())
 def test_whatever_peers_do_the_books_balance_and_nothing_is_answered_twice(data: st.DataObject) -> None:
     front = Front(max_backlog=3, task_deadline=20.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Command, Frames, Note, Pack, Send
@@ -16,6 +16,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import KEPT, Lanes
 from tests.helpers import roundrobin as says
+from tests.helpers.examples import examples
 from tests.helpers.roundrobin import Front, given_packed, ident, relayed, submitted
 
 SPOKE = wire.link_pong(bytes(8))  # so that it may be given tasks at once
@@ -451,13 +452,13 @@ TRACKED = (wire.TRACKEXEC, wire.APP_PING)
 FAIR = ("join", "register", "submit", "submit", "submit", "answer", "answer", "answer", "ping")
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@examples(100, derandomize=True, database=None)
 @given(script((*FAIR, "leave", "pass"), [TRACKED]))
 def test_the_lane_changes_no_book_no_slot_and_no_order(acts: Any) -> None:
     same_over_both_lanes(acts)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@examples(100, derandomize=True, database=None)
 @given(
     script(
         ("register", "submit", "submit", "answer", "answer"),
@@ -506,7 +507,7 @@ frames = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@examples(150, derandomize=True, database=None)
 @given(st.lists(st.lists(frames, min_size=1, max_size=4) | st.sampled_from([1.0, 7.0]), max_size=30))
 def test_whatever_peers_pack_the_books_balance(events: list[list[Frames] | float]) -> None:
     """Both lanes, from peers that hold to nothing; the desk checks every invariant after every event."""

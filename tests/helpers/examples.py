@@ -1,0 +1,16 @@
+"""How many examples a property is tried with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from hypothesis import settings
+
+SHARE = 1 if os.environ.get("ROUNDHOUSE_SLOW") else 3
+USUAL = 100 // SHARE
+
+
+def examples(n: int, **more: Any) -> settings:
+    """``n`` examples with ``ROUNDHOUSE_SLOW``, a third of them without. ``more``: other settings of hypothesis."""
+    return settings(max_examples=max(1, n // SHARE), **more)

@@ -1,0 +1,84 @@
+"""A pilot that waits for what the console has to do, and for nothing else.
+
+Textual's own waits until the process uses little CPU time: 60 ms a key at least, and seconds on a busy machine. This
+one waits until no task can go on and nothing is to be laid out or painted, so no real time passes in a scenario.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from typing import Any
+
+from textual import events, keys
+from textual.pilot import Pilot
+
+MOST = 10_000  # turns of the event loop, and refreshes of the screen, that follow from one key
+MOMENT = 1 / 120  # seconds
+
+
+class QuietPilot(Pilot[None]):
+    """Textual's pilot with another way to wait. Raises ``AssertionError`` where an app never comes to rest."""
+
+    async def press(self, *names: str) -> None:
+        """Press keys, one after the other."""
+        for name in names:
+            key = keys._character_to_key(name) if len(name) == 1 and not name.isalnum() else name
+            event = events.Key(key, character_of(key))
+            event.set_sender(self.app)
+            driver = self.app._driver
+            assert driver is not None
+            driver.send_message(event)
+            await self.pause()
+
+    async def pause(self, delay: float | None = None) -> None:
+        """Wait until the app is at rest; ``delay`` seconds of real time before that."""
+        if delay:
+            await asyncio.sleep(delay)
+        for _ in range(MOST):
+            await nothing_can_go_on()
+            if self.app._exit or not refresh(self.app.screen):  # an app that ends paints nothing more
+                return
+        raise AssertionError("the screen never comes to rest")
+
+    async def resize_terminal(self, width: int, height: int) -> None:
+        """Give the terminal another size; Textual takes it a moment later, as there are often several."""
+        await super().resize_terminal(width, height)
+        while self.app._resize_timer is not None:
+            await self.pause(MOMENT)
+
+
+def character_of(key: str) -> str | None:
+    """What a key types."""
+    name = keys.REPLACED_KEYS.get(key, key)
+    try:
+        return unicodedata.lookup(keys._get_unicode_name_from_key(name))
+    except KeyError:
+        return key if len(key) == 1 else None
+
+
+async def nothing_can_go_on() -> None:
+    """Until all tasks wait: twice in a row, as timers that are due start tasks only at the next turn."""
+    loop: Any = asyncio.get_running_loop()
+    idle = 0
+    for _ in range(MOST):
+        await asyncio.sleep(0)
+        idle = 0 if loop._ready else idle + 1
+        if idle == 2:
+            return
+    raise AssertionError("tasks never come to rest")
+
+
+def refresh(screen: Any) -> bool:
+    """Lay out and paint what is to be; False where nothing was."""
+    due = (
+        screen._layout_required
+        or screen._scroll_required
+        or screen._repaint_required
+        or screen._recompose_required
+        or screen._dirty_widgets
+        or screen._callbacks
+    )
+    if due:
+        screen._on_timer_update()
+    return bool(due)
