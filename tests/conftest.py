@@ -24,6 +24,7 @@ QUICK = (
     "engine/protocols",
     "engine/runs",
     "engine/tracing",
+    "engine/journal",
     "console/pictures",
     "console/sessions",
     "console/widgets",
@@ -61,10 +62,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of these folders as quick, but for those that search for examples."""
+    """Mark the tests of these folders as quick, but for those that search for examples or start a console."""
     for item in items:
-        if quick(item.path) and not item.get_closest_marker("hypothesis"):
+        if quick(item.path) and not item.get_closest_marker("hypothesis") and not starts_a_console(item):
             item.add_marker(pytest.mark.quick)
+
+
+def starts_a_console(item: pytest.Item) -> bool:
+    """A console keeps its settings in a folder that its test gives it."""
+    screens = item.path.relative_to(TESTS).as_posix().startswith(("console/sessions", "console/widgets"))
+    return screens and "tmp_path" in getattr(item, "fixturenames", ())
 
 
 def quick(path: Path) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from textual import events, keys
 from textual.pilot import Pilot
 
-MOST = 10_000  # turns of the event loop, and refreshes of the screen, that follow from one key
+TURNS = 100_000  # of the event loop that follow from one key, at most
+REFRESHES = 100  # of the screen
 MOMENT = 1 / 120  # seconds
 
 
@@ -35,7 +36,7 @@ class QuietPilot(Pilot[None]):
         """Wait until the app is at rest; ``delay`` seconds of real time before that."""
         if delay:
             await asyncio.sleep(delay)
-        for _ in range(MOST):
+        for _ in range(REFRESHES):
             await nothing_can_go_on()
             if self.app._exit or not refresh(self.app.screen):  # an app that ends paints nothing more
                 return
@@ -61,7 +62,7 @@ async def nothing_can_go_on() -> None:
     """Until all tasks wait: twice in a row, as timers that are due start tasks only at the next turn."""
     loop: Any = asyncio.get_running_loop()
     idle = 0
-    for _ in range(MOST):
+    for _ in range(TURNS):
         await asyncio.sleep(0)
         idle = 0 if loop._ready else idle + 1
         if idle == 2:
