@@ -15,7 +15,6 @@ from textual.pilot import Pilot
 
 TURNS = 100_000  # of the event loop that follow from one key, at most
 REFRESHES = 100  # of the screen
-MOMENT = 1 / 120  # seconds
 
 
 class QuietPilot(Pilot[None]):
@@ -33,9 +32,8 @@ class QuietPilot(Pilot[None]):
             await self.pause()
 
     async def pause(self, delay: float | None = None) -> None:
-        """Wait until the app is at rest; ``delay`` seconds of real time before that."""
-        if delay:
-            await asyncio.sleep(delay)
+        """Wait until the app is at rest. ``delay`` must be None: no real time passes."""
+        assert delay is None
         for _ in range(REFRESHES):
             await nothing_can_go_on()
             if self.app._exit or not refresh(self.app.screen):  # an app that ends paints nothing more
@@ -45,8 +43,8 @@ class QuietPilot(Pilot[None]):
     async def resize_terminal(self, width: int, height: int) -> None:
         """Give the terminal another size; Textual takes it a moment later, as there are often several."""
         await super().resize_terminal(width, height)
-        while self.app._resize_timer is not None:
-            await self.pause(MOMENT)
+        self.app._check_resize()
+        await self.pause()
 
 
 def character_of(key: str) -> str | None:

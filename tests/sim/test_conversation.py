@@ -31,7 +31,7 @@ from engine.protocols.conversation.worker import Worker
 from engine.sim.wire import Link
 from engine.sim.world import Outcome, World
 from tests.helpers.conversation import array
-from tests.helpers.examples import examples
+from tests.helpers.examples import examples, seeds
 from tests.helpers.storm import Step, Storm, scripts
 
 ENDPOINT = "inproc://conversation"
@@ -384,7 +384,7 @@ def all_is_well(world: World) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
     world = over_tcp(seed)
     world.link(Link(delay=(0.005, 0.05)))
@@ -429,7 +429,7 @@ def test_a_worker_whose_id_is_taken_before_the_broker_greets_is_not_deaf_for_eve
     assert world.run_until(all_is_well, HEALED)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> None:
     """They swapped for ever, each heard for three seconds and deaf for three."""
     world = over_tcp(seed, workers=1)

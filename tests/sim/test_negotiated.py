@@ -16,7 +16,7 @@ from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, primary
 from engine.protocols.negotiated.broker import Broker
 from engine.sim.world import World
-from tests.helpers.examples import examples
+from tests.helpers.examples import examples, seeds
 from tests.helpers.poison import SLOW, suffer
 from tests.helpers.storm import FAULTS, Step, Storm, scripts
 
@@ -310,7 +310,7 @@ def test_first_the_one_and_then_the_other_is_cut_off() -> None:
     house.settle()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_primary_killed_under_load_loses_nothing(seed: int) -> None:
     """Issue: the fallback answers, nothing that was accepted is lost; and the primary waits until it is handed back."""
     house = Pair(seed)

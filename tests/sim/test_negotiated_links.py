@@ -12,6 +12,7 @@ from engine.parts.bulk import BulkSpec
 from engine.protocols.negotiated import SYSTEM, Options
 from engine.sim.wire import Link
 from engine.sim.world import World
+from tests.helpers.examples import seeds
 from tests.helpers.negotiated import FRONTEND, Plain
 
 HERE = SYSTEM.endpoint
@@ -67,7 +68,7 @@ def check_ends(world: World, n: int) -> None:
     assert all(row.free == row.slots for row in broker.workers), "a slot is lost"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_f12_six_resets_on_four_workers_lose_nothing(seed: int) -> None:
     it = world(seed)
     load(it, 1000)
@@ -79,7 +80,7 @@ def test_f12_six_resets_on_four_workers_lose_nothing(seed: int) -> None:
     check_ends(it, 1000)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_f12_resets_of_a_client_lose_nothing(seed: int) -> None:
     it = world(seed)
     load(it, 1000)
@@ -106,7 +107,7 @@ def test_f12_a_half_open_link_heals_within_three_heartbeats_and_a_second(who: st
 
 
 @pytest.mark.parametrize("who", ["w1", "c1"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_somebody_takes_an_id_for_half_a_second(who: str, seed: int) -> None:
     """The peer is deaf from then on, also when the other one is gone; runs stopped at a tenth."""
     it = world(seed)
@@ -124,7 +125,7 @@ def test_somebody_takes_an_id_for_half_a_second(who: str, seed: int) -> None:
     check_ends(it, 1000)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_f8_two_live_workers_of_one_name_end_as_two_workers(seed: int) -> None:
     """They swapped for ever, every three seconds."""
     it = world(seed)
@@ -139,7 +140,7 @@ def test_f8_two_live_workers_of_one_name_end_as_two_workers(seed: int) -> None:
     assert len(it.notes) == said, "and nothing happens any more"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_f8_two_live_clients_of_one_name_both_end_their_runs(seed: int) -> None:
     it = world(seed)
     it.add("c2", SYSTEM.client(OPTIONS, HERE, 9))
@@ -153,7 +154,7 @@ def test_f8_two_live_clients_of_one_name_both_end_their_runs(seed: int) -> None:
     assert [it.pictures[name].run.passed for name in specs] == [True, True]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_three_of_four_workers_are_killed_and_no_task_is_given_up(seed: int) -> None:
     """O25. In each of ten tries one of ten tasks was undeliverable: the dead workers had spent its three attempts."""
     it = World(seed)

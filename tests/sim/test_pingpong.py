@@ -33,7 +33,7 @@ from engine.protocols.pingpong.messages import DONE, EXIT, FAILED, PING, PONG, R
 from engine.protocols.pingpong.options import Options
 from engine.sim.wire import Link
 from engine.sim.world import World
-from tests.helpers.examples import examples
+from tests.helpers.examples import examples, seeds
 
 ENDPOINT = "inproc://pingpong"
 OPTIONS = Options(task_deadline=6.0, probe_deadline=4.0, max_deliveries=50)
@@ -362,7 +362,7 @@ def slots_are_back(world: World) -> bool:
     return (view.backlog, view.in_flight) == (0, 0) and all(row.state == "ready" for row in view.workers)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_resets_under_load_heal_within_three_heartbeats(seed: int) -> None:
     """Jobs and results that were under way are asked of workers again at once, not at their deadline."""
     world = over_tcp(seed, Options(probe_deadline=30.0, task_deadline=60.0))
@@ -434,7 +434,7 @@ def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: floa
     assert slots_are_back(world)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_of_two_live_workers_of_one_name_the_older_takes_another(seed: int) -> None:
     """They swapped for ever, each heard for three seconds and deaf for three."""
     world = over_tcp(seed, workers=1)

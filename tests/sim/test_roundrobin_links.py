@@ -13,6 +13,7 @@ from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.worker import Worker
 from engine.sim.world import World
+from tests.helpers.examples import seeds
 
 HERE = SYSTEM.endpoint
 OPTIONS = Options()
@@ -64,7 +65,7 @@ def all_is_well(world: World) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["ours", "original"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_six_resets_on_four_workers_lose_nothing(kind: str, seed: int) -> None:
     """It lost 940 of 10,000: tasks in flight were gone, the worker said that it runs 0, the broker that it holds 10."""
     world = house(seed, kind)
@@ -120,7 +121,7 @@ def test_a_client_on_a_half_open_link_opens_anew_and_its_tasks_are_asked_for_aga
     assert client(world).run.passed  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_two_live_workers_of_one_name_end_as_two_workers(seed: int) -> None:
     """They swapped for ever, every 3 to 9 s. The newest keeps the name, the other finds out and takes another."""
     world = house(seed)

@@ -9,6 +9,7 @@ from engine.faults.watch import Watch
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
 from engine.parts.fault import Fault
+from tests.helpers.examples import seeds
 from tests.sixth.mdp import SYSTEM
 
 CASES = [
@@ -38,7 +39,7 @@ def done(sandbox: Sandbox, line: str) -> Watch:
     raise AssertionError([one for one in watch.results if one.kept is None])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(("fault", "kind"), CASES)
 def test_every_promise_of_every_fault_holds(fault: Fault, kind: str, seed: int) -> None:
     sandbox = busy(seed)

@@ -22,6 +22,7 @@ from engine.protocols.conversation.broker import Broker as ConversationBroker
 from engine.protocols.negotiated.service import Service
 from engine.protocols.pingpong.tasks import Tasks
 from engine.protocols.roundrobin.pool import Pool
+from tests.helpers.examples import seeds
 
 CASES = [
     pytest.param(system, fault, kind, id=f"{system}-{fault.name}-{kind or 'its own'}")
@@ -59,7 +60,7 @@ def broken(watch: Watch) -> list[str]:
     return [one.promise.text for one in watch.results if not one.kept]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 @pytest.mark.parametrize(("system", "fault", "kind"), CASES)
 def test_every_promise_of_every_fault_holds(system: str, fault: Fault, kind: str, seed: int) -> None:
     stage = busy(system, seed, fault.name == "takeover")
