@@ -123,6 +123,10 @@ def trouble(picture: Picture) -> str:
     if holders and all(worker.state in ("late", "lost") for worker in holders):
         held = sum(worker.in_flight for worker in holders)
         return f"all {units.several(held, 'task')} with workers that are late or lost"
+    if broker is not None and broker.apart and tally.free:
+        waits = "waits" if broker.apart == 1 else "wait"
+        lost = f"{units.several(broker.apart, 'task')} of lost workers {waits} for an empty one"
+        return f"{lost}, {units.several(tally.free, 'slot')} free"
     if picture.stuck >= STUCK:
         for_long = f"for {units.age(picture.stuck)}"
         if broker is not None and broker.backlog and tally.free:

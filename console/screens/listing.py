@@ -47,7 +47,8 @@ def help_lines(shown: dict[str, str], groups: Groups = GROUPS, words: Sequence[W
     lines = key_lines(shown, groups)
     lines += [[], [("words, after :", "accent bold")]]
     for word in words:
-        lines.append([("  " + fit(f"{word.name} {word.usage}", COLUMN), "text bold"), (word.help, "label")])
+        typed = f"{word.name} {word.usage}"
+        lines.append([("  " + fit(typed, max(COLUMN, len(typed) + 1)), "text bold"), (word.help, "label")])
     lines += [[], [("states", "accent bold")]]
     meanings = {
         "ready": "has free slots",
@@ -63,12 +64,26 @@ def help_lines(shown: dict[str, str], groups: Groups = GROUPS, words: Sequence[W
 
 
 def worker_list(picture: Picture) -> list[Parts]:
-    """The seed's ``workers``: every registered worker, its address and its free slots, in the broker's order."""
+    """The seed's ``workers``: every registered worker, its address and its free slots, in the broker's order.
+
+    Least recently used first: who is next, and behind whom nobody stands in the broker's order.
+    """
+    order = {key: place for place, key in enumerate(picture.broker.order, 1)} if picture.broker is not None else {}
     lines: list[Parts] = [[(f"{len(picture.rows):,} workers in the table", "text bold")], []]
-    lines.append([(fit("free slots", 13), "label"), (fit("state", 10), "label"), ("address", "label")])
-    for row in picture.rows:
+    lines.append(
+        [
+            (fit("free slots", 13), "label"),
+            (fit("state", 10), "label"),
+            (fit("order", 7), "label"),
+            ("address", "label"),
+        ]
+    )
+    for row in sorted(picture.rows, key=lambda row: order.get(row.worker.key, len(order) + 1)):
         worker = row.worker
         glyph, ink = STATES[worker.state]
         free = f"{worker.free:>4} of {worker.slots:<4}"
-        lines.append([(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), (label(worker.key), "text")])
+        place = order.get(worker.key, 0)
+        turn = (fit("next" if place == 1 else str(place or ""), 7), "good" if place == 1 else "label")
+        cells = [(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), turn]
+        lines.append([*cells, (label(worker.key), "text")])
     return lines

@@ -58,6 +58,9 @@ class Incident(NamedTuple):
     times: int
 
 
+SHOWN_ORDER = 64  # workers in a broker's order
+
+
 class Detail(NamedTuple):
     """What ``Inspect`` asked for."""
 
@@ -100,6 +103,8 @@ class BrokerView(NamedTuple):
     terms: tuple[tuple[str, str], ...] = ()  # the protocol's own words about the broker itself
     serving: bool = True  # False of a fallback that stands by, and of a primary that waits
     walked: Walked = ()  # by what this broker knows of its workers, and by itself
+    apart: int = 0  # of the backlog: tasks that wait for a worker that holds nothing, whatever slots are free
+    order: tuple[bytes, ...] = ()  # who gets the next tasks, least recently used first; the first ``SHOWN_ORDER``
 
 
 class WorkerView(NamedTuple):

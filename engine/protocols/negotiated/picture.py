@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from heapq import nlargest
+from itertools import islice
 from operator import itemgetter
 
 from engine.parts.explain import show
-from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
+from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.pair import ROLES, Pair
 from engine.protocols.negotiated.service import Service
@@ -38,7 +39,15 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
             *(desk.walked() if serving else ()),
             *(pair.standby.walk.walked() if pair is not None else ()),
         ),
+        apart=sum(len(desk.queues[name].suspects.waiting) for name in desk.suspected) if serving else 0,
+        order=_order(service) if serving else (),
     )
+
+
+def _order(service: Service) -> tuple[bytes, ...]:
+    """The LRU queue of the first service: there is one of each."""
+    first = next(iter(service.desk.queues.values()), None)
+    return tuple(islice(first.ready, SHOWN_ORDER)) if first is not None else ()
 
 
 def _terms(service: Service, pair: Pair | None, now: float) -> tuple[tuple[str, str], ...]:

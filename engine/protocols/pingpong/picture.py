@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from engine.parts.explain import show
-from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.pingpong.desk import Desk
 from engine.protocols.pingpong.options import Options
@@ -70,6 +70,7 @@ def broker(core: Source, now: float) -> BrokerView:
             *_clients(core),
         ),
         walked=core.table.walk.walked(),
+        order=tuple(islice(core.table.ready, SHOWN_ORDER)),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from heapq import nlargest
+from itertools import islice
 from operator import attrgetter
 from typing import Protocol
 
 from engine.parts.explain import show
-from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.presence import Presence
@@ -56,6 +57,8 @@ def of(broker: Source, now: float) -> BrokerView:
         legs=broker.pool.records.legs.view(),
         terms=_clients(broker),
         walked=broker.pool.table.walk.walked(),
+        apart=len(broker.pool.backlog.suspects.waiting),
+        order=tuple(worker.key for worker in islice(broker.pool.ready, SHOWN_ORDER)),
     )
 
 

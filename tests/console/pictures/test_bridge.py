@@ -154,3 +154,14 @@ def test_a_dead_thread_and_lag_are_passed_on() -> None:
     lab.state = Health(("broker: boom",), 0.25)
     picture = Bridge(lab).poll(lab.at)
     assert (picture.dead, picture.lag) == (("broker: boom",), 0.25)
+
+
+def test_a_task_that_waits_for_an_empty_worker_is_named_though_slots_are_free() -> None:
+    """R12: what a lost worker had is tried alone."""
+    lab = FakeLab(2, busy=False)
+    bridge = Bridge(lab)
+    picture = polls(bridge, lab, 2)
+    assert picture.broker is not None and badge(picture, False)[0] == "READY"
+    waiting = picture._replace(broker=picture.broker._replace(backlog=1, apart=1))
+    assert trouble(waiting) == f"1 task of lost workers waits for an empty one, {picture.tally.free} slots free"
+    assert badge(waiting, False) == ("DEGRADED", "warn")

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from console import keys
 from console.commands import WORDS
-from console.screens.listing import help_lines
+from console.screens.listing import help_lines, worker_list
 from tests.helpers.fake_lab import FakeLab, FakeSettings
 from tests.helpers.pilot import Driver, drive
 
@@ -43,3 +45,12 @@ def test_the_seeds_worker_list(tmp_path: Path) -> None:
         assert driver.lab.orders == []
 
     drive(scenario, tmp_path, lab=FakeLab(10, busy=False))
+
+
+def test_the_worker_list_is_in_the_order_in_which_tasks_are_given() -> None:
+    def row(key: bytes) -> Any:
+        return SimpleNamespace(worker=SimpleNamespace(key=key, state="ready", free=1, slots=2))
+
+    picture: Any = SimpleNamespace(rows=[row(b"a"), row(b"b"), row(b"c")], broker=SimpleNamespace(order=(b"c", b"a")))
+    lines = ["".join(text for text, _ in line) for line in worker_list(picture)][3:]
+    assert [line.split()[-2:] for line in lines] == [["next", "c"], ["2", "a"], ["ready", "b"]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from engine.core import Inspect
 from engine.parts.view import TaskRow
 from engine.protocols.negotiated import SYSTEM, Options, Publish, names, primary
-from tests.helpers.negotiated import FALLBACK, HERE, One
+from tests.helpers.negotiated import FALLBACK, HERE, One, broker
 
 
 def at_work() -> One:
@@ -93,3 +93,20 @@ def test_a_broker_of_a_pair_shows_its_rank_and_no_rows_while_it_does_not_serve()
         "none yet",
     )
     assert view.workers == () and view.ledger.balanced
+
+
+def test_the_order_of_workers_and_what_waits_apart_are_shown() -> None:
+    it = broker()
+    for peer in ("a", "b"):
+        it.ready(peer, slots=2)
+    it.client()
+    assert it.core.snapshot(it.now).order == (b"a", b"b")
+    it.ask(b"1")
+    it.ask(b"2")
+    assert it.core.snapshot(it.now).order == (b"a", b"b") and it.core.snapshot(it.now).apart == 0
+    for seconds in (1.0, 2.0, 3.0):
+        it.now = 100.0 + seconds
+        it.told(names.PING, {"time": it.now, "config_version": 1}, peer="b")
+        it.told(names.PING, {"time": it.now, "config_version": 1}, peer="c", socket="frontend")
+    view = it.core.snapshot(it.now)
+    assert [row.key for row in view.workers] == [b"b"] and (view.backlog, view.apart) == (1, 1)
