@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Leave
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.operations import Error, Rename, Take
+from engine.protocols.diskqueue.operations import Error, Rename, Take, Touch
 from engine.protocols.diskqueue.options import Options
-from engine.protocols.diskqueue.pipeline import Stage
+from engine.protocols.diskqueue.pipeline import Stage, queue_folder
 from engine.protocols.diskqueue.transitions import read_record
 from engine.protocols.diskqueue.watchdog import Ended, Recovered, SetWorkers
 from engine.sim.disk import KINDS
@@ -226,3 +228,22 @@ def test_whatever_stands_in_the_queues_a_pipeline_ends_and_starts_no_driver_with
     assert len(plant.heard(Ended)) < 40
     texts = {file.content.strip("<>") for files in disk.folders.values() for file in files.values()}
     assert {f"d{number}" for number in range(4)} <= texts | set(taken)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [(Stage("output", 3),), (Stage("values", 1), Stage("parse", 3), Stage("output", 2))],
+    ids=["one input queue and one output queue", "four queues with specialised workers"],
+)
+def test_the_seeds_configurations_run_to_their_end(stages: tuple[Stage, ...]) -> None:
+    world, most = Queues(stages, Options(), 7, 1000.0), Counter[str]()
+    world.watch()
+    for number in range(12):
+        assert world.feed(f"doc{number}", "text")
+    world.outsider("feeder", Touch(queue_folder("", "start"), "done"))
+    while world.watchdog is not None and world.step(600.0):
+        for stage, count in Counter(seat.stage for seat in world.seats.values()).items():
+            most[stage] = max(most[stage], count)
+    assert most == {stage.name: stage.workers for stage in stages}
+    assert sorted(world.listing(stages[-1].name)) == sorted([*(f"doc{number}.ready" for number in range(12)), "done"])
+    assert all(world.listing(queue) == ("done",) for queue in world.queues[:-1])
