@@ -49,6 +49,17 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, lambda number, frame: None)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--rewrite`` (tests/helpers/dialogues.py)."""
+    parser.addoption("--rewrite", action="store_true", help="write what cores say now into tests/transcripts")
+
+
+@pytest.fixture
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Whether transcripts are written anew instead of compared."""
+    return bool(request.config.getoption("--rewrite"))
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: many tests wait for processes of theirs."""
     return (os.cpu_count() or 1) + 1

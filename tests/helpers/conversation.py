@@ -205,6 +205,18 @@ class Bench:
                 raise AssertionError(line)
         return self.take()
 
+    def give(self, line: str) -> None:
+        """Nothing can be given beforehand."""
+        raise AssertionError(line)
+
+    def shown(self, line: str) -> str:
+        """What the broker, or where the state is a client's (``CL_``) a worker of ours, shows of its state."""
+        name, asked = line.split()[:2]
+        if asked.startswith("CL_"):
+            return f"{name} {self.cores[name].state}"
+        link = self.broker.links.get((b"\0stream-" if name[0] == "t" else b"") + name.encode())
+        return f"{name} gone" if link is None else f"{name} {link.state} free {link.free} of {link.max_nproc}"
+
     def start(self, name: str, slots: int) -> None:
         """A worker of ours."""
         self.cores[name] = Worker(self.options, slots)

@@ -114,6 +114,17 @@ class Stage:
         self.strict: set[str] = set()  # peers that say CHECKCONFIG themselves
         self.saved: bytes | None = None
 
+    def give(self, line: str) -> None:
+        """``options KEY=VALUE …``, of everybody."""
+        word, *pairs = line.split()
+        assert word == "options"
+        self.options = Options(**header_of(pairs, 0.0))
+
+    def shown(self, line: str) -> str:
+        """``NAME STATE, PLACE`` of a worker."""
+        name = line.split()[0]
+        return f"{name} {self.row(name)}"
+
     def do(self, words: str) -> list[str]:
         """One action; what was said until everything is quiet, or for as long as it says."""
         act, *rest = words.split()

@@ -128,6 +128,15 @@ class Bench:
             self._settle()
         self.now = end
 
+    def give(self, line: str) -> None:
+        """Nothing can be given beforehand."""
+        raise AssertionError(line)
+
+    def shown(self, line: str) -> str:
+        """``NAME STATE`` of a worker."""
+        name = line.split()[0]
+        return f"{name} {self.state(name)}"
+
     def state(self, name: str) -> str:
         """How the broker sees a worker."""
         rows = {row.key: row for row in self.broker.snapshot(self.now).workers}

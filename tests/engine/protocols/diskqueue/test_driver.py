@@ -1,8 +1,7 @@
 """Transcripts of the fact sheet's transitions, run as data; and what needs no transcript.
 
-A transcript is a dialogue between a driver and a disk. Lines:
-``+ FOLDER/NAME TEXT`` puts a file there · ``! COMMAND`` does something (see ``Scene``) · ``? FOLDER: NAMES`` is all
-that the folder holds · every other line is what the driver does or says, in order, and nothing else.
+In a transcript (tests/helpers/dialogues.py) ``+ FOLDER/NAME TEXT`` is a file, ``? FOLDER: NAMES`` is all that the
+folder holds, and ``! COMMAND`` is something that ``Scene`` does.
 """
 
 from __future__ import annotations
@@ -20,19 +19,7 @@ from engine.protocols.diskqueue.operations import Done, List
 from engine.sim.disk import SimDisk
 from engine.sim.driver import Fate, SimDriver, config
 from engine.sim.recovery import SimRecovery
-
-TRANSCRIPTS = Path(__file__).parents[3] / "transcripts" / "diskqueue"
-
-
-def scenes() -> list[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
-    for path in sorted(TRANSCRIPTS.glob("*.txt")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.startswith("= "):
-                found.append((f"{path.stem}: {line[2:]}", []))
-            elif line and not line.startswith("#"):
-                found[-1][1].append(line)
-    return found
+from tests.helpers.dialogues import holds, scenes
 
 
 class Scene:
@@ -45,7 +32,25 @@ class Scene:
         self.now = 0.0
         self.heard: list[str] = []
 
-    def do(self, words: list[str]) -> None:
+    def give(self, line: str) -> None:
+        """``FOLDER/NAME TEXT``: a file."""
+        place, _, text = line.partition(" ")
+        folder, _, file = place.partition("/")
+        self.disk.put(folder, file, text.replace("\\t", "\t").replace("\\n", "\n"))
+
+    def shown(self, line: str) -> str:
+        """``FOLDER: NAMES``, all of them, in order."""
+        folder, _, _ = line.partition(":")
+        return " ".join([f"{folder}:", *sorted(self.disk.folders[folder])])
+
+    def do(self, line: str) -> list[str]:
+        """Follow a line; what drivers do and say then."""
+        self.follow(shlex.split(line))
+        heard = self.heard[:]
+        self.heard.clear()
+        return heard
+
+    def follow(self, words: list[str]) -> None:
         match words:
             case ["fate", id, attempt, fate]:
                 self.fates[id, int(attempt)] = fate  # type: ignore[assignment]
@@ -112,32 +117,9 @@ class Scene:
         raise AssertionError("it does not come to rest")
 
 
-@pytest.mark.parametrize(("name", "lines"), scenes(), ids=[name for name, _ in scenes()])
-def test_transcript(name: str, lines: list[str]) -> None:
-    scene = Scene()
-    expected: list[str] = []
-
-    def compare() -> None:
-        assert scene.heard == expected
-        scene.heard.clear()
-        expected.clear()
-
-    for line in lines:
-        if line.startswith("+ "):
-            compare()
-            place, _, text = line[2:].partition(" ")
-            folder, _, file = place.partition("/")
-            scene.disk.put(folder, file, text.replace("\\t", "\t").replace("\\n", "\n"))
-        elif line.startswith("! "):
-            compare()
-            scene.do(shlex.split(line[2:]))
-        elif line.startswith("? "):
-            compare()
-            folder, _, held = line[2:].partition(":")
-            assert sorted(scene.disk.folders[folder]) == sorted(held.split())
-        else:
-            expected.append(line)
-    compare()  # and nothing else was said
+@pytest.mark.parametrize(("path", "number"), scenes("diskqueue"))
+def test_transcript(path: Path, number: int, rewrite: bool) -> None:
+    holds(path, number, Scene, rewrite)
 
 
 def test_the_idle_back_off_is_10_ms_more_by_100_ms_up_to_5_s() -> None:
