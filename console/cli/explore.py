@@ -71,7 +71,8 @@ def each(options: Namespace, scene: Scene | None, queues: str, clock: Callable[[
         name, most = scene.system.name, f"each kind alone, {scene.most} at any moment"
         head = [f"system    {name}", f"scene     {walkers(scene)}; {most}", f"bounds    {bounded(scene)}"]
         kinds, shown = exploreeach.BROKERS, partial(violated, scene, sheet())
-    return exploreeach.run(options, head, kinds, name, clock, shown)
+    unreached = {} if scene is None else scene.system.explored.unreached
+    return exploreeach.run(options, head, kinds, name, clock, shown, unreached)
 
 
 def scene_of(options: Namespace, flags: list[Flag]) -> Scene:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from signal import SIGINT
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
 
 from console.cli.explorearguments import NONE
@@ -40,6 +41,10 @@ Shown = Callable[[str, str, Sequence[str]], list[str]]
 """The lines that show what is wrong: of a kind, what it is, and its course."""
 
 
+Unreached = Mapping[tuple[str, str, str], str]
+"""Why small scenes never walk a row, by its machine, state and event."""
+
+
 class Kind(NamedTuple):
     """What came of one kind. ``report``: as in ``roundhouse.explore/1``, None where its process wrote none; ``cpu``:
     seconds; ``broke``: what a process without a report said.
@@ -52,7 +57,13 @@ class Kind(NamedTuple):
 
 
 def run(
-    options: Namespace, head: Sequence[str], kinds: Sequence[str], system: str, clock: Callable[[], float], shown: Shown
+    options: Namespace,
+    head: Sequence[str],
+    kinds: Sequence[str],
+    system: str,
+    clock: Callable[[], float],
+    shown: Shown,
+    unreached: Unreached,
 ) -> int:
     """Walk each kind: 0 where everything held, 1 where something did not. ``head``: first lines of what is told.
     ``system``: its name, where no scene is given. Raises Refused.
@@ -66,7 +77,7 @@ def run(
         line.clear()
     if options.json != STDOUT:
         missing = [kind for kind in kinds if kind not in {one.kind for one in found}]
-        result(words(head, found, clock() - began, missing, shown))
+        result(words(head, found, clock() - began, missing, shown, unreached))
     for one in found:
         if one.report is None and signals.caught is None:
             tell(f"explore: {one.kind} broke off: {one.broke or 'its process said nothing'}")
@@ -149,6 +160,7 @@ def words(
     seconds: float,
     missing: Sequence[str] = (),
     shown: Shown = lambda kind, wrong, course: [wrong],
+    unreached: Unreached = MappingProxyType({}),
 ) -> str:
     """A report for people. ``missing``: kinds whose walk never began."""
     rows = [*head, "", f"{'kind':<{WIDE}}{'states':>12}{'transitions':>13}{'depth':>7}{'CPU s':>9}"]
@@ -157,7 +169,7 @@ def words(
     states, transitions = (sum(report[name] for report in reports) for name in ("states", "transitions"))
     cpu, deepest = sum(one.cpu for one in found), max((report["depth"] for report in reports), default=0)
     rows += [f"{'all':<{WIDE}}{states:>12,}{transitions:>13,}{deepest:>7}{cpu:>9.1f}  in {seconds:.1f} s"]
-    rows += [line for one in coverage(reports) for line in covered(one)] + [""]
+    rows += [line for one in coverage(reports) for line in covered(one, unreached)] + [""]
     for one in found:
         for wrong in one.report["violations"] if one.report is not None else ():
             rows += shown(one.kind, wrong["text"], wrong["course"])

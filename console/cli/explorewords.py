@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, get_args
 
@@ -36,7 +37,7 @@ def words(report: Report, sheet: Sheet) -> str:
         f"walked    {progress.states:,} states, {progress.transitions:,} transitions, depth {progress.depth}, "
         f"in {report.elapsed:.1f} s"
     )
-    rows += [line for one in report.coverage for line in covered(one)]
+    rows += [line for one in report.coverage for line in covered(one, scene.system.explored.unreached)]
     how = "complete within these bounds" if report.complete else f"bounded: ended by {report.bound}"
     if report.found:
         how = "ended by a violation"
@@ -94,9 +95,15 @@ def shown(wrong: str, lines: Sequence[str], ladder: Sequence[str]) -> list[str]:
     return [*head, "", *lines, "", *map(clean, ladder), ""]
 
 
-def covered(rows: Rows) -> list[str]:
-    """What was walked of one machine."""
-    found = [f"rows      {len(rows.walked)} of {len(rows.walked) + len(rows.never)} of {clean(rows.title)}"]
-    never = [f"{state}: {event}" for state, event in rows.never]
-    shown = "; ".join(never[:SHOWN]) + (f" and {len(never) - SHOWN} more" if len(never) > SHOWN else "")
-    return [*found, f"          never {clean(shown)}"] if never else found
+def covered(rows: Rows, unreached: Mapping[tuple[str, str, str], str]) -> list[str]:
+    """What was walked of one machine. ``unreached``: the reasons of a system why small scenes never walk a row."""
+    lines = [f"rows      {len(rows.walked)} of {len(rows.walked) + len(rows.never)} of {clean(rows.title)}"]
+    reasons = Counter(unreached[rows.title, *row] for row in rows.never if (rows.title, *row) in unreached)
+    never = [f"{state}: {event}" for state, event in rows.never if (rows.title, state, event) not in unreached]
+    if never:
+        more = f" and {len(never) - SHOWN} more" if len(never) > SHOWN else ""
+        lines.append(f"          never {clean('; '.join(never[:SHOWN]))}{more}")
+    if reasons:
+        told = "; ".join(f"{times}: {reason}" for reason, times in reasons.most_common())
+        lines.append(f"          not in small scenes {told}")
+    return lines

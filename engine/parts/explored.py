@@ -25,7 +25,8 @@ class Explored(NamedTuple):
     the order of which can change nothing. ``options``: settings of the usual scene that
     are not the program's own. ``wrong(core)``: asked of every new state of a broker core; what is wrong with it in
     words, empty for nothing. ``step(before, core, now)``: the same of each step of one; ``before``: what
-    ``mark(core, now)`` gave before the event.
+    ``mark(core, now)`` gave before the event. ``unreached``: why a row of a state machine, by its machine's title, its
+    state and its event, is never walked in the smallest scenes.
     """
 
     heartbeat: Callable[[Any], float] = _heartbeat
@@ -35,6 +36,27 @@ class Explored(NamedTuple):
     wrong: Callable[[Any], str] = lambda core: ""
     mark: Callable[[Any, float], Any] = lambda core, now: None
     step: Callable[[Any, Any, float], str] = lambda before, core, now: ""
+    unreached: Mapping[tuple[str, str, str], str] = {}
+
+
+def because(title: str, reason: str, *rows: str) -> dict[tuple[str, str, str], str]:
+    """Why these rows of one machine are never walked, each as ``state: event``. ValueError for what is no row."""
+    found = {}
+    for row in rows:
+        state, event = row.split(": ", 1)
+        found[title, state, event] = reason
+    return found
+
+
+TWO = "needs a second fault: all have joined when a walk begins"
+LONG = "takes longer than one round of heartbeats"
+MORE = "was not reached with two faults either"
+BODY = "no task takes time or runs a command"
+ORDER = "an order that no walk gives"
+RIGHT = "a broker of ours does not say that"
+FULL = "no queue and no list is ever full"
+ONE = "a job of a walk is one task"
+"""Reasons that several systems share."""
 
 
 UNEXPLORED = Explored()

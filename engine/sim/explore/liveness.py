@@ -3,7 +3,7 @@
 The rules of this file:
 
 - A state is settled when no client waits for anything, every broker's books are empty and every worker that it counts
-  on has all its slots free. Where no worker is left, tasks may wait.
+  on has all its slots free. Where no worker is left but those that were drained, tasks may wait.
 - Where the bound on virtual time ends the walk, one fair course goes on from there until the state is settled, for
   ``PATIENCE`` seconds at most. All other states have to lead to such a one: that is looked for backwards, from the end
   of the walk, over all moves that are no faults.
@@ -91,8 +91,14 @@ class Courses:
         return ""
 
     def _served(self, state: State) -> bool:
-        """Whether a worker is left that could take what waits."""
-        return any(self._model.seat(state, who).part is not None for who in self._model.workers)
+        """Whether a worker is left that could take what waits. One that was drained is there, and takes nothing."""
+        model = self._model
+        alive = [who for who in model.workers if model.seat(state, who).part is not None]
+        if "drain" not in model.scene.faults:
+            return bool(alive)
+        views = [view for who in model.brokers if (view := model.picture(state, who)) is not None and view.serving]
+        takes = {model.name_of(row.key) for view in views for row in view.workers if row.state not in ("drain", "lost")}
+        return any(model.names[who] in takes or not model.picture(state, who).joined for who in alive)
 
     def _stuck(self, state: State) -> str:
         return f"{self._open(state) or 'the clients are never asked'}: {PATIENCE:g} s after the last fault"

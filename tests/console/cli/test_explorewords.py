@@ -29,7 +29,10 @@ def test_who_is_there_and_what_goes_wrong() -> None:
 
 def test_rows_that_were_never_walked_are_named_as_far_as_there_is_room() -> None:
     never = tuple(("idle", f"event {number}") for number in range(8))
-    first, second = explorewords.covered(Rows("Worker", (("idle", "PING"),), never))
+    first, second = explorewords.covered(Rows("Worker", (("idle", "PING"),), never), {})
     assert first == "rows      1 of 9 of Worker"
     assert second.startswith("          never idle: event 0; ") and second.endswith("idle: event 5 and 2 more")
-    assert explorewords.covered(Rows("Worker", (("idle", "PING"),), ())) == ["rows      1 of 1 of Worker"]
+    assert explorewords.covered(Rows("Worker", (("idle", "PING"),), ()), {}) == ["rows      1 of 1 of Worker"]
+    known = {("Worker", "idle", f"event {number}"): "it takes two" for number in range(3)}
+    lines = explorewords.covered(Rows("Worker", (), never[:4]), known)
+    assert lines[1:] == ["          never idle: event 3", "          not in small scenes 3: it takes two"]

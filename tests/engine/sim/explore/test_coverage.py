@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.sim.explore.coverage import Coverage, Rows, summed
 from engine.sim.explore.model import Model
+from engine.sim.explore.scene import Fault
 from engine.sim.explore.walk import Walk
 from tests.engine.sim.explore.scenes import scene
 
@@ -28,6 +31,18 @@ def test_a_row_that_one_of_several_walks_reached_is_reached() -> None:
     one, two = ("idle", "PING"), ("idle", "PONG")
     walks = [[Rows("a", (one,), (two,)), Rows("b", (), (one,))], [Rows("a", (two,), (one,)), Rows("b", (), (one,))]]
     assert summed(walks) == [Rows("a", (one, two), ()), Rows("b", (), (one,))]
+
+
+@pytest.mark.parametrize("name", [name for name, system in SYSTEMS.items() if system.explored.unreached])
+def test_every_row_is_walked_with_some_fault_or_it_is_said_why_not(name: str) -> None:
+    walks = []
+    for faults in [(), *((kind,) for kind in get_args(Fault))]:
+        model = Model(scene(name, workers=1, tasks=1, faults=faults))
+        coverage = Coverage(model)
+        assert Walk(model).run().complete
+        walks.append(coverage.rows())
+    never = {(rows.title, *row) for rows in summed(walks) for row in rows.never}
+    assert never == SYSTEMS[name].explored.unreached.keys()
 
 
 def test_what_goes_wrong_walks_more_rows() -> None:

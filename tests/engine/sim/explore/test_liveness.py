@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from engine.catalogue import SYSTEMS
 from engine.sim.explore.liveness import Courses, stranded
 from engine.sim.explore.model import Model
 from engine.sim.explore.walk import Walk
@@ -24,16 +25,22 @@ def test_a_course_ends_where_all_is_settled() -> None:
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, name: str, patch: Callable[..., None]) -> str:
-    """What a walk says of workers with a method that is not what it should be."""
-    made = Model(scene("roundrobin"))
+    """What a walk says of workers on the packed lane with a method that is not what it should be."""
+    packed = scene("roundrobin", options=SYSTEMS["roundrobin"].options(packed=True))
+    made = Model(packed)
     monkeypatch.setattr(type(made.seats[made.workers[0]].core), name, patch)
-    found = Walk(Model(scene("roundrobin"))).run()
+    found = Walk(Model(packed)).run()
     return "" if found.violation is None else found.violation.text
 
 
 def test_who_never_answers_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     text = broken(monkeypatch, "_flush", lambda self, out: self._answers.clear())
     assert text == "0 of 2 tasks of client succeeded (2 timeout)"
+
+
+def test_tasks_may_wait_where_the_only_worker_was_drained() -> None:
+    small = scene("roundrobin", workers=1, tasks=1, faults=("drain",))
+    assert Walk(Model(small)).run().complete
 
 
 def test_who_wants_to_be_woken_for_ever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
