@@ -1,4 +1,4 @@
-"""A job as it is typed in one line: the arguments of the command ``submit``, without a shell."""
+"""What can be typed about jobs, in the console and at a prompt; ``submit`` takes the command's own arguments."""
 
 from __future__ import annotations
 
@@ -8,8 +8,41 @@ from typing import NoReturn
 from console.cli.arguments import add_job
 from console.cli.jobfile import submit_of
 from console.cli.parsing import Parser
-from engine.protocols.conversation.frontend import Submit
+from console.commands import Command, CommandError, Word
+from console.text import clean
+from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers, Submit
+from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.settings import Wrong
+
+MOST = 2**32 - 2  # processors of one STOP
+
+WORDS = (
+    Word("submit", "FILE", "submit a job: a FILE that describes it, or options, then -- and its command"),
+    Word("jobs", "", "list the jobs"),
+    Word("hold", "JOB", "give no more tasks of a job"),
+    Word("release", "JOB", "give them again"),
+    Word("cancel", "JOB", "drop what waits of a job, after a question"),
+    Word("stop", "[N|all|now]", "stop the current run; with N take N processors from the workers, or all, or at once"),
+)
+
+
+Order = Hold | Release | CancelJob | StopWorkers
+
+
+def request_of(command: Command) -> Order:
+    """What a typed command asks of the broker. Raises ``CommandError`` in words; ``submit`` is ``job_of``."""
+    name, text = command.name, str(command.argument)
+    if name == "stop":
+        every = {"all": STOP_ALL, "now": STOP_NOW}
+        return StopWorkers(every[text] if text in every else _number(text, "a number of processors, all or now", MOST))
+    job_id = _number(text, "the id of a job", 2**63 - 1)
+    return Hold(job_id) if name == "hold" else Release(job_id) if name == "release" else CancelJob(job_id)
+
+
+def _number(text: str, what: str, most: int) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= most):
+        raise CommandError(f"expected {what}, got {clean(text)!r}")
+    return int(text)
 
 
 class _Line(Parser):

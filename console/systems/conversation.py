@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from console import keys, units
+from console.cli.jobline import WORDS
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens import jobwords
@@ -261,5 +262,5 @@ def counts(names: Sequence[str], terms: Iterable[Sequence[tuple[str, str]]]) -> 
     return dict(total)
 
 
-VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation, jobwords.WORDS, jobwords.perform)
+VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation, WORDS, jobwords.perform)
 """A worker's running processors say what is in flight."""

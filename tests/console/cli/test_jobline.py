@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.jobline import job_of
+from console.cli.jobline import job_of, request_of
+from console.commands import Command, CommandError
+from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers
+from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from tests.helpers.conversation import array
 
 
@@ -40,3 +43,17 @@ def test_a_file(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_and_nothing_ends(line: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         job_of(line)
+
+
+def test_what_is_asked_of_the_broker() -> None:
+    assert request_of(Command("hold", "7")) == Hold(7)
+    assert request_of(Command("release", "7")) == Release(7)
+    assert request_of(Command("cancel", "7")) == CancelJob(7)
+    assert [request_of(Command("stop", text)) for text in ("3", "all", "now")] == [
+        StopWorkers(3),
+        StopWorkers(STOP_ALL),
+        StopWorkers(STOP_NOW),
+    ]
+    for name, text in (("hold", ""), ("cancel", "x"), ("stop", "0"), ("stop", str(STOP_NOW)), ("hold", "9" * 30)):
+        with pytest.raises(CommandError, match="expected"):
+            request_of(Command(name, text))

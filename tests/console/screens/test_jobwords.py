@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from console.commands import Command, CommandError
-from console.screens.jobwords import request_of
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers, Submit
-from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
+from engine.protocols.conversation.header import STOP_NOW
 from tests.console.systems.test_conversation import labs, orders
 from tests.helpers.pilot import Driver, drive
-
-
-def test_what_is_asked_of_the_broker() -> None:
-    assert request_of(Command("hold", "7")) == Hold(7)
-    assert request_of(Command("release", "7")) == Release(7)
-    assert request_of(Command("cancel", "7")) == CancelJob(7)
-    assert [request_of(Command("stop", text)) for text in ("3", "all", "now")] == [
-        StopWorkers(3),
-        StopWorkers(STOP_ALL),
-        StopWorkers(STOP_NOW),
-    ]
-    for name, text in (("hold", ""), ("cancel", "x"), ("stop", "0"), ("stop", str(STOP_NOW)), ("hold", "9" * 30)):
-        with pytest.raises(CommandError, match="expected"):
-            request_of(Command(name, text))
 
 
 def test_a_job_is_typed_and_its_words_become_a_script_of_this_user(tmp_path: Path) -> None:
