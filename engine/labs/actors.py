@@ -39,7 +39,7 @@ class Actors(VirtualClock):
         self.system = system
         self.options = system.options() if options is None else options
         self.endpoints: tuple[str, ...] = (system.endpoint,)  # the workers' first, the client's last
-        if system.orders is not None:
+        if system.orders is not None and system.paired is None:  # a pair is found where others find it too
             self.endpoints = (system.endpoint, inner(system))
         self.began = began
         self.world = World(seed)
