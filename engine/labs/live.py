@@ -29,7 +29,7 @@ from engine.labs.brokers import FIRST, SECOND, Brokers, inner, paired
 from engine.labs.health import Health, Workers, health_of
 from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
-from engine.labs.pool import BULK, Pool, wait_seated
+from engine.labs.pool import BULK, Pool, passed, wait_seated
 from engine.labs.record import begin
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView
@@ -254,6 +254,13 @@ class LiveLab(WorkerOrders):
     def wait_linked(self, timeout: float) -> bool:
         """Wait until the client is linked to a broker; False if it is not in ``timeout`` seconds."""
         return wait_until(lambda: self.client_view().linked, timeout)
+
+    def endbulk(self) -> None:
+        """See ``WorkerOrders``; it is told how many messages each of those workers has passed."""
+        views, before = self._ask("pool"), set(self._pool.alive())
+        super().endbulk()
+        ended = before - set(self._pool.alive())
+        self._say(Note("info", passed({name: views[name].done for name in ended if name in views})))
 
     # ---- the pair ---------------------------------------------------------------------------------------------------
 

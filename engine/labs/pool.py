@@ -5,7 +5,7 @@ Many threads would compete for the interpreter; a thousand cores on one thread d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from typing import Protocol
 
@@ -19,6 +19,17 @@ from engine.errors import Refused
 BULK = 10  # workers in all after ``bulk``
 SPARE = 64  # file descriptors that are left for peers, files and the screen
 LIMIT = 20_000  # workers in one process
+
+
+TOLD = 20  # workers whose messages are told
+
+
+def passed(done: Mapping[str, int]) -> str:
+    """How many messages each worker has passed, in words; of many, those that passed most."""
+    most = sorted(done.items(), key=lambda one: -one[1])
+    more = f", {len(most) - TOLD:,} more workers {sum(done.values()) - sum(n for _, n in most[:TOLD]):,}"
+    named = ", ".join(f"{name} {times:,}" for name, times in most[:TOLD])
+    return f"messages that each worker passed: {named}{more if len(most) > TOLD else ''}"
 
 
 class Seats(Protocol):

@@ -106,6 +106,9 @@ class Worker:
             return out
         match event:
             case Started():
+                if (beat := self.options.heartbeat) >= (most := self.options.expiry):
+                    words = f"a heartbeat of {beat:g} s, and expiry is {most:g} s: they do not fit together"
+                    out.append(Note("warn", words))
                 self._open(now, out)
             case Received(found):
                 for frames in found:

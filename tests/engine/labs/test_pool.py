@@ -11,7 +11,7 @@ import zmq
 from engine.core import Leave, Seat, Socket
 from engine.errors import Refused
 from engine.labs import pool as module
-from engine.labs.pool import Pool
+from engine.labs.pool import Pool, passed
 
 
 class Bench:
@@ -164,3 +164,9 @@ def test_more_workers_than_descriptors_are_refused_with_the_number_that_would_do
     assert bench.taken == {} and pool.alive() == []
     pool.add(10, 1.0)
     assert len(bench.taken) == 10
+
+
+def test_how_many_messages_each_worker_passed_in_words() -> None:
+    assert passed({"worker-2": 3, "worker-3": 1200}) == "messages that each worker passed: worker-3 1,200, worker-2 3"
+    many = passed({f"worker-{number}": 1 for number in range(25)})
+    assert many.endswith(", 5 more workers 5") and many.count("worker-") == 20

@@ -362,3 +362,11 @@ def test_random_messages(state: str, messages: list[list[bytes]]) -> None:
         worker.check()
         worker.handle(Woken(), 10.0 + i / 10)
         worker.check()
+
+
+def test_a_heartbeat_that_is_longer_than_the_patience_is_named_with_both_values() -> None:
+    def told(options: Options) -> list[str]:
+        return [one.text for one in Worker(options, 1).handle(Started(), 0.0) if isinstance(one, Note)]
+
+    assert told(Options()) == []
+    assert told(Options(heartbeat=5.0)) == ["a heartbeat of 5 s, and expiry is 3 s: they do not fit together"]
