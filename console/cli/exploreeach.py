@@ -79,7 +79,7 @@ def run(
         missing = [kind for kind in kinds if kind not in {one.kind for one in found}]
         result(words(head, found, clock() - began, missing, shown, unreached))
     for one in found:
-        if one.report is None and signals.caught is None:
+        if one.report is None:
             tell(f"explore: {one.kind} broke off: {one.broke or 'its process said nothing'}")
     reports = [one.report | {"cpu_s": round(one.cpu, 3)} for one in found if one.report is not None]
     written = options.json is None or deliver(json.dumps(reports, indent=2) + "\n", options.json)
@@ -124,7 +124,8 @@ class Child:
 def side_by_side(
     kinds: Sequence[str], command: Command, signals: Signals, most: int, told: Callable[[str], None]
 ) -> list[Kind]:
-    """Walk each kind in a process, ``most`` of them at a time; what came of each that was begun, in their order.
+    """Walk each kind in a process, ``most`` of them at a time; what came of each, in their order. On a signal: of those
+    that had begun.
     ``told``: how far it is.
     """
     todo, found, running = list(kinds), dict[str, Kind](), list[Child]()
@@ -146,7 +147,9 @@ def side_by_side(
             while running:
                 ended = running[0].ended(wait=True)
                 assert ended is not None
-                found[running.pop(0).kind] = ended
+                running.pop(0)
+                if ended.report is not None:  # else the signal came before it had begun
+                    found[ended.kind] = ended
         finally:
             for one in running:  # only where something failed
                 one.process.kill()
@@ -180,7 +183,7 @@ def verdict(found: Sequence[Kind], missing: Sequence[str] = ()) -> str:
     """What all of it comes to."""
     wrong = [one.kind for one in found if one.report is None or one.report["violations"]]
     bounded = [one.kind for one in found if one.report is not None and one.report["bound"]]
-    how = f"VIOLATED: {', '.join(wrong)}" if wrong else "held"
+    how = f"VIOLATED: {', '.join(wrong)}" if wrong else "held" if found else "nothing was walked"
     if bounded:
         how += f"; bounded: {', '.join(bounded)}"
     if missing:

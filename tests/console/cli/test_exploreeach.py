@@ -134,6 +134,20 @@ def test_a_signal_ends_who_walks_and_what_they_wrote_is_told() -> None:
     assert [one.kind for one in found if one.report is not None] == ["x", "yy"]
 
 
+def test_who_had_not_begun_when_a_signal_came_was_not_walked() -> None:
+    with Signals() as signals:
+        signals.caught = signal.SIGINT
+        assert side_by_side(["x"], lambda *to: python(WAITS, *to), signals, 1, lambda line: None) == []
+        signals.caught = None
+
+        def told(line: str) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+        dies = "import time; time.sleep(60)"  # of the signal: it is not handled yet
+        assert side_by_side(["x", "yy"], lambda *to: python(dies, *to), signals, 1, told) == []
+    assert verdict([], ["x", "yy"]) == "nothing was walked; not walked: x, yy"
+
+
 def test_the_table() -> None:
     found = [
         Kind("none", report(1_000), 1.25),
