@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from console.cli.arguments import Asked, read_arguments
 from console.cli.streams import OutputLost, result, tell
 
-SERVERS = ("console", "broker", "worker", "bulkping", "bulkdata")
+SERVERS = ("console", "broker", "worker", "client", "bulkping", "bulkdata")
 """Commands in whose processes cores are driven. Not ``drive``: what it starts needs a process of one thread."""
 
 
@@ -99,6 +99,10 @@ def start(asked: Asked) -> int:
             from console.cli.roles import worker
 
             return worker(asked.options, asked.flags)
+        case "client":
+            from console.cli.roles import client
+
+            return client(asked.options, asked.flags)
         case "drill":
             from console.cli.drill import drill
 

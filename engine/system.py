@@ -20,6 +20,17 @@ Spoken = tuple[tuple[str, Frames], ...]
 """What a hostile peer says, one message after the other: each in words, and its frames behind the routing id."""
 
 
+class Words(NamedTuple):
+    """By role, the words at its prompt. As they are here: those of the original's programs (000 EXAMPLE)."""
+
+    broker: tuple[str, ...] = ("workers",)
+    worker: tuple[str, ...] = ("register", "deregister", "bulk", "endbulk")
+    client: tuple[str, ...] = ("ping", "pingt", "data", "bulkping", "bulkdata")
+
+
+PROGRAMS = Words()
+
+
 class Orders(NamedTuple):
     """What a broker takes orders by, of clients within its process; a control socket passes those of its user on.
 
@@ -60,6 +71,7 @@ class System:
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
     ``ask(service, body)``: the order by which its client sends one request to a service; the answer has ``body`` and
     ``error``. None where its workers offer no services.
+    ``words``: by role, the words that are typed at its prompt, as the console's ``:`` line knows them.
     ``window(options)``: the most tasks that one client may have waiting.
     ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
@@ -89,6 +101,7 @@ class System:
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
     ask: Callable[[str, bytes], object] | None = None
+    words: Words = PROGRAMS
     lane: str = ""
     window: Callable[[Any], int] = lambda options: share(options.max_backlog)
     orders: Orders | None = None

@@ -16,7 +16,7 @@ from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SYSTEMS
 from engine.parts.limits import MAX_BACKLOG
 from engine.runs.compare import BOUND
-from engine.schema import Range
+from engine.schema import OneOf, Range
 from engine.settings import Endpoint, Flag, Pool, Run
 from engine.system import SEED_LANE
 
@@ -50,6 +50,8 @@ TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
 PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
 STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
 JOB = Annotated[int, Range(1, 2**63 - 1)]
+LEVEL = Annotated[int, Range(0, 9)]
+LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
@@ -151,6 +153,8 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     add_env(parser)
     lane = _lane(keep)
     parser.add_argument("--lane", **lane)
+    nobody = "open the console with a broker and no worker: register or bulk starts some"
+    parser.add_argument("--empty", nargs=0, action=keep("pool", "workers", true="0"), help=nobody)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
 
@@ -189,14 +193,40 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     )
     slots = f"tasks that each worker takes at a time; in a {TAKERS} its processors ({Pool().slots})"
     takes = option("--slots", metavar="N", action=keep("pool", "slots"), help=slots)
-    workers = option("--count", metavar="N", type=value(COUNT), default=1, help="number of workers in this process (1)")
+    number = "number of workers in this process (1; on a terminal none until register or bulk is typed)"
+    workers = option("--count", metavar="N", type=value(COUNT), help=number)
+    level = _levels()
+    verbose = option("-v", action="store_true", dest="verbose", help="print the broker's table every second")
     shown: Sequence[str] = ("roundhouse broker", f"roundhouse broker --system {OTHER} --bind tcp://127.0.0.1:7000")
-    command("broker", "run a broker, and print ready once it listens", bind, trust, *every, examples=shown)
+    command(
+        "broker", "run a broker, and print ready once it listens", bind, trust, verbose, level, *every, examples=shown
+    )
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
     runs = f"what workers of {' or '.join(catalogue.SERVERS)} offer: NAME=COMMAND or NAME=module:function"
     services = option("--services", metavar="A,B", action=keep(catalogue.SERVERS[0], "services"), help=runs)
-    add_env(command("worker", words, connect, workers, takes, services, trust, *every, examples=shown))
+    add_env(command("worker", words, connect, workers, takes, services, trust, level, *every, examples=shown))
+    shown = ("roundhouse client", "roundhouse client --connect tcp://127.0.0.1:7000 -d 1")
+    words = "run a client with a prompt, or the commands that its input holds"
+    command("client", words, connect, level, *every, examples=shown)
+
+
+def _levels() -> Parser:
+    """How much is told on stderr."""
+    parent = Parser(add_help=False)
+    either = parent.add_mutually_exclusive_group()
+    words = "0: errors; 1: also joins, leavings and tasks; 5: also statistics (warnings and errors)"
+    either.add_argument("-d", metavar="LEVEL", dest="level", type=value(LEVEL), help=words)
+    named = "the same by a name: error, warning, info or debug"
+    either.add_argument("--log-level", metavar="NAME", dest="level", type=level_named, help=named)
+    return parent
+
+
+def level_named(text: str) -> int | None:
+    """The level of a name; None of warning, which is the usual one."""
+    if text not in (*LEVELS, "warning"):
+        raise argparse.ArgumentTypeError(f"expected {OneOf((*LEVELS, 'warning'))}, got {text!r}")
+    return LEVELS.get(text)
 
 
 def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:

@@ -1,22 +1,33 @@
-"""The commands ``broker`` and ``worker``: one role, no screen.
+"""The commands ``broker``, ``worker`` and ``client``: one role, no screen; on a terminal with a prompt.
 
-Both run until a signal ends them or a thread of theirs dies; workers also until the broker has sent the last one away.
+Without a terminal, broker and worker run until a signal ends them or a thread of theirs dies, workers also until the
+broker has sent the last one away; a client carries out the lines of its input.
 """
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from console import bulks
 from console.cli.common import broker_of, configured, lab_of, settings_of, spoken, system_of
+from console.cli.prompt import Prompt, words_of
+from console.cli.runs import follow, met, one_line
 from console.cli.signals import Signals
-from console.cli.streams import Alarms, announce, tell
+from console.cli.streams import Progress, announce, result, tell, unanswered
+from console.cli.told import Told, of_broker, of_run, table
+from console.commands import WORDS, Command
+from console.history import History
 from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
-from engine.settings import Flag
+from engine.parts.bulk import BulkSpec
+from engine.runs.summary import summary
+from engine.settings import Flag, Settings
 
 LOOK = 0.25  # seconds between two looks at how things are
+JOINED = 5.0  # seconds that workers may take to join, until it is said that they have not
 
 
 def broker(options: Namespace, flags: list[Flag]) -> int:
@@ -25,42 +36,151 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
     lab = lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust)
-    alarms = Alarms(lab.feed)
+    told = Told(lab, options.level)
+    looks = 0
+
+    def shown() -> None:
+        nonlocal looks
+        told.tell()
+        looks += 1
+        if looks % round(1 / LOOK) == 0:
+            told.count(of_broker(lab.table()))
+            if options.verbose:
+                result(table(lab.table()))
+
     with Signals() as signals:
         with configured(settings, options.bind), lab:
+            told.begin()
             announce(f"ready {' '.join(lab.endpoints)}\n")
-            status = serve(lab, signals, alarms)
-        return status if alarms.end(lab.unkept) else status or 1
+            words = {"workers": lambda _: result(table(lab.table()))}
+            status = serve(lab, signals, shown, at_prompt("broker", lab, settings, words))
+        return status if told.end(lab.unkept) else status or 1
 
 
 def worker(options: Namespace, flags: list[Flag]) -> int:
-    """Join a broker with so many workers, say ``ready`` when all have, and work; on a signal they drain and leave."""
+    """Join a broker with so many workers, say ``ready`` when all have, and work; on a signal they drain and leave.
+
+    On a terminal nobody joins until ``register`` or ``bulk`` is typed, where no number was asked for.
+    """
     settings = settings_of(flags)
     connect = options.connect or broker_of(settings)
-    lab = lab_of(
-        settings,
-        connect=connect,
-        workers=options.count,
-        broker=False,
-        client=False,
-        journal=options.journal,
-        trust=options.trust,
-    )
-    alarms = Alarms(lab.feed)
+    count = options.count if options.count is not None else 0 if sys.stdin.isatty() else 1
+    asked = {"connect": connect, "workers": count, "journal": options.journal, "trust": options.trust}
+    lab = lab_of(settings, broker=False, client=False, **asked)
+    told = Told(lab, options.level)
     with Signals() as signals:
         with lab:
+            told.begin()
             looks = 0
             while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
-                alarms.tell()
+                told.tell()
                 looks += 1
                 if looks == 40:
-                    tell(f"no broker at {connect} has taken all {options.count} workers yet; waiting")
+                    tell(f"no broker at {connect} has taken all {count} workers yet; waiting")
                     if other := spoken(lab.system, connect):
                         tell(other)
             if signals.caught is None and workers is not None and joined(workers) and workers.here:
                 announce(f"ready {workers.joined} workers at {connect}\n")
-            status = serve(lab, signals, alarms, lambda: (workers := look(lab)) is None or workers.here > 0)
-        return status if alarms.end(lab.unkept) else status or 1
+            prompt = at_prompt("worker", lab, settings, _of_worker(lab, told, connect))
+            busy = (lambda: True) if prompt else (lambda: (workers := look(lab)) is None or workers.here > 0)
+            status = serve(lab, signals, told.tell, prompt, busy)
+        return status if told.end(lab.unkept) else status or 1
+
+
+def client(options: Namespace, flags: list[Flag]) -> int:
+    """Carry out what is typed, or the lines of the input: single messages and bulk runs."""
+    settings = settings_of(flags)
+    connect = options.connect or broker_of(settings)
+    lab = lab_of(settings, connect=connect, broker=False, workers=0, journal=options.journal)
+    told = Told(lab, options.level)
+    failed: list[str] = []
+    with Signals() as signals:
+        with lab:
+            told.begin()
+            words = _of_client(lab, told, settings, signals, connect, failed)
+            prompt = at_prompt("client", lab, settings, words, always=True)
+            status = serve(lab, signals, told.tell, prompt)
+        status = status or (1 if failed and not sys.stdin.isatty() else 0)
+        return status if told.end(lab.unkept) else status or 1
+
+
+Act = Callable[[Command], object]
+
+
+def at_prompt(
+    role: str, lab: LiveLab, settings: Settings, acts: Mapping[str, Act], always: bool = False
+) -> Callable[[Callable[[], bool]], Prompt] | None:
+    """What makes a prompt of this role's words; None without a terminal."""
+    if not (always or sys.stdin.isatty()):
+        return None
+    words = words_of(getattr(lab.system.words, role), WORDS)
+
+    def perform(command: Command) -> None:
+        acts[command.name](command)
+
+    history = History(settings.paths.history)
+    return lambda look: Prompt(role, words, history, perform, look)
+
+
+def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
+    def joins(order: Callable[[], None]) -> None:
+        order()
+        here = lab.workers().here
+        if lab.wait_registered(here, JOINED):
+            result(f"{_workers(here)} registered at {connect}\n")
+        else:
+            tell(f"{lab.workers().joined} of {_workers(here)} registered; no answer yet from {connect}, waiting")
+
+    def ends(_: Command) -> None:
+        before = lab.crew()
+        lab.endbulk()
+        lab.wait_left(before, JOINED)
+        left = {name: view for name, view in before.items() if name not in lab.crew()}
+        result(f"{_workers(len(left))} stopped\n")
+        told.count("messages passed: " + ", ".join(f"{name} {view.done:,}" for name, view in left.items()))
+
+    def leaves(_: Command) -> None:
+        before = lab.crew()
+        lab.deregister()
+        lab.wait_left(before, JOINED)
+        result("deregistered\n")
+
+    return {
+        "register": lambda _: joins(lab.register),
+        "bulk": lambda _: joins(lab.bulk),
+        "endbulk": ends,
+        "deregister": leaves,
+    }
+
+
+def _of_client(
+    lab: LiveLab, told: Told, settings: Settings, signals: Signals, connect: str, failed: list[str]
+) -> dict[str, Act]:
+    def act(command: Command) -> None:
+        kind, bulk = "data" if command.name.endswith("data") else "ping", isinstance(command.argument, bulks.Asked)
+        asked = command.argument if isinstance(command.argument, bulks.Asked) else bulks.Asked(1)
+        spec: BulkSpec = bulks.spec(
+            "data" if kind == "data" else "ping", asked, settings.run, lab.system.window(lab.options)
+        )
+        if not met(lab, signals, spec.timeout):
+            failed.append(command.name)
+            if signals.caught is None:
+                tell(unanswered(lab.system.name, connect))
+            return
+        lab.run(spec._replace(tracked=command.name != "ping"))
+        follow(lab, signals, Progress(command.name))
+        record = lab.report()
+        result(summary(record) if bulk else one_line(command.name, record))
+        if (view := lab.run_view()) is not None:
+            told.count(of_run(view))
+        if record["verdict"] != "pass":
+            failed.append(command.name)
+
+    return dict.fromkeys(lab.system.words.client, act)
+
+
+def _workers(n: int) -> str:
+    return "1 worker" if n == 1 else f"{n:,} workers"
 
 
 def look(lab: LiveLab) -> Workers | None:
@@ -76,9 +196,30 @@ def joined(workers: Workers | None) -> bool:
     return workers is not None and workers.joined >= workers.here
 
 
-def serve(lab: LiveLab, signals: Signals, alarms: Alarms, busy: Callable[[], bool] = lambda: True) -> int:
-    """Until a signal comes (128 + its number), a thread has died (1), or nothing is left to do (0; 1 after errors)."""
-    while not (dead := lab.health().dead) and busy() and not signals.wait(LOOK):
-        alarms.tell()
-    alarms.tell()
+def serve(
+    lab: LiveLab,
+    signals: Signals,
+    shown: Callable[[], None],
+    prompt: Callable[[Callable[[], bool]], Prompt] | None = None,
+    busy: Callable[[], bool] = lambda: True,
+) -> int:
+    """Until a signal comes (128 + its number), a thread has died (1), or nothing is left to do (0; 1 after errors).
+
+    At a ``prompt`` also until it is left. ``shown`` is called at each look.
+    """
+
+    dead: tuple[str, ...] = ()
+
+    def goes_on() -> bool:
+        nonlocal dead
+        shown()
+        dead = lab.health().dead
+        return not dead and busy()
+
+    if prompt is not None:
+        prompt(goes_on).run(signals)
+    else:
+        while goes_on() and not signals.wait(LOOK):
+            pass
+    shown()
     return signals.status(1 if dead or lab.health().failed else 0)

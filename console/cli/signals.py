@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
+from typing import ClassVar
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(Exception):
+    """What was read was ended by a signal."""
 
 
 class Signals:
     """While it is entered, the first ending signal is ``caught``. One that is ignored (``nohup``) stays ignored."""
 
+    WAKE: ClassVar[int] = signal.SIGUSR1
+    """Ends the reading of a line, and says nothing else."""
+
     def __init__(self) -> None:
         self.caught: int | None = None
+        self.waits = False  # for a line
         self._arrived: SimpleQueue[int] = SimpleQueue()  # its put may interrupt its own get, unlike an Event's set
 
     def __enter__(self) -> Signals:
-        handled = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._note) for number in handled}
+        handled: list[int] = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._note) for number in (*handled, self.WAKE)}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Meanwhile a signal raises ``Interrupted``, and so does one that came before."""
+        self.waits = True
+        try:
+            if self.caught is not None:
+                raise Interrupted
+            yield
+        finally:
+            self.waits = False
 
     def wait(self, seconds: float) -> bool:
         """Wait so long, or until a signal comes; whether one has come."""
@@ -38,6 +59,9 @@ class Signals:
         return otherwise if self.caught is None else 128 + self.caught
 
     def _note(self, number: int, _: FrameType | None) -> None:
-        if self.caught is None:
-            self.caught = number
-        self._arrived.put(number)
+        if number != self.WAKE:
+            if self.caught is None:
+                self.caught = number
+            self._arrived.put(number)
+        if self.waits:
+            raise Interrupted

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from console.text import clean, clean_lines, label
@@ -157,10 +157,13 @@ def unanswered(system: str, endpoint: str) -> str:
 
 
 class Alarms:
-    """Prints a feed's warnings and errors, each once; if there are many, only the newest."""
+    """Prints a feed's warnings and errors, each once; if there are many, only the newest.
 
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+    ``levels``: those of its facts that are printed.
+    """
+
+    def __init__(self, feed: Feed, levels: Collection[str] = ("warn", "bad")) -> None:
+        self._feed, self._levels = feed, levels
         self._seen = 0
         self._told: deque[str] = deque(maxlen=1000)
         self._lines, self._until = 0, 0.0  # told in the window at hand, and when that ends, wall clock
@@ -185,7 +188,7 @@ class Alarms:
         if not facts:
             return
         self._seen = facts[-1].number
-        alarms = [fact for fact in facts if fact.level in ("warn", "bad")]
+        alarms = [fact for fact in facts if fact.level in self._levels]
         now = facts[-1].at
         if not self._until - WINDOW <= now < self._until:
             self._lines, self._until = 0, now + WINDOW

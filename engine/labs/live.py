@@ -34,7 +34,7 @@ from engine.labs.record import begin
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.limits import NONCES
-from engine.parts.view import ClientView
+from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import System
@@ -231,6 +231,14 @@ class LiveLab(WorkerOrders):
         """Show the details of one worker in the broker's pictures; None: of nobody."""
         self._brokers.order(Inspect(key))
 
+    def table(self) -> BrokerView:
+        """The picture of the broker that serves. Refused where none is here."""
+        return self._brokers.serving()[1]
+
+    def crew(self) -> dict[str, WorkerView]:
+        """How each worker of this process that has not left sees itself, by its seat."""
+        return dict(self._ask("pool"))
+
     def registered(self) -> int:
         """Workers that have joined: as the broker sees it, or where it is elsewhere as ours see it."""
         if self._with_broker:
@@ -244,7 +252,7 @@ class LiveLab(WorkerOrders):
 
     def workers(self) -> Workers:
         """The workers of this process that have not left."""
-        views = self._ask("pool").values()
+        views = self.crew().values()
         return Workers(len(views), sum(view.joined for view in views))
 
     def wait_registered(self, n: int, timeout: float) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from engine.core import Pack, Withdraw
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
@@ -89,6 +90,11 @@ class WorkerOrders(BrokerLab):
         if self._packs is not None:
             for name in self._pool.alive():
                 self._pool.node.order(name, Pack(self._packs))
+
+    def wait_left(self, before: Collection[str], timeout: float) -> bool:
+        """Wait until those of these seats that were told to leave have left; False if not in ``timeout`` seconds."""
+        told = set(before) - set(self._pool.alive())
+        return wait_until(lambda: not told & set(self._pool.node.names()), timeout)
 
     def admit(self, spec: BulkSpec) -> None:
         """Refused where a task of this run would carry more than the system can."""

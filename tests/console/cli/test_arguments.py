@@ -30,6 +30,17 @@ def test_no_command_is_the_console() -> None:
     ]
 
 
+def test_how_much_is_told_and_who_joins() -> None:
+    assert [asked(f"{role} -d 5").options.level for role in ("broker", "worker", "client")] == [5, 5, 5]
+    names = {"error": 0, "warning": None, "info": 1, "debug": 5}
+    assert {name: asked(f"broker --log-level {name}").options.level for name in names} == names
+    assert asked("broker -v").options.verbose and not asked("broker").options.verbose
+    assert asked("--empty").flags == [Flag(("pool", "workers"), "--empty", "0")]
+    for wrong in ("broker -d x", "broker --log-level loud", "broker -d 1 --log-level info"):
+        with pytest.raises(SystemExit):
+            asked(wrong)
+
+
 def test_the_lane_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     for line in ("--lane packed", "broker --lane packed", "bulkping 5 --lane packed"):
         assert Flag(("roundrobin", "packed"), "--lane", "true") in asked(line).flags
@@ -47,7 +58,7 @@ def test_roles() -> None:
     worker = asked("worker --connect ipc:///x --count 3 --slots 5")
     assert (worker.options.connect, worker.options.count) == ("ipc:///x", 3)
     assert worker.flags == [Flag(("pool", "slots"), "--slots", "5")]
-    assert (asked("worker").options.connect, asked("worker").options.count) == (None, 1)
+    assert (asked("worker").options.connect, asked("worker").options.count) == (None, None)
 
 
 @pytest.mark.parametrize("command", ["bulkping", "bulkdata"])

@@ -42,7 +42,7 @@ def test_serves_until_the_end(
     monkeypatch.setattr("console.cli.roles.LOOK", 0)
     lab: Any = Server(dies)
     with Signals() as signals:
-        assert serve(lab, signals, Alarms(lab.feed)) == status
+        assert serve(lab, signals, Alarms(lab.feed).tell) == status
     assert capsys.readouterr() == ("", told)
 
 
@@ -58,7 +58,7 @@ def test_workers_that_have_all_left_have_nothing_more_to_do(
     lab: Any = Left(False)
     here = [True, True, False]
     with Signals() as signals:
-        assert serve(lab, signals, Alarms(lab.feed), lambda: here.pop(0)) == status
+        assert serve(lab, signals, Alarms(lab.feed).tell, busy=lambda: here.pop(0)) == status
     assert here == []
 
 

@@ -1,0 +1,83 @@
+"""What a role tells on stderr, by level: 0 errors, 1 also joins, leavings and tasks, 5 also statistics."""
+
+from __future__ import annotations
+
+from console.cli.streams import AT_ONCE, Alarms, tell
+from engine.labs.live import LiveLab
+from engine.parts.bulk import BulkView
+from engine.parts.view import BrokerView
+from engine.tracing.trace import Trace
+
+TASKS, STATISTICS = 1, 5
+KEPT = 1_000  # messages, of which the newest are told
+
+
+class Told(Alarms):
+    """``level``: as on the command line; None where none was asked for: warnings and errors."""
+
+    def __init__(self, lab: LiveLab, level: int | None) -> None:
+        levels = ("warn", "bad") if level is None else ("bad",) if level < TASKS else ("good", "info", "warn", "bad")
+        super().__init__(lab.feed, levels)
+        self._lab = lab
+        self.level = -1 if level is None else level
+        self._trace: Trace | None = None
+        self._number = 0
+        self._statistics = ""
+
+    def begin(self) -> None:
+        """The lab is open: hear its messages, where tasks are told."""
+        if self.level >= TASKS:
+            self._trace = self._lab.trace(KEPT)
+            self._lab.attach(self._trace)
+
+    def tell(self) -> None:
+        """Tell what is new."""
+        super().tell()
+        if self._trace is not None:
+            self._tasks(self._trace)
+
+    def count(self, words: str) -> None:
+        """Statistics, where they are told and have changed."""
+        if self.level >= STATISTICS and words != self._statistics:
+            self._statistics = words
+            tell(words)
+
+    def _tasks(self, trace: Trace) -> None:
+        found = [entry for entry in trace.entries() if entry.number > self._number]
+        if not found:
+            return
+        more = found[-1].number - self._number - len({entry.number for entry in found})
+        self._number = found[-1].number
+        tasks = [entry for entry in found if entry.decoded.leg]
+        for entry in tasks[:AT_ONCE]:
+            about = " ".join(f"{name}={value}" for name, value in entry.fields)
+            tell(f"{entry.source} → {entry.target}: {entry.command} {about}")
+        if (more := more + len(tasks[AT_ONCE:])) > 0:
+            tell(f"{more:,} more messages")
+
+
+def of_broker(view: BrokerView) -> str:
+    """Its ledger on one line."""
+    ledger = view.ledger
+    failed = sum(n for _, n in ledger.failed)
+    return (
+        f"{len(view.workers):,} workers, {ledger.sent:,} tasks: {ledger.succeeded:,} succeeded, {failed:,} failed, "
+        f"{ledger.in_flight:,} in flight, {ledger.queued:,} in the backlog, {ledger.dropped:,} dropped"
+    )
+
+
+def of_run(view: BulkView) -> str:
+    """A run on one line."""
+    return f"{view.sent:,} sent, {view.ledger.succeeded:,} succeeded, {view.ledger.in_flight:,} in flight"
+
+
+def table(view: BrokerView) -> str:
+    """The seed's ``workers``: every worker, its free slots and its address, in the order of the broker's picture."""
+    many = "1 worker" if len(view.workers) == 1 else f"{len(view.workers):,} workers"
+    rows = [f"{many} in the table\n"]
+    rows += [
+        f"  {row.free:>4} of {row.slots:<4} free  {row.state:<7} {row.done:>8,} done  "
+        f"{row.key.decode('utf-8', 'backslashreplace')}\n"
+        for row in view.workers
+    ]
+    return "".join(rows)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from console.cli.prompt import Prompt, words_of
+from console.cli.signals import Signals
+from console.commands import WORDS, Command
+from console.history import History
+from engine.errors import Refused
+
+CLIENT = words_of(("ping", "bulkping"), WORDS)
+
+
+def prompt(
+    tmp_path: Path, typed: str, done: list[Command], monkeypatch: pytest.MonkeyPatch, goes_on: bool = True
+) -> Prompt:
+    def perform(command: Command) -> None:
+        done.append(command)
+        if command.name == "bulkping":
+            raise Refused("a run is going on")
+
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    return Prompt("client", CLIENT, History(tmp_path / "history"), perform, lambda: goes_on)
+
+
+def test_lines_of_the_input_are_carried_out_until_quit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[Command] = []
+    with Signals() as signals:
+        prompt(tmp_path, "ping\n\nbulkping 3\nworkers\nhelp\nquit\nping\n", done, monkeypatch).run(signals)
+    assert [command.name for command in done] == ["ping", "bulkping"]
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "roundhouse: a run is going on",
+        "roundhouse: unknown command 'workers' · help lists all commands",
+    ]
+    assert [line.split()[0] for line in out.splitlines()] == ["ping", "bulkping", "help", "quit"]
+    assert (tmp_path / "history").read_text().splitlines()[:2] == ["ping", "bulkping 3"]
+
+
+def test_the_end_of_the_input_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Command] = []
+    with Signals() as signals:
+        prompt(tmp_path, "ping\nping\n", done, monkeypatch).run(signals)
+    assert len(done) == 2
+
+
+def test_after_a_signal_nothing_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Command] = []
+    with Signals() as signals:
+        signals.caught = 15
+        prompt(tmp_path, "ping\n", done, monkeypatch).run(signals)
+    assert done == []

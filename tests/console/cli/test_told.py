@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from console.cli.told import Told, of_broker, table
+from engine.catalogue import SYSTEMS
+from engine.core import Note
+from engine.labs.live import LiveLab
+from tests.helpers.processes import WAIT
+
+
+@pytest.mark.parametrize(
+    ("level", "shown"), [(None, ("warn", "bad")), (0, ("bad",)), (1, ("good", "info", "warn", "bad"))]
+)
+def test_a_level_says_what_is_told(
+    level: int | None, shown: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = LiveLab(SYSTEMS["roundrobin"], workers=0, client=False)
+    told = Told(lab, level)
+    for name in ("good", "info", "warn", "bad"):
+        lab.feed.fact(Note(name, f"{name}ness"), "broker", 1.0)
+    told.tell()
+    assert capsys.readouterr().err == "".join(f"roundhouse: broker: {name}ness\n" for name in shown)
+    told.count("statistics")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_highest_tells_tasks_and_statistics_that_have_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveLab(SYSTEMS["roundrobin"], workers=1, slots=3) as lab:
+        told = Told(lab, 5)
+        told.begin()
+        assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
+        lab.ping()
+        assert lab.wait_run(WAIT)
+        told.tell()
+        assert "client → broker: TRACKEXEC PING task=0" in capsys.readouterr().err
+        words = of_broker(lab.table())
+        assert words.startswith("1 workers, 1 tasks: 1 succeeded, 0 failed")
+        told.count(words)
+        told.count(words)
+        assert capsys.readouterr().err == f"roundhouse: {words}\n"
+        assert table(lab.table()).startswith("1 worker in the table\n     3 of 3    free  ready")
