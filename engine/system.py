@@ -69,6 +69,7 @@ class System:
     ``fallback(options)``: where a second broker is to be bound that takes over from the first, nowhere for none.
     ``paired(options, first, second)``: the settings with which brokers at these two endpoints are such a pair, None
     where the protocol knows no pairs; ``hand_back``: the order that makes the second end its service.
+    ``goodbye``: whether a worker that leaves says so; where not, the broker is told that it is to leave.
     ``ask(service, body)``: the order by which its client sends one request to a service; the answer has ``body`` and
     ``error``. None where its workers offer no services.
     ``words``: by role, the words that are typed at its prompt, as the console's ``:`` line knows them.
@@ -100,6 +101,7 @@ class System:
     fallback: Callable[[Any], tuple[str, ...]] = lambda options: ()
     paired: Callable[[Any, str, str], Any] | None = None
     hand_back: object = None
+    goodbye: bool = True
     ask: Callable[[str, bytes], object] | None = None
     words: Words = PROGRAMS
     lane: str = ""

@@ -105,7 +105,8 @@ class LiveLab(WorkerOrders):
                     self._brokers.open_fallback()
             if self._with_broker and self._folder is not None:
                 self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
-            self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()))
+            tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
+            self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()), tell)
             if self._wanted:
                 self._pool.add(self._wanted, PATIENCE)
             if self._with_client:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import zmq
 
-from engine.core import Leave, Seat
+from engine.core import Drain, Leave, Seat
 from engine.drive.sockets import descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
@@ -43,8 +43,11 @@ class Seats(Protocol):
 class Pool:
     """Workers on one node. ``make`` builds the seat of one more, by its name."""
 
-    def __init__(self, node: Seats, make: Callable[[str], Seat], cost: int = 0) -> None:
-        """``cost``: file descriptors that a worker takes."""
+    def __init__(
+        self, node: Seats, make: Callable[[str], Seat], cost: int = 0, tell: Callable[[object], None] | None = None
+    ) -> None:
+        """``cost``: file descriptors of a worker; ``tell``: orders the broker where workers have no goodbye."""
+        self._tell = tell
         self.node = node
         self._cost = cost
         self._make = make
@@ -106,6 +109,7 @@ class Pool:
 
     def close(self, patience: float) -> None:
         """Let all workers leave, within ``patience`` seconds."""
+        self._tell = None  # the broker ends as well
         self._dismiss(self.node.names())
         wait_until(lambda: not self.node.names(), patience)
 
@@ -139,6 +143,8 @@ class Pool:
     def _dismiss(self, names: Iterable[str]) -> None:
         for name in names:
             self._leaving.add(name)
+            if self._tell is not None and name in self._ids:
+                self._tell(Drain(self._ids[name]))
             self.node.order(name, Leave())
 
 

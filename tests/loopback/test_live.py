@@ -136,6 +136,15 @@ def test_the_seeds_words_for_workers(lab: LiveLab) -> None:
         lab.bulk()
 
 
+def test_an_ordered_leaving_is_told_as_left_where_workers_have_no_goodbye(port: int) -> None:
+    with LiveLab(SYSTEMS["pingpong"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+        assert lab.wait_registered(2, WAIT)
+        lab.endbulk()
+        until(lambda: len(broker(lab).workers) == 1)
+        told = [fact.text for fact in lab.feed.since(0)[0]]
+        assert "left" in told and not [text for text in told if "lost" in text]
+
+
 def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: LiveLab) -> None:
     lab.endbulk()
     lab.deregister()

@@ -53,5 +53,6 @@ SYSTEM = System(
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
     owners=True,
+    goodbye=False,
     explored=EXPLORED,
 )
