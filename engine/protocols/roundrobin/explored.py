@@ -21,7 +21,7 @@ EXPLORED = Explored(
         "inflight.Task": frozenset({"accepted"}),
     },
     unordered={
-        "lanes.Lanes": frozenset({"peers"}),
+        "lanes.Lanes": frozenset({"ours", "peers"}),
         "presence.Presence": frozenset({"_linked", "_taken"}),
     },
 )

@@ -21,7 +21,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Role
 from engine.sim.explore.fingerprint import Copier
 from engine.sim.explore.moves import DOWN, UP, Move
-from engine.sim.explore.properties import Constant, Observed, Rules
+from engine.sim.explore.properties import LOOSE, Constant, Observed, Rules
 from engine.sim.explore.scene import Scene
 from engine.sim.explore.seats import Part, Parts, Seat, Wire
 from engine.sim.explore.turn import State, Turn, World
@@ -51,7 +51,8 @@ class Model:
         self.scene = scene
         self.options, self.endpoints = settled(scene)
         explored = scene.system.explored
-        self.copier = Copier(self.options, explored.ignored, explored.unordered)
+        loose = LOOSE if scene.faults else {}
+        self.copier = Copier(self.options, {**explored.ignored, **loose}, explored.unordered)
         self.parts = Parts(self.copier, self.asked) if parts is None else parts
         self.world = World(self.parts)
         self.shared = parts is None

@@ -19,6 +19,9 @@ from engine.parts.explain import Decoded, Explain, task_name
 from engine.parts.explored import UNEXPLORED, Explored
 from engine.parts.inflight import TaskKey
 
+LOOSE = {"properties.Witness": frozenset({"used", "waiting"})}
+"""What a witness remembers in vain where something may go wrong: it serves the strict rules alone."""
+
 MOST = 2  # times that a request that came twice is remembered
 
 

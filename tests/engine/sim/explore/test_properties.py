@@ -12,7 +12,7 @@ from engine.parts.explain import Decoded
 from engine.parts.explored import Explored
 from engine.sim.explore.model import Model
 from engine.sim.explore.properties import Observed, Rules, Witness
-from tests.engine.sim.explore.scenes import scene
+from tests.engine.sim.explore.scenes import begun, scene
 
 EXPLAIN = SYSTEMS["negotiated"].explain
 STRICT = Rules(EXPLAIN, True, True, False, (b"w1", b"w2"))
@@ -106,3 +106,16 @@ def test_what_it_sees_is_an_error_of_its_core() -> None:
     core.wrong = "a reply to nobody"
     with pytest.raises(AssertionError, match="a reply to nobody"):
         core.check()
+
+
+@pytest.mark.parametrize(("faults", "same"), [((), False), (("kill",), True)])
+def test_what_only_the_strict_rules_need_tells_states_apart_only_there(faults: tuple[str, ...], same: bool) -> None:
+    model, state = begun(faults=faults)
+    part = model.seat(state, 0).part
+    assert part is not None
+    for field in ("used", "waiting", "open"):
+        core = model.parts.core(part)
+        getattr(core.witness, field).append(b"x")
+        assert (model.copier.fingerprint(core) == model.copier.fingerprint(model.parts.core(part))) == (
+            same and field != "open"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -11,13 +11,12 @@ from engine.catalogue import SYSTEMS
 from engine.sim.explore import walk as walks
 from engine.sim.explore.coverage import Coverage, Rows
 from engine.sim.explore.model import Model
-from engine.sim.explore.scene import Bounds, Scene
+from engine.sim.explore.scene import Bounds, Fault, Scene
 from engine.sim.explore.walk import Progress, Walk
 from tests.engine.sim.explore.scenes import scene
 
 TIMED = (
     ("roundrobin", 2, ""),
-    ("roundrobin", 1, "freeze"),
     ("conversation", 2, ""),
     ("pingpong", 2, ""),
     ("negotiated", 2, ""),
@@ -35,6 +34,15 @@ def test_a_small_scene_of_each_system_is_complete_and_holds(name: str) -> None:
     layers = found.progress.layers
     assert (layers[0], sum(layers), len(layers)) == (1, found.progress.states, found.progress.depth + 1)
     assert Walk(Model(scene(name))).run() == found  # and the next time it is the same
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_small_scene_with_one_fault_of_any_kind_is_complete_and_holds(name: str) -> None:
+    kinds: Any = tuple(
+        kind for kind in get_args(Fault) if kind != "drain"
+    )  # of one worker: who is drained takes nothing
+    found = Walk(Model(scene(name, workers=1, tasks=1, faults=kinds))).run()
+    assert found.complete and found.violation is None and found.progress.states > 3_000
 
 
 def test_bounds_end_it_and_are_said() -> None:
