@@ -87,6 +87,8 @@ def gone_through(usual: Scene) -> tuple[int, set[bytes], list[Rows], set[Any]]:
 @pytest.mark.parametrize(("name", "rounds", "fault"), TIMED)
 def test_states_that_differ_in_times_alone_lead_to_the_same(name: str, rounds: int, fault: str) -> None:
     usual = scene(name, rounds, workers=1, faults=(fault,) if fault else ())
+    if usual.system.lane:
+        usual = replace(usual, options=replace(usual.settings, **{usual.system.lane: True}))
     fewer, shapes, *found = gone_through(usual)
     more, all_shapes, *all_found = gone_through(replace(usual, exact=True))
     assert fewer < more and found == all_found
