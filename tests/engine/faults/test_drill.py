@@ -59,7 +59,7 @@ def test_what_came_of_everything_stands_in_the_document(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (fault["fault"], fault["ok"], len(fault["promises"])) == ("kill w2", True, 4)
     assert fault["promises"][2] == {
-        "text": "no task that was accepted fails", "within_s": 7.0, "kept": True, "after_s": 7.0,
+        "text": "no task that was accepted fails", "within_s": 4.0, "kept": True, "after_s": 4.0,
     }  # fmt: skip
     assert (order["order"], order["words"]) == ("add 2", "done")
 

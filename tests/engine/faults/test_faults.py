@@ -85,7 +85,7 @@ def test_short_outages_lose_nobody_and_say_so() -> None:
     for line in ("freeze w3 1.4", "cut w3 1.4"):
         watch = done(busy("conversation"), line)
         assert watch.results[0].promise.text == "w3 is not lost" and watch.held
-    watch = done(busy("roundrobin"), "freeze broker 2")
+    watch = done(busy("roundrobin"), "freeze broker 1.4")
     assert "nobody else is lost" in watch.results[0].promise.text and watch.held
 
 
