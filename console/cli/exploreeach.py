@@ -181,13 +181,13 @@ def words(
 
 def verdict(found: Sequence[Kind], missing: Sequence[str] = ()) -> str:
     """What all of it comes to."""
-    wrong = [one.kind for one in found if one.report is None or one.report["violations"]]
-    bounded = [one.kind for one in found if one.report is not None and one.report["bound"]]
+    wrong = [_named(one.kind) for one in found if one.report is None or one.report["violations"]]
+    bounded = [_named(one.kind) for one in found if one.report is not None and one.report["bound"]]
     how = f"VIOLATED: {', '.join(wrong)}" if wrong else "held" if found else "nothing was walked"
     if bounded:
         how += f"; bounded: {', '.join(bounded)}"
     if missing:
-        how += f"; not walked: {', '.join(missing)}"
+        how += f"; not walked: {', '.join(map(_named, missing))}"
     return f"{how}, complete within these bounds" if how == "held" else how
 
 
@@ -202,8 +202,12 @@ def coverage(reports: Sequence[Mapping[str, Any]]) -> list[Rows]:
     )
 
 
+def _named(kind: str) -> str:
+    return "nothing" if kind == NONE else kind
+
+
 def _row(one: Kind) -> str:
-    name = "nothing" if one.kind == NONE else one.kind
+    name = _named(one.kind)
     if one.report is None:
         return f"{name:<{WIDE}}{'-':>12}{'-':>13}{'-':>7}{one.cpu:>9.1f}  broke off"
     report = one.report

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 from console.cli.explorearguments import NONE
 from console.cli.exploretranscript import toml_documents, transcript
-from console.cli.explorewords import Sheet, shown
+from console.cli.explorewords import Sheet, covered, shown
 from console.cli.streams import STDOUT, deliver, result, tell
 from console.pictures.course import drawn_documents
 from engine.errors import Refused
 from engine.sim.explore.documents import Documents, Walked, in_words, walk
-from engine.sim.explore.report import SCHEMA
+from engine.sim.explore.report import SCHEMA, listed
 from engine.sim.explore.walk import Progress
 
 DOCUMENTS, DRIVERS = 2, 2
@@ -66,6 +66,7 @@ def words(system: str, fault: str, model: Documents, walked: Walked, seconds: fl
         f"walked    {progress.states:,} states, {progress.transitions:,} transitions, depth {progress.depth}, "
         f"in {seconds:.1f} s"
     )
+    rows += [line for one in model.coverage() for line in covered(one, {})]
     how = f"bounded: ended by {walked.bound}" if walked.bound else "complete"
     how = "ended by a violation" if walked.wrong else how
     rows += ["", f"verdict   {'VIOLATED' if walked.wrong else 'held'}, {how}"]
@@ -95,6 +96,6 @@ def document(system: str, fault: str, model: Documents, walked: Walked, seconds:
         "complete": not walked.bound and not walked.wrong,
         "bound": walked.bound,
         "violations": [{"text": walked.wrong, "course": _course(model, walked)}] if walked.wrong else [],
-        "coverage": [],
+        "coverage": listed(model.coverage()),
         "elapsed_s": round(seconds, 3),
     }

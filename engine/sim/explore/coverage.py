@@ -8,7 +8,7 @@ The rules of this file:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from engine.core import Core
@@ -35,6 +35,17 @@ def summed(walks: Iterable[Iterable[Rows]]) -> list[Rows]:
         never = dict.fromkeys(row for rows in several for row in rows.never if row not in walked)
         found.append(Rows(title, tuple(walked), tuple(never)))
     return found
+
+
+def rows_of(one: StateMap, walked: Collection[tuple[str, str]]) -> Rows:
+    """The rows of a machine, in their order."""
+    edges = list(dict.fromkeys((edge.state, edge.event) for edge in one.edges))
+    edges = [edge for edge in edges if edge not in one.uncounted]
+    return Rows(
+        one.title,
+        tuple(edge for edge in edges if edge in walked),
+        tuple(edge for edge in edges if edge not in walked),
+    )
 
 
 class Coverage:
@@ -66,11 +77,4 @@ class Coverage:
             self._walked[one.title].update(key for key, times in one.walked(picture).items() if times)
 
     def _rows(self, one: StateMap) -> Rows:
-        walked = self._walked[one.title]
-        edges = list(dict.fromkeys((edge.state, edge.event) for edge in one.edges))
-        edges = [edge for edge in edges if edge not in one.uncounted]
-        return Rows(
-            one.title,
-            tuple(edge for edge in edges if edge in walked),
-            tuple(edge for edge in edges if edge not in walked),
-        )
+        return rows_of(one, self._walked[one.title])

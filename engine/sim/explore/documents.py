@@ -28,12 +28,13 @@ from engine.core import NEVER, Exit, Note, Start, Started, Woken
 from engine.parts.machine import Walk
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Driver
-from engine.protocols.diskqueue.explain import seat_of
+from engine.protocols.diskqueue.explain import seat_of, state_maps
 from engine.protocols.diskqueue.heirs import inherit
 from engine.protocols.diskqueue.machine import ITEM
 from engine.protocols.diskqueue.operations import Done, Process, Processed
 from engine.sim.disk import SimDisk
 from engine.sim.driver import EPOCH, config, result
+from engine.sim.explore.coverage import Rows, rows_of
 from engine.sim.explore.procedure import stands, stands_in
 from engine.sim.explore.walk import TOLD, Progress
 
@@ -59,6 +60,8 @@ class Actor:
         self._points: dict[Any, Point] = {}  # by what tells them apart
         self._ways: list[tuple[Any, ...]] = []
         self._after: dict[tuple[int, Any], Point] = {}
+        self.driven: set[tuple[str, str]] = set()  # rows of a driver's machine that were walked,
+        self.documents: set[tuple[str, str]] = set()  # and of a document's
         self.first = self._point(())
 
     def after(self, point: Point, answer: Any) -> Point:
@@ -79,13 +82,16 @@ class Actor:
 
     def _recovered(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
         held = names.working("any", self.number)  # which one, only people are told
-        steps = inherit(config(SRC, DST, self.holder), self.number, held, EPOCH, Walk(ITEM))
+        walk = Walk(ITEM)
+        steps = inherit(config(SRC, DST, self.holder), self.number, held, EPOCH, walk)
         try:
             asks: Any = next(steps)
             for answer in way:
                 asks = steps.send(answer)
         except StopIteration:
             return None, True, "ended"
+        finally:
+            self.documents.update(row for row, _ in walk.walked())
         return asks, False, stands_in(steps) or repr(way)
 
     def _driven(self, way: tuple[Any, ...]) -> tuple[Any, bool, Any]:
@@ -103,6 +109,9 @@ class Actor:
                 core.check()
             while todo and isinstance(todo[0], Note):
                 todo.popleft()
+        view = core.snapshot(now)
+        self.driven.update(row for row, _ in view.walked)
+        self.documents.update(row for row, _ in view.documents)
         if todo and isinstance(todo[0], Exit):
             return None, True, "ended"
         return (todo[0] if todo else None), False, stands(core) or repr(way)
@@ -199,6 +208,13 @@ class Documents:
     def _live(self, disk: SimDisk) -> bool:
         items = [item for name in disk.folders[SRC] if isinstance(item := names.parse(name), names.Item)]
         return any(item.live for item in items)
+
+    def coverage(self) -> tuple[Rows, ...]:
+        """Which rows of a document's and a driver's machine were walked so far."""
+        driven = set[tuple[str, str]]().union(*(actor.driven for actor in self.actors))
+        documents = set[tuple[str, str]]().union(*(actor.documents for actor in self.actors))
+        item, driver, *_ = state_maps()
+        return rows_of(item, documents), rows_of(driver, driven)
 
     # ---- disks ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -87,9 +87,14 @@ def document(report: Report) -> dict[str, Any]:
         "complete": report.complete,
         "bound": report.bound,
         "violations": [{"text": one.text, "course": list(one.course.lines)} for one in report.found],
-        "coverage": [
-            {"machine": rows.title, "walked": list(map(list, rows.walked)), "never": list(map(list, rows.never))}
-            for rows in report.coverage
-        ],
+        "coverage": listed(report.coverage),
         "elapsed_s": round(report.elapsed, 3),
     }
+
+
+def listed(coverage: Iterable[Rows]) -> list[dict[str, Any]]:
+    """The rows that were walked, and those that never were, for programs."""
+    return [
+        {"machine": rows.title, "walked": list(map(list, rows.walked)), "never": list(map(list, rows.never))}
+        for rows in coverage
+    ]

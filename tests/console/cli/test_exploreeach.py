@@ -93,7 +93,7 @@ def test_a_process_that_breaks_off_is_told(capsys: Capture, monkeypatch: pytest.
     assert main(["explore", "--faults", "each"]) == 1
     out, err = capsys.readouterr()
     assert "roundhouse: explore: none broke off: no memory" in err
-    assert "broke off" in out and out.endswith("verdict   VIOLATED: none\n")
+    assert "broke off" in out and out.endswith("verdict   VIOLATED: nothing\n")
 
 
 def test_what_is_wrong_is_told_with_its_kind(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ def test_a_walk_that_holds(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> 
     assert main(QUEUES) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["system    diskqueue", "scene     2 drivers, 1 documents; nothing goes wrong"]
+    assert any(line.startswith("rows      ") and line.endswith(" of A document") for line in lines)
     assert lines[-1] == "verdict   held, complete"
 
 

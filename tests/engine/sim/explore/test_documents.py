@@ -29,6 +29,19 @@ def test_a_kill_at_any_moment_loses_nothing() -> None:
     assert told.bound == "enough" and told.progress.frontier > 0
 
 
+def test_the_rows_that_were_walked_are_told() -> None:
+    walked = {}
+    for fault in ("", "kill"):
+        model = Documents(1, fault)
+        assert not walk(model, most=3_000).wrong
+        item, driver = model.coverage()
+        assert (item.title, driver.title) == ("A document", "A driver, and whether it has a document")
+        walked[fault] = set(item.walked)
+        assert ("working", "processed") in item.walked and (fault or ("taking", "all is done") in driver.walked)
+        assert ("kept", "an operator retries") in item.never and ("working", "to leave") not in driver.walked
+    assert ("working", "its driver dies") in walked["kill"] - walked[""]
+
+
 def test_an_actor_does_the_same_after_the_same_answers() -> None:
     model = Documents(1)
     actor, state = model.actors[0], model.begin
