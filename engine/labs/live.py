@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import Drain, Inspect, Note, Seat, StopRun
+from engine.core import Drain, Inspect, Note, Seat
 from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -151,10 +151,7 @@ class LiveLab(WorkerOrders):
 
     # ---- orders of a system's own -----------------------------------------------------------------------------------
 
-    def order_client(self, order: object, changes: str = "") -> None:
-        """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
-        if changes:
-            self._change(changes)
+    def _tell_client(self, order: object) -> None:
         self._nodes["client"].order("client", order)
 
     def client_view(self) -> ClientView:
@@ -176,14 +173,6 @@ class LiveLab(WorkerOrders):
         self._run = self._begun(spec)
         self._unsaved = True
         self._nodes["client"].order("client", spec)
-
-    def stop_run(self) -> None:
-        """Stop the current run."""
-        self._change("stopping a run")
-        view = self.run_view()
-        if view is None or view.state == "ended":
-            raise Refused("no run is going on")
-        self._nodes["client"].order("client", StopRun())
 
     def run_view(self) -> BulkView | None:
         """The newest run as the client sees it now; None before the first."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.core import Pack, Withdraw
+from engine.core import Pack, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
-from engine.parts.bulk import BulkSpec
+from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.system import SEED_LANE
 
@@ -25,6 +26,27 @@ class WorkerOrders(BrokerLab):
     _history: History | None
     _nodes: dict[str, Any]
     _packs: bool | None = None  # what everybody was told of the lane; None: nothing, so the options count
+
+    @abstractmethod
+    def run_view(self) -> BulkView | None:
+        """The newest run as the client sees it now; None before the first."""
+
+    @abstractmethod
+    def _tell_client(self, order: object) -> None:
+        """Hand the client an order."""
+
+    def order_client(self, order: object, changes: str = "") -> None:
+        """Hand the client an order of its own protocol; ``changes`` says what it does, nothing where it only asks."""
+        if changes:
+            self._change(changes)
+        self._tell_client(order)
+
+    def stop_run(self) -> None:
+        """Stop the current run."""
+        self._change("stopping a run")
+        if (view := self.run_view()) is None or view.state == "ended":
+            raise Refused("no run is going on")
+        self._tell_client(StopRun())
 
     def runs(self) -> Sequence[Mapping[str, Any]]:
         """Kept runs of all systems, newest last."""

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.core import Command, Drain, Event, Inspect, Note, Pack, Received, Seat, StopRun
+from engine.core import Command, Drain, Event, Inspect, Note, Pack, Received, Seat
 from engine.errors import Refused
 from engine.labs.actors import Actors
 from engine.labs.brokers import check_hand_back
@@ -114,12 +114,6 @@ class Sandbox(Actors, WorkerOrders):
         self._unsaved = self._history
         self.order("client", spec)
 
-    def stop_run(self) -> None:
-        """Stop the current run."""
-        if (view := self.run_view()) is None or view.state == "ended":
-            raise Refused("no run is going on")
-        self.order("client", StopRun())
-
     def run_view(self) -> BulkView | None:
         """The newest run as the client sees it now; None before the first, and until the client was told of it."""
         run = self.client_view().run
@@ -156,10 +150,7 @@ class Sandbox(Actors, WorkerOrders):
         """The seat of the worker with this routing id."""
         return next((seat for seat, own in self.workers().items() if own == key), None)
 
-    def order_client(self, order: object, changes: str = "") -> None:
-        """Hand the client an order of its own protocol; ``changes`` says what it does, for a read-only sandbox."""
-        if changes:
-            self._change(changes)
+    def _tell_client(self, order: object) -> None:
         self.order("client", order)
 
     def pull_plug(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import Refused
 from engine.labs.orders import PATIENCE, WorkerOrders
+from engine.parts.bulk import BulkView
 from tests.helpers.fake_lab import FakeLab
 
 
@@ -20,7 +21,13 @@ class Pool:
 
 
 class Orders(WorkerOrders, FakeLab):
-    """A lab whose orders go to a pool."""
+    """A lab whose orders go to a pool and a client."""
+
+    def run_view(self) -> BulkView | None:
+        return None
+
+    def _tell_client(self, order: object) -> None:
+        self.orders.append(("client", order))
 
 
 def orders(readonly: bool) -> tuple[WorkerOrders, list[tuple[Any, ...]]]:
@@ -55,3 +62,17 @@ def test_read_only_starts_and_stops_nobody() -> None:
         with pytest.raises(Refused, match="readonly is set"):
             order()
     assert told == []
+
+
+def test_the_client_is_told_what_is_its_own_and_no_run_is_stopped_twice() -> None:
+    lab, _ = orders(readonly=False)
+    lab.order_client("ask")
+    lab.order_client("act", "acting")
+    assert lab.orders == [("client", "ask"), ("client", "act")]  # type: ignore[attr-defined]
+    with pytest.raises(Refused, match="no run is going on"):
+        lab.stop_run()
+    lab.readonly = True
+    lab.order_client("ask")
+    for order in (lab.stop_run, lambda: lab.order_client("act", "acting")):
+        with pytest.raises(Refused, match="readonly is set"):
+            order()
