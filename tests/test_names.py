@@ -80,6 +80,7 @@ COMMANDS = {
     "console/cli/jobs.py": {"conversation"},
     "console/cli/jobfile.py": {"conversation"},
     "console/cli/jobline.py": {"conversation"},
+    "console/cli/jobprompt.py": {"conversation"},
     "console/cli/jobtasks.py": {"conversation"},
     "console/screens/jobtasks.py": {"conversation"},
     "console/screens/jobwords.py": {"conversation"},

@@ -17,7 +17,7 @@ from console.cli.runs import follow, met, one_line
 from console.cli.signals import Signals
 from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
-from console.commands import WORDS, Command
+from console.commands import WORDS, Command, Word
 from console.history import History
 from engine.errors import Refused
 from engine.labs.health import Workers
@@ -52,7 +52,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
         with configured(settings, options.bind), lab:
             told.begin()
             announce(f"ready {' '.join(lab.endpoints)}\n")
-            words = {"workers": lambda _: result(table(lab.table()))}
+            words = {"workers": lambda _: result(table(lab.table())), **of_jobs(lab, settings)}
             status = serve(lab, signals, shown, at_prompt("broker", lab, settings, words))
         return status if told.end(lab.unkept) else status or 1
 
@@ -113,13 +113,35 @@ def at_prompt(
     """What makes a prompt of this role's words; None without a terminal."""
     if not (always or sys.stdin.isatty()):
         return None
-    words = words_of(getattr(lab.system.words, role), WORDS)
+    words = words_of(getattr(lab.system.words, role), known(lab))
 
     def perform(command: Command) -> None:
         acts[command.name](command)
 
     history = History(settings.paths.history)
     return lambda look: Prompt(role, words, history, perform, look)
+
+
+def known(lab: LiveLab) -> tuple[Word, ...]:
+    """The words of all systems, and those about jobs where this one takes them."""
+    if lab.system.orders is None:
+        return WORDS
+    from console.cli.jobline import WORDS as OF_JOBS  # with the protocol of jobs, which others need not load
+
+    return (*WORDS, *OF_JOBS)
+
+
+def of_jobs(lab: LiveLab, settings: Settings) -> dict[str, Act]:
+    """What the words about jobs do, where the system takes jobs."""
+    if lab.system.orders is None:
+        return {}
+    from console.cli.jobline import WORDS as OF_JOBS
+    from console.cli.jobprompt import carry_out
+
+    def act(command: Command) -> None:
+        result(carry_out(command, settings.paths.control, lab.endpoints[0], settings.paths.jobs))
+
+    return dict.fromkeys((word.name for word in OF_JOBS), act)
 
 
 def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:

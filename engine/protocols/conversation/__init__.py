@@ -19,7 +19,7 @@ from engine.protocols.conversation.plain import PlainWorker
 from engine.protocols.conversation.promises import times
 from engine.protocols.conversation.rogue import GARBAGE, OVERCREDIT
 from engine.protocols.conversation.worker import Worker
-from engine.system import Orders, System
+from engine.system import PROGRAMS, Orders, System
 
 
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
@@ -56,6 +56,9 @@ def _client(options: Options, endpoint: str, nonce: int) -> Seat:
     return Seat(Client(options, name), (Socket("dealer", connect=(frontend,), routing_id=name.encode()),))
 
 
+TYPED = ("submit", "jobs", "hold", "release", "cancel", "stop")
+"""What is typed about jobs where its broker runs."""
+
 ORDERS = Orders(
     endpoint=endpoints.frontend,
     client=frontend.CONTROL,
@@ -78,6 +81,7 @@ SYSTEM = System(
     client=_client,
     payload=lambda options: MAX_DATA,
     orders=ORDERS,
+    words=PROGRAMS._replace(broker=(*PROGRAMS.broker, *TYPED)),
     explain=EXPLAIN,
     times=times,
     garbage=GARBAGE,
