@@ -44,6 +44,7 @@ WORDS = (
     Word("config", "KEY VALUE", "serve another value of the configuration, under its next version", seed=False),
     Word("kill", "WORKER", "stop a worker, after a question; in a sandbox it dies without a word", seed=False),
     Word("stop", "", "stop the current run", seed=False),
+    Word("slow", "SECONDS", "let all workers here answer so late, after a question; 0: at once again", seed=False),
     Word("lane", "seed|packed", "write messages as the seed does, or many tasks in one message", seed=False),
     Word("trace", "on|off", "begin to trace messages, or end it; a trace goes on in the background", seed=False),
     Word("theme", "[THEME]", "change the colour theme", seed=False),

@@ -17,7 +17,7 @@ from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
-from console.screens.orders import ask_to_stop, ask_to_withdraw, waiting_clients
+from console.screens.orders import ask_to_slow, ask_to_stop, ask_to_withdraw, waiting_clients
 from console.screens.overview import Overview
 from console.screens.page import Page
 from console.screens.terms import View
@@ -263,6 +263,8 @@ class Main(Overview):
                 self.action_stop_run()
             case Command("lane", str(lane)):
                 self.choose_lane(lane)
+            case Command("slow", str(text)):
+                ask_to_slow(self.app, text)
             case Command("withdraw", str(name)):
                 ask_to_withdraw(self.app, name)
             case Command("config", str(line)):

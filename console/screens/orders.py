@@ -28,6 +28,22 @@ def ask_to_stop(app: Host, row: Shown) -> None:
         app.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
 
 
+def ask_to_slow(app: Host, text: str) -> None:
+    """Ask, then let all workers of this process answer so late. In a sandbox, and for 0, nobody is asked."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        app.say(f"slow needs a number of seconds, got {clean(text)!r}", "bad")
+        return
+    said = f"our workers answer {seconds:g} s late" if seconds else "our workers answer at once"
+    if app.session.mode != "live" or not seconds:
+        app.order(lambda lab: lab.slow(seconds), said, destroys=True)
+        return
+    fate = ["Tasks wait in the backlog meanwhile. slow 0 undoes it."]
+    question = Confirm(f"Let all workers here answer {seconds:g} s late?", fate, "Slow down")
+    app.ask_first(question, lambda lab: lab.slow(seconds), said)
+
+
 def ask_to_withdraw(app: Host, name: str) -> None:
     """Ask, then drop what waits of the client of this name, as the protocol's own screen shows it."""
     shown = waiting_clients(app.session.picture)

@@ -100,6 +100,10 @@ class BrokerLab(Lab):
         """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
         raise self.unable()
 
+    def slow(self, seconds: float) -> None:
+        """Let each of our workers answer so many seconds after a task came, those that come later too; 0: at once."""
+        raise self.unable()
+
     def withdraw(self, client: bytes) -> None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         raise self.unable()

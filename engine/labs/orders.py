@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.core import Pack, StopRun, Withdraw
+from engine.core import Pack, Slow, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
@@ -16,6 +16,7 @@ from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.system import SEED_LANE
 
+SLOWEST = 3600.0  # seconds
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 
 
@@ -25,6 +26,7 @@ class WorkerOrders(BrokerLab):
     _pool: Pool
     _history: History | None
     _nodes: dict[str, Any]
+    _slow = 0.0  # seconds
     _packs: bool | None = None  # what everybody was told of the lane; None: nothing, so the options count
 
     @abstractmethod
@@ -85,6 +87,15 @@ class WorkerOrders(BrokerLab):
         self._change("stopping workers")
         self._pool.remove(n)
 
+    def slow(self, seconds: float) -> None:
+        """Let each of our workers answer so many seconds after a task came, those that come later too; 0: at once."""
+        self._change("slowing workers down")
+        if not 0 <= seconds <= SLOWEST:
+            raise Refused(f"workers are slowed by 0 to {SLOWEST:g} s, not {seconds:g}")
+        self._slow = seconds
+        for name in self._pool.alive():
+            self._pool.node.order(name, Slow(seconds))
+
     def withdraw(self, client: bytes) -> None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         self._change("withdrawing what a client asked for")
@@ -108,10 +119,12 @@ class WorkerOrders(BrokerLab):
         self._order_all(Pack(self._packs))
 
     def _brief(self) -> None:
-        """Tell the workers of the lane, where it was changed: those that have just started know the options alone."""
-        if self._packs is not None:
-            for name in self._pool.alive():
-                self._pool.node.order(name, Pack(self._packs))
+        """Tell the workers what was changed: those that have just started know the options alone."""
+        orders: list[object] = [Pack(self._packs)] if self._packs is not None else []
+        orders += [Slow(self._slow)] if self._slow else []
+        for name in self._pool.alive() if orders else ():
+            for order in orders:
+                self._pool.node.order(name, order)
 
     def wait_left(self, before: Collection[str], timeout: float) -> bool:
         """Wait until those of these seats that were told to leave have left; False if not in ``timeout`` seconds."""

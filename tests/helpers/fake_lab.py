@@ -183,6 +183,9 @@ class FakeLab(BrokerLab):
     def choose_lane(self, lane: str) -> None:
         self._order("choose_lane", lane)
 
+    def slow(self, seconds: float) -> None:
+        self._order("slow", seconds)
+
     def add_workers(self, n: int) -> None:
         self._order("add_workers", n)
 

@@ -113,3 +113,20 @@ def test_what_waits_of_a_client_is_withdrawn_after_a_question(tmp_path: Path) ->
         assert driver.lab.orders == [("withdraw", b"c-7"), ("withdraw", b"\x00\xff")]
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False, system="pingpong"))
+
+
+def test_workers_are_slowed_after_a_question_and_set_right_without_one(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.command("slow soon")
+        assert "slow needs a number of seconds, got 'soon'" in driver.notice
+        await driver.command("slow 2.5")
+        assert isinstance(driver.app.screen, Confirm) and driver.lab.orders == []
+        await driver.press("n")
+        assert driver.lab.orders == []
+        await driver.command("slow 2.5")
+        await driver.press("y")
+        assert driver.lab.orders == [("slow", 2.5)]
+        await driver.command("slow 0")
+        assert driver.lab.orders == [("slow", 2.5), ("slow", 0.0)]
+
+    drive(scenario, tmp_path)

@@ -347,3 +347,22 @@ def test_a_lane_that_is_not_there_is_refused() -> None:
         stage.choose_lane("fast")
     with Sandbox(SYSTEMS["pingpong"], workers=0) as stage, pytest.raises(Refused, match="pingpong has one lane"):
         stage.choose_lane("packed")
+
+
+def test_all_workers_are_slowed_those_too_that_come_later_until_they_are_not() -> None:
+    """A backlog can be made to be seen."""
+    with Sandbox(SYSTEMS["roundrobin"], workers=1, slots=1) as stage:
+        stage.advance(1.0)
+        stage.slow(2.0)
+        stage.add_workers(1)
+        stage.advance(1.0)
+        stage.run(BulkSpec("ping", 6, in_flight=6, timeout=30.0))
+        stage.advance(1.0)
+        assert stage.sight().broker.backlog == 4  # type: ignore[union-attr]
+        stage.advance(4.0)
+        assert stage.sight().broker.backlog == 0  # type: ignore[union-attr]
+        stage.slow(0.0)
+        stage.advance(0.5)
+        assert stage.report()["verdict"] == "pass"
+        with pytest.raises(Refused, match="slowed by 0 to 3600 s, not -1"):
+            stage.slow(-1.0)
