@@ -31,6 +31,7 @@ DOCUMENTS = {
     "console/cli/queuearguments.py",
     "console/cli/queuereport.py",
     "console/cli/queues.py",
+    "engine/drive/detached.py",
     "console/kinds/queues.py",
     "console/pictures/queuebridge.py",
     "console/screens/document.py",

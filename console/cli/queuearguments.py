@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engine.protocols.diskqueue.pipeline import Stage
 
 COMMANDS = ("pipeline", "drive", "feed")
-ORDERS = ("run", "start", "stop", "kill", "show", "recover", "retry")
+ORDERS = ("run", "start", "stop", "kill", "show", "recover", "retry", "status")
 NAMING = {"recover": "the NUMBER of a driver that is dead", "retry": "the ID of a document that failed twice, or --all"}
 """Orders that are followed by names, and what those are."""
 
@@ -26,7 +26,8 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
     pipeline = command("pipeline", words, json, journal, examples=shown)
     orders = (
-        "run until it is done; start in the background; stop after the documents at hand; kill at once; show; recover "
+        "run until it is done; start a watchdog in the background; stop after the documents at hand; kill at once; "
+        "show; status: show, and who watches; recover "
         "NUMBER: a driver is dead that no lock of ours shows to be; retry ID: a document that failed twice"
     )
     pipeline.add_argument("order", metavar="ORDER", choices=ORDERS, help=f"one of {', '.join(ORDERS)}: {orders}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -20,11 +21,14 @@ from console.cli.queuereport import document, report_of, table
 from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
 from engine.core import Note
+from engine.drive import environment
+from engine.drive.detached import detach, watchdog
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
 from engine.drive.hub import seat_of
 from engine.drive.pipeline import Pipeline
+from engine.drive.pipelinerecord import read_back
 from engine.drive.queuedriver import load_config, run_driver
 from engine.drive.queueview import sorted_out
 from engine.journal.journal import Journal
@@ -41,14 +45,23 @@ REDRAW = 0.25  # seconds
 
 
 def pipeline(options: Namespace, flags: list[Flag]) -> int:
-    """``run``, ``start``, ``stop``, ``kill``, ``show``, ``recover``, ``retry``.
+    """``run``, ``start``, ``stop``, ``kill``, ``show``, ``recover``, ``retry``, ``status``.
 
     0 done · 1 a stage was stopped, or drivers are left · 2 there is no such pipeline, its root can not be used, another
     watchdog runs it, or a stage's work can not be done · 128+n ended by signal n. Raises ``Wrong`` or
     ``engine.labs.pool.Refused``.
     """
     settings = settings_of(flags)
-    orders = {"run": run, "start": start, "stop": stop, "kill": kill, "show": show, "recover": recover, "retry": retry}
+    orders = {
+        "run": run,
+        "start": start,
+        "stop": stop,
+        "kill": kill,
+        "show": show,
+        "recover": recover,
+        "retry": retry,
+        "status": status,
+    }
     try:
         return orders[options.order](options, settings)
     except Refused as refusal:
@@ -94,10 +107,32 @@ def whole_journal(journal: Journal | None, status: int) -> int:
 
 
 def start(options: Namespace, settings: Settings) -> int:
-    """Start the missing drivers and leave them to themselves."""
-    numbers = pipeline_of(options, settings).start()
-    result(f"drivers {' '.join(numbers)}\n")
+    """Leave a watchdog running that keeps every stage at its drivers."""
+    made = pipeline_of(options, settings)
+    already = made.watched()
+    pid = watchdog(made.root) if already else detach(made, watching(made.root, trusted(options)))
+    result(f"a watchdog {'runs already' if already else 'runs'}: process {pid}\n")
     return 0
+
+
+def watching(root: str, trust: bool) -> list[str]:
+    """The command line of a watchdog's own process."""
+    words = [sys.executable, "-P", "-m", "console"]
+    if (passed := environment.narrowed()) is not None:
+        words += ["--env", ",".join(passed)]
+    return [*words, *(["--trust-root"] if trust else []), "pipeline", "run", "--root", root]
+
+
+def status(options: Namespace, settings: Settings) -> int:
+    """Who watches, and where it stands; 0 where somebody watches or all is done, else 1."""
+    made = found(options)
+    view, told = made.show(), read_back(made.root)
+    if made.watched():
+        result(f"a watchdog runs: process {watchdog(made.root) or 'unknown'}\n")
+    else:
+        result(f"no watchdog runs{f'; the last one ended: {clean(told.ended)}' if told and told.ended else ''}\n")
+    show_report(view, None)
+    return 0 if view.state != "absent" or all(stage.state == "done" for stage in view.stages) else 1
 
 
 def stop(options: Namespace, settings: Settings) -> int:

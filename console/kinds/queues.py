@@ -72,7 +72,9 @@ def _summary(session: Session[Any]) -> str | None:
 def _ends(session: Session[Any]) -> list[str]:
     """Drivers of a pipeline that is more than a demonstration, whose documents nobody needs."""
     picture = session.picture
-    if session.mode != "live" or picture is None or session.lab.demonstration or not picture.view.drivers:
+    if session.mode != "live" or picture is None or session.lab.demonstration or session.lab.watches:
+        return []
+    if not picture.view.drivers:
         return []
     working = picture.books.working
     held = f"; {units.several(working, 'document')} in their hands" if working else ""

@@ -67,12 +67,16 @@ class Lock:
                     os.close(descriptor)
 
     def acquire_patiently(self) -> bool:
-        """The same where somebody may hold it for a moment, only to see whether it is held."""
+        """The same where somebody may hold it for a moment, only to see whether it is held; it is signed."""
         for _ in range(LOOKS):
             if self.acquire():
-                return True
+                break
             time.sleep(LOOK)
-        return self.acquire()
+        else:
+            if not self.acquire():
+                return False
+        sign(self)
+        return True
 
     def release(self, remove: bool = True) -> None:
         """Let go; ``remove`` says that nothing is left that bears the number."""

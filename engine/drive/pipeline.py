@@ -55,7 +55,7 @@ from engine.protocols.diskqueue.watchdog import (
 
 TICK = 0.05  # seconds between two looks at whether drivers have ended
 WATCHDOG, RECOVERY = "watchdog", "recovery"  # who sits there, and what it does to the queues
-_LOCK = ".watchdog.lock"
+WATCHED = ".watchdog.lock"
 
 
 class Pipeline:
@@ -110,9 +110,9 @@ class Pipeline:
         be used · 128+n: ended by signal n. Two signals make the drivers give their documents back. On a thread of a
         larger program use ``signals=False`` and ``order``; there ``fail_fast=False`` lets the other stages go on.
         """
-        lock = Lock(self.root, _LOCK)
+        lock = Lock(self.root, WATCHED)
         try:
-            self._prepare()
+            self.prepare()
             if not lock.acquire_patiently():
                 raise Refused(f"another watchdog runs in {self.root}")
         except (OSError, Refused) as error:
@@ -129,8 +129,8 @@ class Pipeline:
     def start(self) -> list[str]:
         """Start the missing drivers and leave them to themselves; the numbers of all. Raises ``Refused``."""
         try:
-            self._prepare()
-            lock = Lock(self.root, _LOCK)
+            self.prepare()
+            lock = Lock(self.root, WATCHED)
             if not lock.acquire_patiently():
                 raise Refused(f"a watchdog runs in {self.root} and sees to that")
         except OSError as error:
@@ -169,8 +169,7 @@ class Pipeline:
         else:
             for number in self._processes.living():
                 self._processes.kill(number)
-        limit = time.monotonic() + timeout
-        ended = self._await_end(timeout)
+        limit, ended = time.monotonic() + timeout, self._await_end(timeout)
         while left := [self._recover(*holder) for holder in self._look(fresh=True).holders]:
             left = [one for one in left if one.error]  # a killed process lets go of its locks a little later
             if not left or time.monotonic() > limit:
@@ -225,7 +224,7 @@ class Pipeline:
 
     def watched(self) -> bool:
         """Whether a watchdog runs here, in this process or another."""
-        lock = Lock(self.root, _LOCK)
+        lock = Lock(self.root, WATCHED)
         if not os.path.lexists(lock.path):
             return False
         try:
@@ -343,7 +342,8 @@ class Pipeline:
 
     # ---- the root folder ---------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make what is missing, and write down what runs in it. Raises ``Refused`` and OSError."""
         self.check_root()
         roots.make(self.root, self.stages, self.options.queue_mode)
         self.check_root()  # also what was made just now, or by somebody else meanwhile

@@ -128,6 +128,7 @@ class QueueLab(Lab):
     options: Options
     root: str
     demonstration: bool = False  # whether its documents are made up, and nobody's
+    watches: bool = False  # whether others run it, so that its end here ends nothing there
     inspected: DocumentView | None = None
 
     def trace(self, kept: int) -> Operations:

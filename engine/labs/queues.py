@@ -93,14 +93,14 @@ class LiveQueueLab(QueueLab):
         self._told: tuple[DocumentRow, ...] = ()  # what has become of documents, as far as it was looked at
         self._traces: dict[Operations, _Watched] = {}
         self._record, self._trust = journal, trust
-        self._looks = readonly and not self.demonstration  # and does nothing
+        self.watches = readonly and not self.demonstration  # and does nothing
         self._journal: Journal | None = None
         self.unkept: list[str] = []
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
     def open(self) -> LiveQueueLab:
-        """Start everything. Raises Refused where there is no pipeline, or another watchdog runs it."""
+        """Start everything, or only watch what others have started. Raises Refused where there is no pipeline."""
         if self.demonstration:
             try:
                 self._scratch = LockedTempDir("roundhouse-")
@@ -113,10 +113,9 @@ class LiveQueueLab(QueueLab):
                 self._pipeline = Pipeline.open(self.root, self._say, self._trust)
             except config.Refused as error:
                 raise Refused(str(error)) from None
-            if not self._looks:
+            if not self.watches:
                 self._check_root()
-                if self._pipeline.watched():
-                    raise Refused(f"another watchdog runs in {self.root}; roundhouse pipeline stop --root ends it")
+                self.watches = self._pipeline.watched() or bool(self._pipeline.show().drivers)
             present = whole(entries([queue.counts for queue in self._pipeline.show().queues])).total
             self._fed.append((0.0, present))
         if self._record is not None:
@@ -125,20 +124,21 @@ class LiveQueueLab(QueueLab):
         self._feeder = DemoFeeder(self.root, name, lambda answer: self._pipeline.told("feeder", answer))
         stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
         self._say(Note("info", f"a pipeline of {stages} in {self.root}"), "lab")
-        self._watchdog = self._start("observer", self._observe) if self._looks else self._start("watchdog", self._watch)
+        role, body = ("observer", self._observe) if self.watches else ("watchdog", self._watch)
+        self._watchdog = self._start(role, body)
         self._clerk = self._start("clerk", self._serve)
         return self
 
     def close(self) -> None:
         """Stop all drivers in under two seconds: they finish, else give back, else are killed."""
         self._closing.set()
-        if self._looks:
+        if self.watches:
             self._watchdog.join(sum(PATIENCE))
         for order, patience in zip((Leave(), Leave(), Abort()), PATIENCE, strict=True):
-            if self._watchdog.is_alive() and not self._looks:
+            if self._watchdog.is_alive() and not self.watches:
                 self._pipeline.order(order)
                 self._watchdog.join(patience)
-        if self._dead and not self._watchdog.is_alive() and not self._looks:
+        if self._dead and not self._watchdog.is_alive() and not self.watches:
             self._pipeline.kill(PATIENCE[-1])  # nobody else sees to the drivers any more
         self._clerk.join(TURN * 4)
         if self._journal is not None:
@@ -195,33 +195,33 @@ class LiveQueueLab(QueueLab):
         before = self._stage(stage).wanted
         if not 1 <= workers <= MAX_WORKERS:
             raise Refused(f"{stage} has 1 to {MAX_WORKERS} drivers; pause it to have none")
-        if workers < before or self._looks:
-            self._change("stopping a driver" if workers < before else "starting a driver")
+        if workers < before or self.watches:
+            self._operate("stopping a driver" if workers < before else "starting a driver")
         self._pipeline.order(SetWorkers(stage, workers))
 
     def pause_stage(self, stage: str) -> None:
         """Let its drivers finish their documents and leave."""
-        self._change("pausing a stage")
+        self._operate("pausing a stage")
         self._stage(stage)
         self._pipeline.order(PauseStage(stage))
 
     def resume_stage(self, stage: str) -> None:
         """Start its drivers again."""
-        if self._looks:
-            self._change("starting drivers")
+        if self.watches:
+            self._operate("starting drivers")
         self._stage(stage)
         self._pipeline.order(ResumeStage(stage))
 
     def kill_driver(self, number: str) -> None:
         """Kill one driver; its document counts as failed, and another driver takes its place."""
-        self._change("killing a driver")
+        self._operate("killing a driver")
         if number not in [driver.number for driver in self.view().drivers]:
             raise Refused(f"driver {number} has ended already")
         self._pipeline.order(KillDriver(number))
 
     def retry(self, queue: str, id: str) -> None:
         """Give a document that failed twice two fresh attempts."""
-        if self._looks:
+        if self.watches:
             self._change("trying a document again")
         if reason := self._pipeline.retry(queue, id):
             raise Refused(f"{id} can not be tried again: {reason}")
@@ -333,6 +333,15 @@ class LiveQueueLab(QueueLab):
             if stage.name == name:
                 return stage
         raise Refused(f"there is no stage {name}")
+
+    def _operate(self, what: str) -> None:
+        """Refuse what only the watchdog can do where another process has it."""
+        self._change(what)
+        if self.watches:
+            raise Refused(
+                f"{what} is refused: others have started these drivers, and this console only watches; roundhouse "
+                f"pipeline stop --root {self.root} ends them"
+            )
 
     def _living(self) -> None:
         if not self._watchdog.is_alive() or self.view().state == "ended":  # its thread ends a little later

@@ -77,19 +77,29 @@ def test_a_thousand_documents_while_drivers_are_killed_at_random(processes: Proc
     assert checked.out.startswith("diskqueue: ") and checked.out.endswith("as recorded\n")
 
 
-def test_started_drivers_are_left_to_themselves_shown_stopped_and_killed(processes: Processes, folder: Path) -> None:
+def test_start_leaves_a_watchdog_that_is_shown_stopped_and_killed(processes: Processes, folder: Path) -> None:
     root = folder / "p"
-    assert processes.run("pipeline", "start", "--root", str(root), "--stage", "a=2").out == "drivers 1 2\n"
+    started = processes.run("pipeline", "start", "--root", str(root), "--stage", "a=2").out
+    assert re.fullmatch(r"a watchdog runs: process [0-9]+\n", started)
+    pid = started.split()[-1]
     try:
         for number in ("1", "2"):
             until((root / f"worker-{number}" / "times").exists, "the timer file")
         shown = processes.run("pipeline", "show", "--root", str(root), "--json", "-")
         report = json.loads(shown.out)
-        assert (report["state"], [driver["number"] for driver in report["drivers"]]) == ("absent", ["1", "2"])
-        assert processes.run("pipeline", "start", "--root", str(root)).out == "drivers 1 2\n", "they run already"
+        assert (report["state"], [driver["number"] for driver in report["drivers"]]) == ("running", ["1", "2"])
+        assert (
+            processes.run("pipeline", "start", "--root", str(root)).out == f"a watchdog runs already: process {pid}\n"
+        )
+        status = processes.run("pipeline", "status", "--root", str(root))
+        assert status.ended() == 0 and status.out.startswith(f"a watchdog runs: process {pid}\n")
+        os.kill(report["drivers"][0]["pid"], signal.SIGKILL)
+        until((root / "worker-3" / "times").exists, "another driver in its place")
         stopped = processes.run("pipeline", "stop", "--root", str(root))
         assert (stopped.ended(), stopped.out, stopped.err) == (0, "", "")
-        assert processes.run("pipeline", "start", "--root", str(root)).out == "drivers 3 4\n"
+        status = processes.run("pipeline", "status", "--root", str(root))
+        assert status.ended() == 1 and status.out.startswith("no watchdog runs; the last one ended: told to stop\n")
+        assert processes.run("pipeline", "start", "--root", str(root)).out.startswith("a watchdog runs: process ")
     finally:
         killed = processes.run("pipeline", "kill", "--root", str(root))
     assert (killed.ended(), killed.out, killed.err) == (0, "", "")

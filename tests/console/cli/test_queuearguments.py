@@ -60,7 +60,10 @@ def test_who_knows_whose_a_root_is_can_say_so() -> None:
     ("line", "message"),
     [
         ("pipeline", "the following arguments are required: ORDER, --root"),
-        ("pipeline go --root r", "ORDER: expected one of run, start, stop, kill, show, recover, retry, got 'go'"),
+        (
+            "pipeline go --root r",
+            "ORDER: expected one of run, start, stop, kill, show, recover, retry, status, got",
+        ),
         ("pipeline run --root r --stage a=0", "workers are a number from 1 to 1,000"),
         (f"pipeline run --root r --stage a --config {__file__}", "not allowed with"),
         ("pipeline stop --root r --stage a", "it takes the stages of the last run"),

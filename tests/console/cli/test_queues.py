@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
-from console.cli.queues import Watched, progress, tell_note
+from console.cli.queues import Watched, progress, tell_note, watching
 from engine.core import Note
+from engine.drive import environment
 from engine.drive.locks import number_locks
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
@@ -89,7 +90,7 @@ def test_a_root_that_others_can_write_is_refused_before_its_work_is_looked_for(
         ("pipeline show --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere: none was run there"),
         ("pipeline run --root ROOT/nowhere", "there is no pipeline in ROOT/nowhere"),
         ("pipeline run --root ROOT/file --stage a", "ROOT/file/queue-start: Not a directory"),
-        ("pipeline start --root ROOT/file --stage a", "cannot use ROOT/file: Not a directory"),
+        ("pipeline start --root ROOT/file --stage a", "ROOT/file/queue-start: Not a directory"),
         ("pipeline run --root ROOT/new --stage a --stage a", "stage 'a' is there twice"),
         ("pipeline run --root ROOT/new --stage a:nonsense", "stage a: work 'nonsense': neither copy"),
         (
@@ -300,3 +301,9 @@ def test_queues_are_0700_unless_a_mode_is_asked_for(home: Path, capsys: Capture)
         for queue in ("queue-start", "queue-a", "last"):
             assert stat.S_IMODE((root / queue).stat().st_mode) == wanted
     capsys.readouterr()
+
+
+def test_a_watchdog_of_its_own_is_told_what_the_command_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_names", frozenset({"PATH", "HOME"}))
+    words = watching("/r", True)
+    assert words[1:] == ["-P", "-m", "console", "--env", "HOME,PATH", "--trust-root", "pipeline", "run", "--root", "/r"]

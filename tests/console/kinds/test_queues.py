@@ -60,3 +60,12 @@ def test_what_is_said_at_the_end_is_the_ledger_as_it_was_seen_last() -> None:
     summary = KIND.summary(session)
     assert summary is not None
     assert summary.startswith("fed 62 = published 43")
+
+
+def test_what_others_run_does_not_end_with_the_console() -> None:
+    session = live()
+    session.look(1000.0)
+    session.lab.demonstration = False
+    assert "drivers of" in KIND.ends(session)[0]
+    session.lab.watches = True
+    assert KIND.ends(session) == []

@@ -113,9 +113,27 @@ def test_a_pipeline_that_exists_is_taken_up_and_kept(tmp_path: Path) -> None:
     with LiveQueueLab(root=str(root)) as lab:
         assert lab.fed(0.0) == 1
         until(lambda: lab.view().queues[-1].counts.ready == 1)
-        with pytest.raises(Refused, match="another watchdog"):
-            LiveQueueLab(root=str(root)).open()
+        with LiveQueueLab(root=str(root)) as beside:
+            assert beside.watches and not lab.watches
+            until(lambda: bool(beside.view().drivers))
+        assert lab.view().drivers and lab.view().state == "running", "it ended nothing"
     assert os.listdir(root / "queue-a") == ["a.txt.ready"]
+
+
+def test_beside_drivers_that_others_started_it_watches_and_ends_nothing(tmp_path: Path) -> None:
+    pipeline = Pipeline(str(tmp_path), [Stage("a")], QUICK)
+    numbers = pipeline.start()
+    with LiveQueueLab(root=str(tmp_path)) as lab:
+        until(lambda: bool(lab.view().drivers))
+        only_watches = pytest.raises(Refused, match="others have started these drivers, and this console only watches")
+        with only_watches:
+            lab.pause_stage("a")
+        with only_watches:
+            lab.set_workers("a", 2)
+        with only_watches:
+            lab.kill_driver(numbers[0])
+    assert [driver.number for driver in Pipeline.open(str(tmp_path)).show().drivers] == numbers
+    assert pipeline.kill()
 
 
 def test_everything_is_recorded_and_traced_beside(tmp_path: Path) -> None:
