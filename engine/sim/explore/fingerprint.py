@@ -22,7 +22,6 @@ from enum import Enum
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
-from itertools import count
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -159,18 +158,25 @@ class Copier:
 
     def fingerprint(self, core: Core) -> bytes:
         """16 bytes, the same for two states of a core that will do the same."""
-        return self._print(core, _plain)
+        return self._print(core, _plain).digest()
 
     def shape(self, core: Core) -> bytes:
         """16 bytes, the same for two states of a core in which no time is but for its rank among all times there."""
-        times = set[float]()
-        self._print(core, partial(_timed, times.add))
-        return self._print(core, partial(_timed, dict(zip(sorted(times), count(), strict=False)).__getitem__))
+        times: list[float] = []
 
-    def _print(self, core: Core, plain: Plain) -> bytes:
+        def note(time: float) -> int:
+            times.append(time)
+            return len(times)
+
+        digest = self._print(core, partial(_timed, note))
+        ranks = {time: rank for rank, time in enumerate(sorted(set(times)))}
+        digest.update(repr([ranks[time] for time in times]).encode())
+        return digest.digest()
+
+    def _print(self, core: Core, plain: Plain) -> blake2b:
         file = BytesIO()
         _Printer(file, self, plain).dump(core)
-        return blake2b(file.getbuffer(), digest_size=16).digest()
+        return blake2b(file.getbuffer(), digest_size=16)
 
     def content(self, thing: Any, plain: Plain) -> tuple[Any, ...]:
         """The fields of an object that count, behind the name of its class."""
