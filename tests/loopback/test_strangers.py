@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.drive.security.users import name_of
+from engine.protocols.conversation.endpoints import STREAM_OFFSET
 from tests.helpers.processes import Processes, beside, free_endpoint, until
 from tests.helpers.strangers import STRANGER, as_stranger, needs_stranger
 
@@ -93,7 +94,7 @@ def port_of(endpoint: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("side", "code"), [(0, ZMTP + WORKER), (1, "import socket, sys\n" + PLAIN)], ids=["zmq", "tcp"]
+    ("side", "code"), [(0, ZMTP + WORKER), (STREAM_OFFSET, "import socket, sys\n" + PLAIN)], ids=["zmq", "tcp"]
 )
 def test_a_strangers_worker_is_cut_off_by_the_broker(processes: Processes, side: int, code: str) -> None:
     endpoint = free_endpoint()

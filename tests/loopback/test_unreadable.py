@@ -14,6 +14,7 @@ from engine.catalogue import SYSTEMS
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
+from engine.protocols.conversation.endpoints import STREAM_OFFSET
 from engine.protocols.conversation.options import Options
 from tests.helpers.processes import WAIT, Processes, beside, free_endpoint
 
@@ -35,7 +36,7 @@ class Tcp:
     """A worker over plain TCP, greeted up to a point."""
 
     def __init__(self, endpoint: str) -> None:
-        host, _, port = beside(endpoint, 1).removeprefix("tcp://").partition(":")
+        host, _, port = beside(endpoint, STREAM_OFFSET).removeprefix("tcp://").partition(":")
         self.socket = socket.create_connection((host, int(port)), WAIT)
         assert self.hear() == header(OK, 0)
 
