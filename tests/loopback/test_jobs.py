@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +125,18 @@ def test_words_and_files(shop: Shop) -> None:
     assert (shop.logs / "from-file_2.log").read_text() == "hello 2\n"
 
 
-def test_hold_release_and_cancel(shop: Shop) -> None:
-    go = shop.folder / "go"
-    shop.submit("echo running; while ! test -e go; do sleep 0.05; done", 12)
+@pytest.fixture
+def go(shop: Shop) -> Iterator[Callable[[], None]]:
+    """``: < go`` in a script waits, without looking again and again, until this is called."""
+    gate, opened = shop.folder / "go", list[int]()
+    os.mkfifo(gate)
+    yield lambda: opened.append(os.open(gate, os.O_RDWR))
+    for descriptor in opened:
+        os.close(descriptor)
+
+
+def test_hold_release_and_cancel(shop: Shop, go: Callable[[], None]) -> None:
+    shop.submit("echo running; : < go", 12)
     shop.running(8)
     assert shop.run("jobs", "hold", "1").out == "job 1 is held\n"
     assert shop.jobs()[0]["status"] == "held"
@@ -135,7 +144,7 @@ def test_hold_release_and_cancel(shop: Shop) -> None:
     assert shop.run("jobs", "cancel", "1").out == "job 1 is cancelled\n"
     (job,) = shop.jobs()
     assert (job["status"], job["running"], job["waiting"], job["failed"]) == ("cancelled", 8, 0, 4)
-    go.touch()
+    go()
     until(lambda: shop.jobs()[0]["done"] == 8)
     refused = shop.run("jobs", "hold", "7")
     assert (refused.ended(), refused.out, refused.err) == (1, "", "roundhouse: job 7: no such job\n")
@@ -143,13 +152,13 @@ def test_hold_release_and_cancel(shop: Shop) -> None:
     assert len(shop.words()) == 8
 
 
-def test_stop_drains(shop: Shop) -> None:
-    shop.submit("echo running; while ! test -e go; do sleep 0.05; done; echo done", 12)
+def test_stop_drains(shop: Shop, go: Callable[[], None]) -> None:
+    shop.submit("echo running; : < go; echo done", 12)
     shop.running(8)
     assert shop.run("stop", "--all").out == "8 processors stop, of 2 workers; none is left\n"
     (job,) = shop.jobs()
     assert (job["running"], job["waiting"], job["done"]) == (8, 4, 0)
-    (shop.folder / "go").touch()
+    go()
     assert [worker.ended() for worker in shop.workers] == [0, 0]
     assert shop.words() == ["running\ndone\n"] * 8
     (job,) = shop.jobs()
