@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import re
@@ -9,11 +10,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from console.app import Console
+from console.kinds import session_of
+from engine.catalogue import SYSTEMS
+from engine.labs.live import LiveLab
+from tests.helpers.fake_lab import FakeLabs, FakeSettings
+from tests.helpers.pilot import Driver
 from tests.helpers.processes import ROOT, WAIT, free_endpoint, own_environment, until
+from tests.helpers.settle import QuietPilot
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
 
@@ -93,3 +102,38 @@ def test_the_example_in_three_terminals(tmp_path: Path, level: str) -> None:
         worker.types("pong", "unknown command 'pong'")
         for terminal in (worker, server, client):
             terminal.quits()
+
+
+def test_the_example_in_the_console_from_an_empty_start(tmp_path: Path) -> None:
+    """``roundhouse --empty``: each command of the example on the ``:`` line, and what the screen shows then."""
+    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=0) as lab:
+        labs = FakeLabs(lab)
+        session = session_of("roundrobin", lab, partial(labs.order, "roundrobin"))
+        app = Console(labs, session, FakeSettings(tmp_path))
+
+        async def scenario() -> None:
+            async with app.run_test(size=(120, 36)):
+                driver = Driver(labs, app, QuietPilot(app))
+
+                async def types(line: str, *shown: str) -> None:
+                    await driver.command(line)
+                    for text in shown:
+                        for _ in range(int(WAIT / 0.05)):
+                            app.tick()
+                            await asyncio.sleep(0.05)
+                            if driver.shows(text):
+                                break
+                        else:
+                            raise AssertionError(f"{line}: {text!r} is not shown\n" + "\n".join(driver.screen()))
+
+                await types("register", "● 1")
+                await types("workers", "1 workers in the table")
+                await driver.press("escape")
+                await types("pingt", "ledger sent 1 = ok 1")
+                await types("bulk", "● 10")
+                await types("bulkping 100", "ledger sent 101 = ok 101")
+                await types("bulkdata 100", "ledger sent 201 = ok 201")
+                await types("endbulk", "● 1")
+                await types("deregister", "NO WORKERS")
+
+        asyncio.run(scenario())
