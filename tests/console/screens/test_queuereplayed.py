@@ -30,7 +30,7 @@ def test_stepping_backwards_shows_the_same_screens_as_forwards(tmp_path: Path, s
 def test_the_ends_the_tenths_and_the_speed(tmp_path: Path) -> None:
     async def scenario(viewer: Viewer) -> None:
         await viewer.press("end")
-        assert viewer.shows("12.0000 of 12.00 s") and viewer.shows("× failed twice     1")
+        assert viewer.shows("12.0000 of 12.00 s") and viewer.shows("× failed twice     2")
         await viewer.press("full_stop")
         assert viewer.notice == "· this is the end"
         await viewer.press("home", "comma")
@@ -85,7 +85,7 @@ def test_stages_are_chosen_and_documents_looked_at(tmp_path: Path) -> None:
         await viewer.press("left_square_bracket")
         assert viewer.shows("▸parse")
         await viewer.press("down", "enter")
-        assert viewer.shows("document d2") and viewer.shows("failed twice, was given up")
+        assert viewer.shows("document d1") and viewer.shows("failed twice, was given up")
         await viewer.press("escape")
 
     watch(scenario, tmp_path)
