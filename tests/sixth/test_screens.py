@@ -35,7 +35,7 @@ def test_the_main_screen_and_its_runs(tmp_path: Path, size: tuple[int, int]) -> 
         assert user.lab.run_view().passed and user.lab.run_view().spec.n == 100
         assert size[0] < 80 or (user.shows("bulkping 100") and user.shows("PASS"))
         await user.press("d")
-        user.lab.advance(3.0)
+        user.lab.advance(12.0)
         await user.pass_time(0.25)
         assert user.lab.run_view().passed and user.lab.run_view().spec.kind == "data"
         await user.press("plus")
