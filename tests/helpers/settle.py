@@ -1,7 +1,8 @@
 """A pilot that waits for what the console has to do, and for nothing else.
 
 Textual's own waits until the process uses little CPU time: 60 ms a key at least, and seconds on a busy machine. This
-one waits until no task can go on and nothing is to be laid out or painted, so no real time passes in a scenario.
+one waits until no task can go on and nothing is to be laid out or painted, so hardly any real time passes in a
+scenario.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from textual.pilot import Pilot
 
 TURNS = 100_000  # of the event loop that follow from one key, at most
 REFRESHES = 100  # of the screen
+STEP = 0.01  # seconds between two looks at a screen that is held back
+HELD = 6000  # looks at most
 
 
 class QuietPilot(Pilot[None]):
@@ -36,9 +39,18 @@ class QuietPilot(Pilot[None]):
         assert delay is None
         for _ in range(REFRESHES):
             await nothing_can_go_on()
+            await self._batches_end()
             if self.app._exit or not refresh(self.app.screen):  # an app that ends paints nothing more
                 return
         raise AssertionError("the screen never comes to rest")
+
+    async def _batches_end(self) -> None:
+        """While updates are held back nothing is painted: Textual does that for a moment when another mode is shown."""
+        for _ in range(HELD):
+            if self.app._exit or not self.app._batch_count:
+                return
+            await asyncio.sleep(STEP)
+        raise AssertionError("the screen is held back for ever")
 
     async def resize_terminal(self, width: int, height: int) -> None:
         """Give the terminal another size; Textual takes it a moment later, as there are often several."""
