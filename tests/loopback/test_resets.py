@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 
 from engine.catalogue import SYSTEMS
 from engine.drive.node import Node
@@ -34,6 +35,20 @@ class House:
         node = self.nodes[name] = Node(name, self.context, self.feed)
         node.start()
         node.seat(name, seat).result()
+
+    def seat_again(self, name: str, make: Callable[[], Any]) -> None:
+        """Once its endpoint is free: libzmq closes a socket a moment after it was told to."""
+
+        def seated() -> bool:
+            try:
+                self.seat(name, make())
+            except zmq.ZMQError as error:
+                assert error.errno == zmq.EADDRINUSE
+                assert self.nodes[name].stop()
+                return False
+            return True
+
+        until(seated, f"a {name} at the old endpoint")
 
     @property
     def broker(self) -> BrokerView:
@@ -122,6 +137,6 @@ def test_a_broker_that_restarts_at_once_gets_its_worker_back(
     house.seat("worker", system.worker(options, endpoint, 1, 4, **wall, **saved))
     until(lambda: house.nodes["worker"].ask("worker").result().joined)
     assert house.nodes["broker"].stop()
-    house.seat("broker", system.broker(options, [endpoint], **wall))
+    house.seat_again("broker", lambda: system.broker(options, [endpoint], **wall))
     until(lambda: [row.state for row in house.broker.workers] == ["ready"], "the worker's return")
     until(lambda: house.nodes["worker"].ask("worker").result().joined)

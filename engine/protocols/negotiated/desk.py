@@ -275,7 +275,7 @@ class Desk:
 
     def withdraw(self, clients: Collection[bytes]) -> list[Task]:
         """What waits of these clients is over."""
-        gone = [task for client in clients for task in self.owners.waiting(client)]
+        gone = [task for client in dict.fromkeys(clients) for task in self.owners.waiting(client)]
         going = {task.key for task in gone}
         for name in {task.kind for task in gone}:
             queue = self.queues[name]

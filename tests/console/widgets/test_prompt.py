@@ -94,7 +94,7 @@ def test_each_line_that_is_typed_ahead_is_its_own_and_keys_behind_it_are_orders(
     async def scenario(driver: Driver) -> None:
         await burst(driver, ":ping\r:bulkp\t7\r:nonsense\x1b:pingt\r:stop\rd")
         asked = [order[0] if order[0] != "run" else (order[1].kind, order[1].n) for order in driver.lab.orders]
-        assert asked == ["ping", ("ping", 7), "ping", "stop_run", ("data", 100)]
+        assert asked == ["ping", ("ping", 7), "ping", "stop_run", ("data", 2000)]
         assert driver.at_main and driver.main.focused is driver.main.table and not driver.main.prompt.display
 
     drive(scenario, tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.core import Process as Body
 from engine.drive import environment
-from engine.drive.documents import parse_work, process
+from engine.drive.documents import TOLD, parse_work, process
 from engine.drive.jobs import Jobs
 from engine.drive.pipelineview import Observation
 from engine.drive.queueprocesses import DriverProcesses
@@ -20,6 +20,7 @@ from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from tests.helpers.processes import until
 
+OF_A_DOCUMENT = [f"QUEUE_{name.upper()}" for name in TOLD]
 PRINT = "sh -c 'env > \"$2\"' sh {input} {output}"
 
 
@@ -53,7 +54,7 @@ def test_a_command_of_a_driver(tmp_path: Path, narrow: bool) -> None:
     process(parse_work(PRINT), Process("doc", 1, str(tmp_path / "in"), str(tmp_path / "out")))
     found = variables((tmp_path / "out").read_text(encoding="utf-8"))
     assert found["KEPT"] == "kept"
-    assert found.keys() == {"KEPT", "PATH"} if narrow else found["SECRET"] == "geheim"
+    assert found.keys() == {"KEPT", "PATH", *OF_A_DOCUMENT} if narrow else found["SECRET"] == "geheim"
 
 
 def test_a_command_of_a_driver_that_a_watchdog_started(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_a_command_of_a_driver_that_a_watchdog_started(tmp_path: Path) -> None:
     assert processes.spawn("a", "1") == []
     until(lambda: list(processes.ends()))
     found = variables((tmp_path / "queue-a" / "x.ready").read_text(encoding="utf-8"))
-    assert found.keys() == {"KEPT", "PATH"}
+    assert found.keys() == {"KEPT", "PATH", *OF_A_DOCUMENT}
     (driver,) = (tmp_path / "queue-a").glob("*.driver")
     if told := driver.read_text(encoding="utf-8"):  # only Linux tells
         assert {line.partition("=")[0] for line in told.split("\0") if line} - {"LC_CTYPE"} == {
