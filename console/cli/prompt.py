@@ -46,7 +46,10 @@ class Prompt:
         history: History,
         perform: Callable[[Command], None],
         look: Callable[[], bool],
+        refused: list[str] | None = None,
     ) -> None:
+        """``refused``: is told the lines that could not be carried out."""
+        self._refused = [] if refused is None else refused
         self.role, self.words, self._history, self._perform, self._look = role, words, history, perform, look
         self._done = threading.Event()
         self._offered: list[str] = []
@@ -75,6 +78,7 @@ class Prompt:
                 self._perform(command)
         except (CommandError, Refused) as error:
             tell(str(error))
+            self._refused.append(line)
         return True
 
     def help(self) -> str:

@@ -110,6 +110,8 @@ def start(options: Namespace, settings: Settings) -> int:
     """Leave a watchdog running that keeps every stage at its drivers."""
     made = pipeline_of(options, settings)
     already = made.watched()
+    if already and (options.stages is not None or options.config):
+        raise Refused(f"a watchdog runs already in {made.root}: stop it first, or leave the stages out")
     pid = watchdog(made.root) if already else detach(made, watching(made.root, trusted(options)))
     result(f"a watchdog {'runs already' if already else 'runs'}: process {pid}\n")
     return 0

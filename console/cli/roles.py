@@ -98,7 +98,7 @@ def client(options: Namespace, flags: list[Flag]) -> int:
         with lab:
             told.begin()
             words = _of_client(lab, told, settings, signals, connect, failed)
-            prompt = at_prompt("client", lab, settings, words, always=True)
+            prompt = at_prompt("client", lab, settings, words, always=True, refused=failed)
             status = serve(lab, signals, told.tell, prompt)
         status = status or (1 if failed and not sys.stdin.isatty() else 0)
         return status if told.end(lab.unkept) else status or 1
@@ -108,7 +108,12 @@ Act = Callable[[Command], object]
 
 
 def at_prompt(
-    role: str, lab: LiveLab, settings: Settings, acts: Mapping[str, Act], always: bool = False
+    role: str,
+    lab: LiveLab,
+    settings: Settings,
+    acts: Mapping[str, Act],
+    always: bool = False,
+    refused: list[str] | None = None,
 ) -> Callable[[Callable[[], bool]], Prompt] | None:
     """What makes a prompt of this role's words; None without a terminal."""
     if not (always or sys.stdin.isatty()):
@@ -119,7 +124,7 @@ def at_prompt(
         acts[command.name](command)
 
     history = History(settings.paths.history)
-    return lambda look: Prompt(role, words, history, perform, look)
+    return lambda look: Prompt(role, words, history, perform, look, refused)
 
 
 def known(lab: LiveLab) -> tuple[Word, ...]:

@@ -91,14 +91,12 @@ def summary_of(run: BulkView) -> str:
     ledger, service = run.ledger, run.service
     kinds = ", ".join(f"{clean(kind)} {units.count(n)}" for kind, n in ledger.failed) or "none"
     verdict = run.verdict.upper() if run.state == "ended" else "not finished"
-    figures = ", ".join(
-        f"{name} {units.duration(us)}"
-        for name, us in (("p50", service.p50), ("p95", service.p95), ("p99", service.p99))
-    )
+    latencies = (("p50", service.p50), ("p95", service.p95), ("p99", service.p99)) if service.max > 0 else ()
+    figures = "".join(f", {name} {units.duration(us)}" for name, us in latencies)
     return (
         f"{''.join(text for text, _ in title_of(run))}: {verdict}\n"
         f"  {units.count(ledger.succeeded)} of {units.count(run.spec.n)} succeeded, failed: {kinds}\n"
-        f"  {units.took(run.elapsed)}, {figures}, timeout {run.spec.timeout:g} s"
+        f"  {units.took(run.elapsed)}{figures}, timeout {run.spec.timeout:g} s"
     )
 
 

@@ -150,6 +150,8 @@ def _delta(
     spreads = [_spread([_figure(run, path) for run in side]) for side in sides if len(side) > 1]
     noise = max(spreads, default=None)
     change = round((b - a) / a * 100, 1) + 0.0 if a else None  # -0.0 + 0.0 is 0.0
+    if change is None and b:
+        return Delta(name, a, b, None, noise, "unknown")
     return Delta(name, a, b, change, noise, _judged(name, change, noise, bound))
 
 

@@ -11,6 +11,7 @@ from console.commands import WORDS, Command
 from console.history import History
 from engine.errors import Refused
 
+REFUSED: list[str] = []
 CLIENT = words_of(("ping", "bulkping"), WORDS)
 
 
@@ -23,16 +24,18 @@ def prompt(
             raise Refused("a run is going on")
 
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    return Prompt("client", CLIENT, History(tmp_path / "history"), perform, lambda: goes_on)
+    return Prompt("client", CLIENT, History(tmp_path / "history"), perform, lambda: goes_on, REFUSED)
 
 
 def test_lines_of_the_input_are_carried_out_until_quit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done: list[Command] = []
+    REFUSED.clear()
     with Signals() as signals:
         prompt(tmp_path, "ping\n\nbulkping 3\nworkers\nhelp\nquit\nping\n", done, monkeypatch).run(signals)
     assert [command.name for command in done] == ["ping", "bulkping"]
+    assert [line.strip() for line in REFUSED] == ["bulkping 3", "workers"]
     out, err = capsys.readouterr()
     assert err.splitlines() == [
         "roundhouse: a run is going on",

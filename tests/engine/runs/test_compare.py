@@ -129,7 +129,7 @@ def test_planned_latency_beside_service_time_and_figures_that_one_run_lacks() ->
     b["planned_us"], b["rate_asked"] = b["service_us"], 10.0
     found = compare(a, b, [], 1.0)
     assert [row.figure for row in found.rows][5:] == [f"planned p{p}" for p in (50, 95, 99, 999)]
-    assert {(row.a, row.change, row.verdict) for row in found.rows[5:]} == {(0.0, None, "same")}
+    assert {(row.a, row.change, row.verdict) for row in found.rows[5:]} == {(0.0, None, "unknown")}
     untracked = run(2, latency=0.0)
     assert [row.figure for row in compare(untracked, untracked, []).rows] == ["rate"]
 
