@@ -1,4 +1,4 @@
-"""No circle of files, type-only imports included: each file can be read after those that it imports."""
+"""No circle of files and none of folders, type-only imports included: each can be read after those that it imports."""
 
 from __future__ import annotations
 
@@ -32,11 +32,36 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
     return names & known.keys()
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def imports() -> dict[str, set[str]]:
+    """What each module imports."""
     known = modules()
     assert "engine.core" in known
-    graph = {name: imported(path, known) - {name} for name, path in known.items()}
+    return {name: imported(path, known) - {name} for name, path in known.items()}
+
+
+def check(graph: dict[str, set[str]], what: str) -> None:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        raise AssertionError(f"a circle of files: {' -> '.join(error.args[1])}") from None
+        raise AssertionError(f"a circle of {what}: {' -> '.join(error.args[1])}") from None
+
+
+def folder(name: str) -> str:
+    """The folder of a module right below the top; of a module that stands there itself, its own name."""
+    return ".".join(name.split(".")[:2])
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    check(imports(), "files")
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    """Single files beside the folders are none of them: the test above is for those."""
+    every = imports()
+    folders = {folder(name) for name in every if name.count(".") > 1}
+    assert {"console.cli", "console.screens", "engine.labs"} <= folders
+    graph: dict[str, set[str]] = {name: set() for name in folders}
+    for name, others in every.items():
+        if folder(name) in folders:
+            graph[folder(name)] |= {folder(other) for other in others} & (folders - {folder(name)})
+    check(graph, "folders")

@@ -79,8 +79,8 @@ DOCUMENTS = {
 
 COMMANDS = {
     "console/cli/jobs.py": {"conversation"},
-    "console/cli/jobfile.py": {"conversation"},
-    "console/cli/jobline.py": {"conversation"},
+    "console/jobs/file.py": {"conversation"},
+    "console/jobs/line.py": {"conversation"},
     "console/cli/jobprompt.py": {"conversation"},
     "console/cli/jobtasks.py": {"conversation"},
     "console/screens/jobtasks.py": {"conversation"},

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from console.cli import explorearguments, queuearguments
-from console.cli.parsing import Parser, add_env, given, keeper, option, source, target, user, value
+from console.cli.parsing import Parser, add_env, keeper, option
+from console.jobs.arguments import add_job
+from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SYSTEMS
-from engine.parts.limits import MAX_BACKLOG
 from engine.runs.compare import BOUND
 from engine.schema import OneOf, Range
 from engine.settings import Endpoint, Flag, Pool, Run
@@ -46,8 +47,6 @@ everything else to stderr.
 """
 COUNT = Annotated[int, Range(1, 20_000)]
 RATE = Annotated[float, Range(0.001, 10_000_000, "tasks a second")]
-TASKS = Annotated[int, Range(1, MAX_BACKLOG)]
-PROCESSORS = Annotated[int, Range(1, 1024)]  # of one task
 STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
 JOB = Annotated[int, Range(1, 2**63 - 1)]
 LEVEL = Annotated[int, Range(0, 9)]
@@ -353,19 +352,6 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
     request = command("request", words, connect, timeout, examples=shown)
     request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
     request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
-
-
-def add_job(submit: Parser) -> None:
-    """What describes a job: its file, or the options before the command."""
-    described = source("a file that describes a job; or put the command after --")
-    submit.add_argument(
-        "file", metavar="FILE", nargs="?", type=described, help="TOML or JSON; its keys are named as the options"
-    )
-    submit.add_argument("--name", type=given, help="name of the job and its logs (the command's)")
-    submit.add_argument("--tasks", metavar="N", type=value(TASKS), help="number of tasks, numbered 1 to N (1)")
-    submit.add_argument("--dir", metavar="DIR", type=given, help="working directory of the tasks (here)")
-    submit.add_argument("--logs", metavar="DIR", type=given, help="folder for NAME_1.log to NAME_N.log (that of --dir)")
-    submit.add_argument("--processors", metavar="N", type=value(PROCESSORS), help="processors for each task (1)")
 
 
 def _json(what: str) -> Parser:

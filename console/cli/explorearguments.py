@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from console.cli.parsing import Parser, given, source, target, value
+from console.cli.parsing import Parser
+from console.readers import given, source, target, value
 from engine.schema import Misfit, Range, fit
 from engine.sim.explore.scene import Fault
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from console.cli.jobfile import scripted
-from console.cli.jobline import job_of, request_of
 from console.cli.jobs import table
 from console.commands import Command, CommandError
+from console.jobs.file import scripted
+from console.jobs.line import job_of, request_of
 from engine.drive.control.caller import Caller
 from engine.drive.control.place import place
 from engine.errors import Refused

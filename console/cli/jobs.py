@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from console.cli.common import broker_of, settings_of
-from console.cli.jobfile import doubtful_logs, scripted, submit_of
 from console.cli.jobtasks import show
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result, tell, unanswered
+from console.jobs.file import doubtful_logs, scripted, submit_of
 from console.text import clean
 from engine.drive.control.caller import Caller
 from engine.drive.control.place import place

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from console.cli.parsing import Parser, add_env, given, source
+from console.cli.parsing import Parser, add_env
+from console.readers import given, source
 
 if TYPE_CHECKING:
     from engine.protocols.diskqueue.pipeline import Stage

@@ -131,7 +131,7 @@ def known(lab: LiveLab) -> tuple[Word, ...]:
     """The words of all systems, and those about jobs where this one takes them."""
     if lab.system.orders is None:
         return WORDS
-    from console.cli.jobline import WORDS as OF_JOBS  # with the protocol of jobs, which others need not load
+    from console.jobs.line import WORDS as OF_JOBS  # with the protocol of jobs, which others need not load
 
     return (*WORDS, *OF_JOBS)
 
@@ -140,8 +140,8 @@ def of_jobs(lab: LiveLab, settings: Settings) -> dict[str, Act]:
     """What the words about jobs do, where the system takes jobs."""
     if lab.system.orders is None:
         return {}
-    from console.cli.jobline import WORDS as OF_JOBS
     from console.cli.jobprompt import carry_out
+    from console.jobs.line import WORDS as OF_JOBS
 
     def act(command: Command) -> None:
         result(carry_out(command, settings.paths.control, lab.endpoints[0], settings.paths.jobs))

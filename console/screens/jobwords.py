@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.cli.jobfile import doubtful_logs, scripted
-from console.cli.jobline import WORDS, Order, job_of, request_of
 from console.commands import Command, CommandError
 from console.host import Host
+from console.jobs.file import doubtful_logs, scripted
+from console.jobs.line import WORDS, Order, job_of, request_of
 from console.screens.confirm import Confirm
 from console.text import clean
 from engine.labs.content import BrokerLab

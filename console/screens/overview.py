@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,9 +93,9 @@ class Overview(Screen[None]):
     # ---- the view ---------------------------------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def table(self) -> Any:
         """The table with the keyboard."""
-        raise NotImplementedError
 
     def action_pause(self) -> None:
         """Freeze the picture, or go on; what is shown goes on anyway."""

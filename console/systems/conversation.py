@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from console import keys, units
-from console.cli.jobline import WORDS
+from console.jobs.line import WORDS
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens import jobwords

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -166,9 +167,9 @@ class Inked(Widget):
         self._strips: list[Strip] | None = None
         self._inks: dict[tuple[str, str], Style] = {}
 
+    @abstractmethod
     def draw(self, width: int, height: int) -> Sequence[Strip]:
         """The lines of the whole content area, top first; fewer than ``height`` leave the rest blank."""
-        raise NotImplementedError
 
     def redraw(self) -> None:
         """Draw again and repaint what changed."""

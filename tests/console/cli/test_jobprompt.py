@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from console.cli.common import lab_of, settings_of
-from console.cli.jobline import WORDS
 from console.cli.jobprompt import carry_out
 from console.cli.roles import at_prompt, of_jobs
 from console.cli.signals import Signals
 from console.cli.streams import result
 from console.commands import Command, CommandError, parse
+from console.jobs.line import WORDS
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
 from engine.labs.live import LiveLab

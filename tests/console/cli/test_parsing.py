@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Annotated
 
 import pytest
 
-from console.cli.parsing import Parser, given, keeper, option, source, target, value
+from console.cli.parsing import Parser, keeper, option
+from console.readers import value
 from engine.schema import Range
 from engine.settings import Flag
 
@@ -45,24 +45,3 @@ def test_settings_are_kept_as_they_were_typed() -> None:
     parser.add_argument("n", metavar="N", action=keeper(flags)("run", "count"))
     parser.parse_args(["--quiet", "x"])
     assert flags == [Flag(("quiet",), "--quiet", "true"), Flag(("run", "count"), "N", "x")]
-
-
-def test_where_something_is_written_and_read(tmp_path: Path) -> None:
-    file = tmp_path / "a"
-    assert (given(" a "), target("-"), target(str(file))) == (" a ", Path("-"), file)
-    reading = source("a recording")
-    for read, text, reason in (
-        (given, " ", "expected a value, got ' '"),
-        (target, "", "expected a value, got ''"),
-        (target, str(tmp_path), f"{str(tmp_path)!r} is a folder; name a file in it"),
-        (target, f"{tmp_path}/b/c", f"there is no folder '{tmp_path}/b'; make it first"),
-        (reading, "", "expected a value, got ''"),
-        (reading, str(tmp_path), f"{str(tmp_path)!r} is a folder; name a recording"),
-        (reading, str(file), f"there is no file {str(file)!r}; name a recording"),
-        (reading, "x" * 300, f"{'x' * 300!r}: File name too long"),
-    ):
-        with pytest.raises(argparse.ArgumentTypeError) as caught:
-            read(text)
-        assert str(caught.value) == reason
-    file.touch()
-    assert reading(str(file)) == file

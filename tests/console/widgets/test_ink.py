@@ -5,6 +5,7 @@ from pathlib import Path
 from textual.strip import Strip
 
 from console.widgets.ink import Inked, cells, cut, first_that_fits, folded, joined, spread, values, wrapped
+from console.widgets.ledger import Ledger
 from tests.helpers.pilot import Driver, drive
 
 
@@ -97,7 +98,7 @@ def test_a_picture_that_comes_between_a_resize_and_its_news_is_drawn(tmp_path: P
 
 def test_a_theme_changes_every_ink(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
-        bar = driver.main.query_one("#ledger", Inked)
+        bar = driver.main.query_one("#ledger", Ledger)
         before = bar.ink("good")
         driver.app.theme = "paper"
         await driver.pilot.pause()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.jobline import job_of, request_of
 from console.commands import Command, CommandError
+from console.jobs.line import job_of, request_of
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from tests.helpers.conversation import array

@@ -12,8 +12,9 @@ from typing import Any, get_args
 
 import pytest
 
-from console.cli.arguments import PROCESSORS, read_arguments
-from console.cli.jobfile import doubtful_logs, scripted, submit_of
+from console.cli.arguments import read_arguments
+from console.jobs.arguments import PROCESSORS
+from console.jobs.file import doubtful_logs, scripted, submit_of
 from engine.protocols.conversation.frontend import MAX_SIZE, Submit
 from engine.protocols.conversation.messages import Description
 from engine.settings import MAX_FILE, Wrong

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from argparse import ArgumentParser
 from typing import NoReturn
 
-from console.cli.arguments import add_job
-from console.cli.jobfile import submit_of
-from console.cli.parsing import Parser
 from console.commands import Command, CommandError, Word
+from console.jobs.arguments import add_job
+from console.jobs.file import submit_of
 from console.text import clean
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
@@ -45,7 +45,7 @@ def _number(text: str, what: str, most: int) -> int:
     return int(text)
 
 
-class _Line(Parser):
+class _Line(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises ValueError with what is wrong."""
         raise ValueError(message.removeprefix("argument "))
@@ -58,7 +58,7 @@ def job_of(line: str) -> tuple[Submit, tuple[str, ...]]:
     """
     words = shlex.split(line)
     at = words.index("--") if "--" in words else len(words)
-    parser = _Line(prog="submit", add_help=False)
+    parser = _Line(prog="submit", add_help=False, allow_abbrev=False)
     add_job(parser)
     options, unknown = parser.parse_known_args(words[:at])
     options.words = words[at + 1 :]

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from console.cli.arguments import PROCESSORS, TASKS
+from console.jobs.arguments import PROCESSORS, TASKS
 from engine.drive.driverprocess import own_folder
 from engine.drive.roots import strange
 from engine.files import safely

@@ -1,0 +1,83 @@
+"""Readers of single arguments: text as the value it stands for, or an ``argparse.ArgumentTypeError`` in words.
+
+The command line uses them, and whoever reads a typed line as one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from engine.drive.security.users import User, user_named
+from engine.schema import Misfit, fit, parse
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def value(wanted: Any) -> Callable[[str], Any]:
+    """A reader of values that are no settings."""
+
+    def read(text: str) -> Any:
+        try:
+            return fit(parse(text, wanted), wanted)
+        except Misfit as misfit:
+            raise argparse.ArgumentTypeError(str(misfit)) from None
+
+    return read
+
+
+def given(text: str) -> str:
+    """Any text but the empty one, which is what a variable of a script leaves that was never set."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected a value, got {text!r}")
+    return text
+
+
+def variables(text: str) -> tuple[str, ...]:
+    """Names of environment variables, with commas between them."""
+    names = tuple(name.strip() for name in given(text).split(","))
+    for name in names:
+        if not VARIABLE.fullmatch(name):
+            raise argparse.ArgumentTypeError(f"expected names of variables with commas between them, got {name!r}")
+    return names
+
+
+def target(text: str) -> Path:
+    """Where something is to be written: no folder, in a folder that is there; ``-`` stands for stdout."""
+    path = Path(given(text))
+    try:
+        if path.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}; make it first")
+    except OSError as error:  # of a name that no file can have
+        raise argparse.ArgumentTypeError(f"{text!r}: {error.strerror or error}") from None
+    return path
+
+
+def source(what: str) -> Callable[[str], Path]:
+    """A reader of the name of a file that is there; ``what`` has to be named, for who named something else."""
+
+    def read(text: str) -> Path:
+        path = Path(given(text))
+        try:
+            if path.is_dir():
+                raise argparse.ArgumentTypeError(f"{text!r} is a folder; name {what}")
+            if not path.exists():
+                raise argparse.ArgumentTypeError(f"there is no file {text!r}; name {what}")
+        except OSError as error:
+            raise argparse.ArgumentTypeError(f"{text!r}: {error.strerror or error}") from None
+        return path
+
+    return read
+
+
+def user(text: str) -> User:
+    """Somebody of this machine, by name or uid."""
+    try:
+        return user_named(given(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,31 @@
+"""How single values are read, and in which words they are refused."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from console.readers import given, source, target
+
+
+def test_where_something_is_written_and_read(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    assert (given(" a "), target("-"), target(str(file))) == (" a ", Path("-"), file)
+    reading = source("a recording")
+    for read, text, reason in (
+        (given, " ", "expected a value, got ' '"),
+        (target, "", "expected a value, got ''"),
+        (target, str(tmp_path), f"{str(tmp_path)!r} is a folder; name a file in it"),
+        (target, f"{tmp_path}/b/c", f"there is no folder '{tmp_path}/b'; make it first"),
+        (reading, "", "expected a value, got ''"),
+        (reading, str(tmp_path), f"{str(tmp_path)!r} is a folder; name a recording"),
+        (reading, str(file), f"there is no file {str(file)!r}; name a recording"),
+        (reading, "x" * 300, f"{'x' * 300!r}: File name too long"),
+    ):
+        with pytest.raises(argparse.ArgumentTypeError) as caught:
+            read(text)
+        assert str(caught.value) == reason
+    file.touch()
+    assert reading(str(file)) == file
