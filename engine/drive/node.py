@@ -80,8 +80,12 @@ class Node:
         save: Callable[[str, bytes], None] = lambda name, content: None,
         *,
         share: bool = False,
+        told: bool = False,
     ) -> None:
-        """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``)."""
+        """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``).
+
+        ``told``: a broker in this process tells who leaves without an error, so this node does not.
+        """
         self.name = name
         self.dead: str | None = None
         self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole
@@ -89,7 +93,7 @@ class Node:
         self.failed = 0  # cores that left because of an error
         self._lateness = Lateness()
         self._context, self._feed, self._save = context, feed, save
-        self._share = share
+        self._share, self._told = share, told
         self._chairs: dict[str, HostedCore] = {}
         self._touched: dict[Port, None] = {}
         self._agenda: list[tuple[float, int, HostedCore]] = []
@@ -298,8 +302,9 @@ class Node:
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)
-                note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
-                self._feed.fact(note, self.name, time.time())
+                if failed or not self._told:
+                    note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
+                    self._feed.fact(note, self.name, time.time())
             case Start(key, Process() | Piped() as body):
                 chair.jobs.start(key, body)
             case Start(key, body):

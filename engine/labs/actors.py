@@ -186,7 +186,7 @@ class Actors(VirtualClock):
             match command:
                 case Note():
                     self._say(command, node)
-                case Exit(reason, failed):
+                case Exit(reason, failed) if failed or node != "pool":  # who leaves the broker is told of by the broker
                     self._say(Note("bad" if failed else "info", f"{name} left: {reason}"), node)
                 case Save(_, content):
                     self._saved = content

@@ -312,7 +312,9 @@ class LiveLab(WorkerOrders):
         node = self._nodes.get(name)
         if node is None:
             alone = self._with_broker and self._with_client
-            node = self._nodes[name] = Node(name, self._context, self.feed, self._save, share=alone)
+            node = self._nodes[name] = Node(
+                name, self._context, self.feed, self._save, share=alone, told=self._with_broker
+            )
             node.taps = (self._journal.tap,) if self._journal is not None else ()
             self._taps.came(node)
             node.start()

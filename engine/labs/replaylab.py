@@ -91,6 +91,9 @@ class ReplayLab(Timeline, BrokerLab):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    def _is_told(self, step: Step) -> bool:
+        return step.node == "pool" and self.replay.core(FIRST, FIRST) is not None
+
     def _endpoints(self) -> tuple[str, ...]:
         made = (record for record in self.replay.records[: self.last] if record[0] == SEAT and record[5] == "broker")
         bound: list[str] = next((record[6][0] for record in made), [])

@@ -51,7 +51,7 @@ class Sandbox(Actors, WorkerOrders):
         super().__init__(system, options, seed, began)
         self.readonly = readonly
         self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
-        self._pool = Pool(_PoolSeats(self), self._worker)
+        self._pool = Pool(_PoolSeats(self), self._worker, tell=None if system.goodbye else self._order_broker)
         self._run: RunReport | None = None
         self.attended = False  # somebody looks on, to whom a run that finds no worker yet shows nothing
         self._unsaved: History | None = None  # where the run that is going will be kept

@@ -168,9 +168,13 @@ class Timeline(Lab):
         for command in step.commands:
             if type(command) is Note:
                 self._told(step, command)
-            elif type(command) is Exit:
+            elif type(command) is Exit and (command.failed or not self._is_told(step)):
                 level: Level = "bad" if command.failed else "info"
                 self._told(step, Note(level, f"{step.name} left: {command.reason}"))
+
+    def _is_told(self, step: Step) -> bool:
+        """Whether a broker of the recording tells that this one leaves."""
+        return False
 
     def _told(self, step: Step, note: Note) -> None:
         if len(self._facts) < TOLD:

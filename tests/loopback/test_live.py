@@ -142,7 +142,19 @@ def test_an_ordered_leaving_is_told_as_left_where_workers_have_no_goodbye(port: 
         lab.endbulk()
         until(lambda: len(broker(lab).workers) == 1)
         told = [fact.text for fact in lab.feed.since(0)[0]]
-        assert "left" in told and not [text for text in told if "lost" in text]
+        assert told.count("left") == 1 and not [text for text in told if "lost" in text]
+
+
+@pytest.mark.parametrize("name", ["roundrobin", "pingpong"])
+def test_an_ordered_leaving_is_told_once(port: int, name: str) -> None:
+    with LiveLab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+        assert lab.wait_registered(2, WAIT)
+        lab.deregister()
+        until(lambda: len(broker(lab).workers) == 1 and lab.workers().here == 1)
+        lab.stop_worker(broker(lab).workers[0].key)
+        until(lambda: not broker(lab).workers and not lab.workers().here)
+        facts = [fact for fact in lab.feed.since(0)[0] if "left" in fact.text]
+        assert [fact.source for fact in facts] == ["broker"] * 2 and len({fact.subject for fact in facts}) == 2
 
 
 def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: LiveLab) -> None:

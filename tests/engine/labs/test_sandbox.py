@@ -12,7 +12,10 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.core import Note, Ordered, Received
 from engine.errors import Refused
+from engine.feed import Fact
+from engine.journal.journal import read
 from engine.labs.replay import Replay
+from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.labs.virtualclock import BEGAN, MOST
 from engine.parts.bulk import BulkSpec
@@ -162,7 +165,29 @@ def test_the_seeds_words_for_workers() -> None:
     stage.stop_worker(stage.key("worker-4"))
     stage.advance(5.0)
     assert len(table(stage).workers) == 8
-    assert [fact.text for fact in stage.feed.since(0)[0] if fact.text.startswith("worker-4 left")]
+    assert [fact.source for fact in left(stage) if fact.subject == stage.key("worker-4")] == ["broker"]
+
+
+def left(stage: Sandbox) -> list[Fact]:
+    return [fact for fact in stage.feed.since(0)[0] if "left" in fact.text]
+
+
+@pytest.mark.parametrize("system", ALL)
+def test_an_ordered_leaving_is_told_once_by_the_broker_and_in_a_replay_too(system: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    with Sandbox(SYSTEMS[system], workers=3, journal=path) as stage:
+        stage.advance(5.0)
+        keys = {stage.key("worker-2"), stage.key("worker-3")}
+        stage.stop_worker(stage.key("worker-2"))
+        stage.remove_workers(1)
+        stage.advance(10.0)
+        assert len(table(stage).workers) == 1
+        said = left(stage)
+    assert [fact.source for fact in said] == ["broker"] * 2 and {fact.subject for fact in said} == keys
+    lab = ReplayLab(read(path, SYSTEMS), SYSTEMS)
+    lab.seek_time(lab.end)
+    again = [fact for fact in lab.feed.since(0)[0] if "left" in fact.text]
+    assert [(fact.source, fact.text) for fact in again] == [(fact.source, fact.text) for fact in said]
 
 
 def test_a_stranger_that_is_stopped_is_drained_and_inspected_is_shown() -> None:
