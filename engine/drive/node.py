@@ -82,10 +82,8 @@ class Node:
         share: bool = False,
         told: bool = False,
     ) -> None:
-        """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``).
-
-        ``told``: a broker in this process tells who leaves without an error, so this node does not.
-        """
+        """``share``: run on one processor with the process's other such nodes (``engine.drive.cpus``). ``told``: a
+        broker in this process tells who leaves without an error, so this node does not."""
         self.name = name
         self.dead: str | None = None
         self.taps: tuple[Tap, ...] = ()  # shown every event and what came of it; replace it whole
