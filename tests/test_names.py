@@ -66,6 +66,7 @@ DOCUMENTS = {
     "engine/labs/queuereplaylab.py",
     "engine/labs/queues.py",
     "engine/labs/queuesandbox.py",
+    "engine/labs/queuestatus.py",
     "engine/labs/queuewhy.py",
     "engine/sim/disk.py",
     "engine/sim/explore/documents.py",

@@ -1,0 +1,63 @@
+"""What a rule may measure: one number out of a status (``roundhouse.status/1``), or None where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+Status = Mapping[str, Any]
+
+
+class Measure(NamedTuple):
+    """``unit``: as Nagios writes it behind a number: nothing, ``s`` or ``%``."""
+
+    of: Callable[[Status], float | None]
+    unit: str
+    words: str
+
+
+def _at(*keys: str) -> Callable[[Status], float | None]:
+    def value(status: Status) -> float | None:
+        found: Any = status
+        for key in keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        return float(found) if isinstance(found, int | float) else None
+
+    return value
+
+
+def _workers(status: Status) -> float | None:
+    """Workers that can take tasks; None of a process that has none by design."""
+    if status["role"] == "worker" or not status["serving"]:
+        return None
+    if status["queues"] and not status["counters"].get("wanted_drivers"):
+        return None
+    return _at("totals", "alive")(status)
+
+
+def _percent(*keys: str) -> Callable[[Status], float | None]:
+    def value(status: Status) -> float | None:
+        share = _at(*keys)(status)
+        return None if share is None else round(100 * share, 4)
+
+    return value
+
+
+def _unbalanced(status: Status) -> float | None:
+    balanced = (status["ledger"] or {}).get("balanced")
+    return None if balanced is None else float(not balanced)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "workers": Measure(_workers, "", "workers that can take tasks"),
+    "lost_workers": Measure(_at("totals", "lost"), "", "lost workers"),
+    "backlog": Measure(_at("backlog"), "", "tasks in the backlog"),
+    "oldest": Measure(_at("oldest_s"), "s", "age of the oldest task in the backlog"),
+    "failed": Measure(_percent("rates", "failed_share"), "%", "share of failed tasks in the last minute"),
+    "loop_lag": Measure(_at("health", "loop_lag_s"), "s", "lag of the slowest loop"),
+    "dead_threads": Measure(lambda status: float(len(status["health"]["dead"])), "", "dead threads"),
+    "unbalanced": Measure(_unbalanced, "", "1 where the ledger does not balance"),
+    "disk_free": Measure(_percent("disk", "free_share"), "%", "free space where the state folder is"),
+    "unkept": Measure(lambda status: float(len(status["unkept"])), "", "things that could not be written to the disk"),
+    "stopped_stages": Measure(_at("counters", "stopped_stages"), "", "stages that stopped after errors"),
+}

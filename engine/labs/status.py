@@ -1,0 +1,212 @@
+"""One picture of a running process for programs: a plain dict of schema ``roundhouse.status/1``.
+
+The rules of this file:
+
+- It is pure: pictures, health and the facts about the process are arguments, so is the time.
+- The keys are a contract: they stay as they are. What is not known is null, never zero and never left out.
+- Numbers count tasks, or documents of disk queues; times are seconds. Names of peers are cleaned.
+- It is bounded: ``WORKERS`` workers are listed, those with trouble first, and ``CLIENTS`` clients.
+  ``totals`` counts all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from engine.labs.health import Health
+from engine.labs.meter import Recent
+from engine.parts.plain import clean
+from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerRow, WorkerView
+
+SCHEMA = "roundhouse.status/1"
+WORKERS = 10_000
+CLIENTS = 1_000
+GONE = ("lost", "drain", "linking")
+TROUBLE = ("lost", "late", "silent")
+"""States of workers that are listed first where not all are."""
+
+
+class Disk(NamedTuple):
+    """The file system of the state folder, in bytes."""
+
+    folder: str
+    free: int
+    total: int
+
+
+class Process(NamedTuple):
+    """Who says it. ``at``: wall clock, seconds since the epoch; ``up``: seconds since it was opened."""
+
+    system: str
+    role: str
+    endpoints: tuple[str, ...]
+    pid: int
+    at: float
+    up: float
+    versions: Mapping[str, str]
+    disk: Disk | None = None
+
+
+class Seen(NamedTuple):
+    """What a lab shows of its tasks: the parts of a status that depend on the content."""
+
+    workers: list[dict[str, Any]]
+    clients: list[dict[str, Any]]
+    ledger: LedgerView | None  # None where nobody here keeps one
+    counters: Mapping[str, int]
+    queues: list[dict[str, Any]]
+    serving: bool = True
+    measured: bool = True  # whether both sides of the ledger were counted apart from each other
+
+
+def status_of(
+    process: Process,
+    seen: Seen | None,
+    health: Health,
+    *,
+    recent: Recent | None = None,
+    alerts: Sequence[Mapping[str, Any]] = (),
+    unkept: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The status. ``seen``: None before the first picture; ``unkept``: what could not be written, in words."""
+    seen = seen or Seen([], [], None, {}, [])
+    ledger = seen.ledger
+    lag = health.loop_lag
+    return {
+        "schema": SCHEMA,
+        "at": datetime.fromtimestamp(process.at, UTC).isoformat(timespec="milliseconds"),
+        "system": process.system,
+        "role": process.role,
+        "endpoints": list(process.endpoints),
+        "pid": process.pid,
+        "uptime_s": round(process.up, 3),
+        "serving": seen.serving,
+        "workers": worst_first(seen.workers, WORKERS),
+        "clients": seen.clients[:CLIENTS],
+        "queues": seen.queues,
+        "totals": totals(seen.workers, len(seen.clients)),
+        "backlog": ledger.queued if ledger else None,
+        "in_flight": ledger.in_flight if ledger else None,
+        "oldest_s": recent.oldest if recent else None,
+        "rates": _rates(recent),
+        "ledger": _ledger(ledger, seen.measured) if ledger else None,
+        "counters": dict(seen.counters),
+        "health": {
+            "dead": [clean(words) for words in health.dead],
+            "loop_lag_s": round(lag, 6),
+            "failed": health.failed,
+        },
+        "disk": _disk(process.disk),
+        "unkept": [clean(words) for words in unkept],
+        "alerts": [dict(alert) for alert in alerts],
+        "versions": dict(process.versions),
+    }
+
+
+def of_brokers(pictures: Mapping[str, Any], names: Sequence[str]) -> Seen | None:
+    """What pictures of a broker (and of its fallback, by these ``names``), of workers and of a client show.
+
+    A process without a broker shows its own workers. None before the first picture.
+    """
+    brokers = [view for name in names if isinstance(view := pictures.get(name), BrokerView)]
+    client, crew = pictures.get("client"), pictures.get("pool")
+    clients = [_client(client)] if isinstance(client, ClientView) else []
+    if not brokers:
+        if not isinstance(crew, Mapping):
+            return None
+        return Seen([_own(name, view) for name, view in crew.items()], clients, None, {}, [])
+    view = next((view for view in brokers if view.serving), brokers[0])
+    workers = [_worker(row, view.at) for row in view.workers]
+    return Seen(workers, clients, view.ledger, dict(view.counters), [], view.serving)
+
+
+def totals(workers: Iterable[Mapping[str, Any]], clients: int) -> dict[str, int]:
+    """Workers by state and in all, their slots, and clients."""
+    found = {"workers": 0, "alive": 0, "lost": 0, "late": 0, "slots": 0, "free": 0, "clients": clients}
+    for worker in workers:
+        state = worker["state"]
+        found["workers"] += 1
+        found["lost"] += state == "lost"
+        found["late"] += state in ("late", "silent")
+        if state not in GONE:
+            found["alive"] += 1
+            found["slots"] += worker["slots"]
+            found["free"] += worker["free"]
+    return found
+
+
+def worst_first(workers: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """So many workers: all in their order, or where there are more those in trouble first."""
+    if len(workers) <= most:
+        return workers
+    return sorted(workers, key=lambda worker: worker["state"] not in TROUBLE)[:most]
+
+
+def _worker(row: WorkerRow, now: float) -> dict[str, Any]:
+    return {
+        "name": clean(row.name),
+        "key": row.key.hex(),
+        "state": row.state,
+        "slots": row.slots,
+        "free": row.free,
+        "in_flight": row.in_flight,
+        "done": row.done,
+        "failed": row.failed,
+        "violations": row.violations,
+        "silent_s": round(max(0.0, now - row.heard), 3),
+        "rtt_s": None if row.rtt is None else round(row.rtt, 6),
+    }
+
+
+def _own(name: str, view: WorkerView) -> dict[str, Any]:
+    """A worker of this process as it sees itself. One that has not joined is ``linking``."""
+    return {
+        "name": clean(name),
+        "key": None,
+        "state": clean(view.state) if view.joined else "linking",
+        "slots": view.slots,
+        "free": max(0, view.slots - view.running),
+        "in_flight": view.running,
+        "done": view.done,
+        "failed": None,
+        "violations": None,
+        "silent_s": round(max(0.0, view.at - view.broker_heard), 3) if view.joined else None,
+        "rtt_s": None,
+    }
+
+
+def _client(view: ClientView) -> dict[str, Any]:
+    run = view.run
+    return {
+        "name": "client",
+        "linked": view.linked,
+        "late": view.late,
+        "run": None if run is None else {"kind": run.spec.kind, "state": run.state, "n": run.spec.n, "sent": run.sent},
+    }
+
+
+def _ledger(ledger: LedgerView, measured: bool) -> dict[str, Any]:
+    return {
+        "sent": ledger.sent,
+        "succeeded": ledger.succeeded,
+        "failed": dict(ledger.failed),
+        "in_flight": ledger.in_flight,
+        "queued": ledger.queued,
+        "dropped": ledger.dropped,
+        "balanced": ledger.balanced if measured else None,
+    }
+
+
+def _rates(recent: Recent | None) -> dict[str, Any] | None:
+    if recent is None:
+        return None
+    return {"seconds": recent.seconds, "done_per_s": recent.done, "failed_share": recent.failed_share}
+
+
+def _disk(disk: Disk | None) -> dict[str, Any] | None:
+    if disk is None:
+        return None
+    share = round(disk.free / disk.total, 6) if disk.total else None
+    return {"folder": disk.folder, "free_bytes": disk.free, "free_share": share}
