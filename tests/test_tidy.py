@@ -33,6 +33,7 @@ IMPURE = {
     "engine/labs/live.py": "waits, for whoever calls it, until threads have done what they were told",
     "engine/runs/load.py": "stamps a run with its time and the versions that made it",
     "engine/labs/queues.py": "feeds at its pace, and stamps what it says",
+    "engine/labs/watcher.py": "looks once a second, and stamps what it says",
     "engine/labs/pool.py": "tells an endpoint that can not be reached from another error of the socket",
     "tests/engine/drive/": "",
     "tests/engine/files/test_safely.py": "a socket is one of the things that are no regular file",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.labs.status import Seen
+from engine.labs.status import Seen, totals
 from engine.parts.plain import clean
 from engine.parts.view import LedgerView
 from engine.protocols.diskqueue.books import entries, whole
@@ -23,7 +23,9 @@ def of_pipeline(view: PipelineView) -> Seen:
         "stopped_stages": sum(stage.state == "stopped" for stage in view.stages),
         "wanted_drivers": sum(stage.wanted for stage in view.stages if stage.state == "running"),
     }
-    return Seen([_driver(driver) for driver in view.drivers], [], ledger, counters, _queues(view), measured=False)
+    drivers = [_driver(driver) for driver in view.drivers]
+    every = totals((driver["state"], driver["slots"], driver["free"]) for driver in drivers)
+    return Seen(every, drivers, [], ledger, counters, _queues(view), measured=False)
 
 
 def _driver(row: DriverRow) -> dict[str, Any]:

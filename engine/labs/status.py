@@ -52,7 +52,8 @@ class Process(NamedTuple):
 class Seen(NamedTuple):
     """What a lab shows of its tasks: the parts of a status that depend on the content."""
 
-    workers: list[dict[str, Any]]
+    totals: Mapping[str, int]  # as ``totals`` makes them
+    workers: list[dict[str, Any]]  # empty where nobody wants them listed
     clients: list[dict[str, Any]]
     ledger: LedgerView | None  # None where nobody here keeps one
     counters: Mapping[str, int]
@@ -71,7 +72,7 @@ def status_of(
     unkept: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The status. ``seen``: None before the first picture; ``unkept``: what could not be written, in words."""
-    seen = seen or Seen([], [], None, {}, [])
+    seen = seen or Seen(totals(()), [], [], None, {}, [])
     ledger = seen.ledger
     lag = health.loop_lag
     return {
@@ -86,7 +87,7 @@ def status_of(
         "workers": worst_first(seen.workers, WORKERS),
         "clients": seen.clients[:CLIENTS],
         "queues": seen.queues,
-        "totals": totals(seen.workers, len(seen.clients)),
+        "totals": {**seen.totals, "clients": len(seen.clients)},
         "backlog": ledger.queued if ledger else None,
         "in_flight": ledger.in_flight if ledger else None,
         "oldest_s": recent.oldest if recent else None,
@@ -105,10 +106,10 @@ def status_of(
     }
 
 
-def of_brokers(pictures: Mapping[str, Any], names: Sequence[str]) -> Seen | None:
+def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool = True) -> Seen | None:
     """What pictures of a broker (and of its fallback, by these ``names``), of workers and of a client show.
 
-    A process without a broker shows its own workers. None before the first picture.
+    A process without a broker shows its own workers. None before the first picture. ``listed``: name each worker.
     """
     brokers = [view for name in names if isinstance(view := pictures.get(name), BrokerView)]
     client, crew = pictures.get("client"), pictures.get("pool")
@@ -116,24 +117,25 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str]) -> Seen | None
     if not brokers:
         if not isinstance(crew, Mapping):
             return None
-        return Seen([_own(name, view) for name, view in crew.items()], clients, None, {}, [])
+        own = [_own(name, view) for name, view in crew.items()]
+        return Seen(totals((row["state"], row["slots"], row["free"]) for row in own), own, clients, None, {}, [])
     view = next((view for view in brokers if view.serving), brokers[0])
-    workers = [_worker(row, view.at) for row in view.workers]
-    return Seen(workers, clients, view.ledger, dict(view.counters), [], view.serving)
+    every = totals((row.state, row.slots, row.free) for row in view.workers)
+    workers = [_worker(row, view.at) for row in view.workers] if listed else []
+    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving)
 
 
-def totals(workers: Iterable[Mapping[str, Any]], clients: int) -> dict[str, int]:
-    """Workers by state and in all, their slots, and clients."""
-    found = {"workers": 0, "alive": 0, "lost": 0, "late": 0, "slots": 0, "free": 0, "clients": clients}
-    for worker in workers:
-        state = worker["state"]
+def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:
+    """Workers in all and by state, and their slots; of each its state, slots and free slots are given."""
+    found = {"workers": 0, "alive": 0, "lost": 0, "late": 0, "slots": 0, "free": 0}
+    for state, slots, free in workers:
         found["workers"] += 1
         found["lost"] += state == "lost"
         found["late"] += state in ("late", "silent")
         if state not in GONE:
             found["alive"] += 1
-            found["slots"] += worker["slots"]
-            found["free"] += worker["free"]
+            found["slots"] += slots
+            found["free"] += free
     return found
 
 

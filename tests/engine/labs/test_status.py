@@ -75,4 +75,11 @@ def test_it_is_bounded_and_trouble_is_listed_first() -> None:
     assert [worker["name"] for worker in worst_first(workers, 2)] == ["x", "0"]
     assert worst_first(workers, 6) is workers
     assert WORKERS >= 10_000 and CLIENTS > 0
-    assert totals([], 4)["clients"] == 4
+    assert totals([("lost", 5, 5), ("busy", 4, 1), ("linking", 3, 3)]) == {
+        "workers": 3, "alive": 1, "lost": 1, "late": 0, "slots": 4, "free": 1,
+    }  # fmt: skip
+
+
+def test_workers_are_counted_without_a_list_of_them() -> None:
+    seen = of_brokers(FakeLab(3).feed.pictures, NAMES, listed=False)
+    assert seen is not None and seen.workers == [] and seen.totals["workers"] == 3

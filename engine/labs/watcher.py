@@ -1,0 +1,168 @@
+"""Watches over one process: looks at its status once a second, evaluates the rules of alerts, and tells what fires.
+
+The rules of this file:
+
+- A look counts the workers and lists none, so it costs little; where it costs more all the same, the next comes later.
+- All methods may be called by any thread. ``look`` and ``status`` take the time; the thread of ``with`` gives its own.
+- An alert that fires or clears becomes an event, and whoever is to be told (``engine.alerts.notify``) is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.alerts.notify import Notifier
+from engine.alerts.rules import Rules
+from engine.alerts.watch import Alert, Change, Watch
+from engine.core import Note
+from engine.labs.brokers import FIRST, SECOND
+from engine.labs.health import Health
+from engine.labs.lab import Lab
+from engine.labs.meter import Meter, Recent
+from engine.labs.queuestatus import of_pipeline
+from engine.labs.status import Disk, Process, Seen, of_brokers, status_of
+from engine.runs.load import versions
+from engine.system import QueueSystem
+
+LOOK = 1.0  # seconds between two looks
+SHARE = 0.02  # of one processor that looking may take
+CLOSE = 1.0  # seconds that closing may take
+
+
+class Source(NamedTuple):
+    """Where a status comes from. ``seen``: what is shown, its workers listed or only counted."""
+
+    system: str
+    role: str
+    endpoints: tuple[str, ...]
+    folder: Path  # whose disk counts
+    seen: Callable[[bool], Seen | None]
+    health: Callable[[], Health]
+    unkept: Callable[[], Sequence[str]]
+    say: Callable[[Note], None]
+
+
+class Watcher:
+    """``rules``: what fires, and who is told. ``alive``: is called after each look of the thread."""
+
+    def __init__(self, source: Source, rules: Rules, alive: Callable[[Health], None] = lambda _: None) -> None:
+        self._source, self._rules, self._alive = source, rules, alive
+        self._began = time.monotonic()
+        self._watch = Watch(rules.rules, self._began)
+        self._meter = Meter()
+        self._recent: Recent | None = None
+        self._versions: Mapping[str, str] = versions()
+        self._lock = threading.Lock()
+        self._notifier = Notifier(rules.notify, source.say)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="roundhouse-watcher", daemon=True)
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._thread.join(CLOSE)
+        self.close()
+
+    def close(self) -> None:
+        """Tell nobody any more. Who uses it without ``with`` calls this."""
+        self._notifier.close()
+
+    def look(self, now: float) -> list[Change]:
+        """Evaluate the rules at monotonic ``now``, and tell what has changed."""
+        with self._lock:
+            seen = self._source.seen(False)
+            if seen is not None and seen.ledger is not None:
+                self._recent = self._meter.look(now, seen.ledger)
+            changes = self._watch.look(self._status(seen, now), now)
+        for change in changes:
+            self._tell(change)
+        return changes
+
+    def status(self, now: float) -> dict[str, Any]:
+        """The status at monotonic ``now``, with each worker and the alerts that are not cleared."""
+        with self._lock:
+            return self._status(self._source.seen(True), now)
+
+    def alerts(self) -> list[Alert]:
+        """All alerts, those that fire first."""
+        with self._lock:
+            return self._watch.alerts()
+
+    def acknowledge(self, name: str, now: float) -> Change:
+        """Somebody knows of it. Raises Refused as ``Watch`` does."""
+        with self._lock:
+            return self._watch.acknowledge(name, now)
+
+    def silence(self, name: str, seconds: float, now: float) -> Change:
+        """Say nothing of it for so long. Raises Refused as ``Watch`` does."""
+        with self._lock:
+            return self._watch.silence(name, seconds, now)
+
+    def reload(self, rules: Rules, now: float) -> None:
+        """Other rules from now on."""
+        with self._lock:
+            self._rules = rules
+            self._watch.replace(rules.rules, now)
+        self._notifier.replace(rules.notify)
+
+    def _status(self, seen: Seen | None, now: float) -> dict[str, Any]:
+        source = self._source
+        up, disk = now - self._began, disk_of(source.folder)
+        process = Process(
+            source.system, source.role, source.endpoints, os.getpid(), time.time(), up, self._versions, disk
+        )
+        rows = self._watch.rows(now)
+        return status_of(process, seen, source.health(), recent=self._recent, alerts=rows, unkept=source.unkept())
+
+    def _tell(self, change: Change) -> None:
+        if change.state == "firing":
+            level = "bad" if change.rule.severity == "critical" else "warn"
+            self._source.say(Note("bad" if level == "bad" else "warn", f"alert {change.text}"))
+            self._notifier.fired(self._source.system, self._source.endpoints, change)
+        elif change.state == "cleared" and change.before in ("firing", "acknowledged"):
+            self._source.say(Note("good", f"alert cleared: {change.text}"))
+
+    def _main(self) -> None:
+        pause = 0.0
+        while not self._closing.wait(pause):
+            began = time.monotonic()
+            self.look(began)
+            self._alive(self._source.health())
+            pause = max(LOOK, (time.monotonic() - began) / SHARE)
+
+
+def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Source:
+    """A lab as a source."""
+    any_lab: Any = lab
+
+    def seen(listed: bool) -> Seen | None:
+        if lab.system.kind == QueueSystem.kind:
+            return of_pipeline(any_lab.view())
+        return of_brokers(lab.feed.pictures, (FIRST, SECOND), listed)
+
+    def say(note: Note) -> None:
+        lab.feed.fact(note, "alerts", time.time())
+
+    return Source(lab.system.name, role, endpoints, folder, seen, lab.health, lambda: lab.unkept, say)
+
+
+def disk_of(folder: Path) -> Disk | None:
+    """The disk of a folder, or of the nearest one above it that is there; None where nobody can tell."""
+    for place in (folder, *folder.parents):
+        try:
+            usage = shutil.disk_usage(place)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+        return Disk(str(place), usage.free, usage.total)
+    return None
