@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.drive.control.place import NOWHERE
 from engine.drive.security.users import User, user_named
 from engine.schema import Misfit, fit, parse
 
@@ -73,6 +74,18 @@ def source(what: str) -> Callable[[str], Path]:
         return path
 
     return read
+
+
+def control(text: str) -> Path:
+    """Where a control socket is to be: a path after ``ipc://``; ``NOWHERE`` for ``none``."""
+    if text == "none":
+        return NOWHERE
+    if text.startswith("tcp://"):
+        raise argparse.ArgumentTypeError(f"{text} is open to every user of this machine: name ipc://PATH or none")
+    path = text.removeprefix("ipc://")
+    if path == text or not path or path.startswith("@"):
+        raise argparse.ArgumentTypeError(f"expected ipc://PATH or none, got {text!r}")
+    return Path(path).absolute()
 
 
 def user(text: str) -> User:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from console.cli import explorearguments, queuearguments
-from console.cli.parsing import Parser, add_env, keeper, option
+from console.cli.parsing import Parser, add_control, add_env, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
@@ -62,6 +62,9 @@ MUTE = (*FILED, *queuearguments.COMMANDS)
 
 UNRECORDED = (*FILED, "feed", "submit", "jobs", "stop", "pair")
 """Commands that have nothing to record in a journal."""
+
+ATTACHED = ("broker", "worker", "pipeline")
+"""Commands whose processes can be attached to, beside the console."""
 
 RUNNERS = (None, "worker", "pipeline", "drive")
 """Commands that run an operator's own commands; None is the console."""
@@ -122,6 +125,8 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             )
         case command if options.journal and command in UNRECORDED:
             parser.error(f"{command}: there is nothing to record in a --journal")
+        case str(command) if hasattr(options, "control") and command not in ATTACHED:
+            parser.error(f"{command}: --control is for {', '.join(ATTACHED)} and the console")
         case str(command) if any(flag.place == ("readonly",) for flag in flags):
             parser.error(f"{command}: --readonly is the console's")
         case command if systems and command in MUTE:
@@ -150,6 +155,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
     queuearguments.add_trust(parser)
     add_env(parser)
+    add_control(parser)
     lane = _lane(keep)
     parser.add_argument("--lane", **lane)
     nobody = "open the console with a broker and no worker: register or bulk starts some"
@@ -197,14 +203,15 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     level = _levels()
     verbose = option("-v", action="store_true", dest="verbose", help="print the broker's table every second")
     shown: Sequence[str] = ("roundhouse broker", f"roundhouse broker --system {OTHER} --bind tcp://127.0.0.1:7000")
-    command(
-        "broker", "run a broker, and print ready once it listens", bind, trust, verbose, level, *every, examples=shown
-    )
+    words = "run a broker, and print ready once it listens"
+    add_control(command("broker", words, bind, trust, verbose, level, *every, examples=shown))
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
     runs = f"what workers of {' or '.join(catalogue.SERVERS)} offer: NAME=COMMAND or NAME=module:function"
     services = option("--services", metavar="A,B", action=keep(catalogue.SERVERS[0], "services"), help=runs)
-    add_env(command("worker", words, connect, workers, takes, services, trust, level, *every, examples=shown))
+    worker = command("worker", words, connect, workers, takes, services, trust, level, *every, examples=shown)
+    add_env(worker)
+    add_control(worker)
     shown = ("roundhouse client", "roundhouse client --connect tcp://127.0.0.1:7000 -d 1")
     words = "run a client with a prompt, or the commands that its input holds"
     command("client", words, connect, level, *every, examples=shown)

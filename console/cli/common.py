@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,12 @@ def system_of(settings: Settings) -> System:
     if settings.system not in SYSTEMS:
         raise Refused(f"{settings.system} has no broker; its commands are pipeline, drive and feed")
     return SYSTEMS[settings.system]
+
+
+def control_of(options: Namespace) -> Path | None:
+    """Where its control socket is to be; None for the usual place."""
+    path: Path | None = getattr(options, "control", None)
+    return path
 
 
 def broker_of(settings: Settings) -> str:
@@ -77,6 +84,8 @@ def lab_of(
     journal: Path | None = None,
     trust: Sequence[User] = (),
     readonly: bool = False,
+    role: str = "",
+    listens: Path | None = None,
 ) -> LiveLab:
     """A lab of the system that was asked for, not opened yet."""
     system = system_of(settings)
@@ -95,5 +104,7 @@ def lab_of(
         journal=journal,
         readonly=readonly,
         control=settings.paths.control,
+        listens=listens,
+        role=role,
         trust=Trust(os.geteuid(), frozenset(trust)),
     )

@@ -51,7 +51,7 @@ def carry_out(command: Command, control: Path, endpoint: str, scripts: Path) -> 
 def ask(request: Request, control: Path, endpoint: str) -> Answer:
     """One order and its answer. Raises ``Refused`` where none comes."""
     with Caller(place(control, endpoint), endpoint, ORDERS) as caller:
-        caller.ask(request)
+        caller.order(request)
         answers: list[Answer] = []
         while not answers and caller.linked:
             answers = caller.answers(STEP)

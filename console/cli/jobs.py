@@ -71,7 +71,7 @@ class Desk:
 
     def order(self, request: Request) -> None:
         """Send an order."""
-        self._caller.ask(request)
+        self._caller.order(request)
 
     def answer(self) -> Answer | None:
         """The next answer, if one has come. Raises ``engine.errors.Refused`` for another version."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from console.cli.streams import tell
-from console.readers import variables
+from console.readers import control, variables
 from engine.schema import OneOf, nearest
 from engine.settings import Flag
 
@@ -69,3 +69,9 @@ def add_env(parser: Parser) -> None:
     """``--env``, for commands that run an operator's commands."""
     words = "environment variables for the commands that run here, as PATH,HOME (all)"
     parser.add_argument("--env", metavar="NAMES", type=variables, default=argparse.SUPPRESS, help=words)
+
+
+def add_control(parser: Parser) -> None:
+    """``--control``, for commands whose processes can be attached to."""
+    words = "where other processes of this user attach and give orders: ipc://PATH, or none (see roundhouse paths)"
+    parser.add_argument("--control", metavar="ENDPOINT", type=control, default=argparse.SUPPRESS, help=words)

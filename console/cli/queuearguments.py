@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from console.cli.parsing import Parser, add_env
+from console.cli.parsing import Parser, add_control, add_env
 from console.readers import given, source
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     add_trust(pipeline)
     add_mode(pipeline, "mode of new queues")
     add_env(pipeline)
+    add_control(pipeline)
     what = pipeline.add_mutually_exclusive_group()
     repeat = "NAME[=WORKERS][:WORK], one option a stage, in order (as last time); WORK as in roundhouse drive"
     what.add_argument("--stage", metavar="STAGE", type=stage, action="append", dest="stages", help=repeat)
@@ -99,6 +100,8 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
             parser.error(f"pipeline {options.order}: --json is for run and show")
         case "pipeline" if options.order not in ("run", "start") and options.mode is not None:
             parser.error(f"pipeline {options.order}: --mode is for run and start, which make queues")
+        case "pipeline" if options.order not in ("run", "start") and hasattr(options, "control"):
+            parser.error(f"pipeline {options.order}: --control is for run and start")
         case "pipeline" if options.order != "run" and options.journal:
             parser.error(f"pipeline {options.order}: --journal is for run, which stays until it is done")
         case "drive":

@@ -7,14 +7,14 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from console import units
-from console.cli.common import settings_of
+from console.cli.common import control_of, settings_of
 from console.cli.pipelinefile import read_pipeline
 from console.cli.queuearguments import trusted
 from console.cli.queuereport import document, report_of, table
@@ -22,6 +22,9 @@ from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
 from engine.core import Note
 from engine.drive import environment
+from engine.drive.control.found import about
+from engine.drive.control.place import NOWHERE, place_of_root
+from engine.drive.control.server import listening
 from engine.drive.detached import detach, watchdog
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
@@ -75,12 +78,18 @@ def run(options: Namespace, settings: Settings) -> int:
     """Until it is done; then where every document is."""
     with Watched() as watched:
         made = watched.pipeline = pipeline_of(options, settings, watched)
-        with recorded(made, options.journal, watched) as journal:
+        with attended(made, options, settings, watched), recorded(made, options.journal, watched) as journal:
             status = made.run()
     status = whole_journal(journal, status)
     if status != 2:  # else there is nothing of ours to report
         return status if show_report(made.picture(), options.json) else status or 1
     return status
+
+
+def attended(made: Pipeline, options: Namespace, settings: Settings, say: Watched) -> AbstractContextManager[object]:
+    """A control socket for as long as this lasts."""
+    at = control_of(options) or place_of_root(settings.paths.control, made.root)
+    return listening(say, None if at == NOWHERE else at, about(SYSTEM.name, "pipeline", (), made.root), {})
 
 
 @contextmanager
@@ -112,17 +121,20 @@ def start(options: Namespace, settings: Settings) -> int:
     already = made.watched()
     if already and (options.stages is not None or options.config):
         raise Refused(f"a watchdog runs already in {made.root}: stop it first, or leave the stages out")
-    pid = watchdog(made.root) if already else detach(made, watching(made.root, trusted(options)))
+    pid = watchdog(made.root) if already else detach(made, watching(made.root, options))
     result(f"a watchdog {'runs already' if already else 'runs'}: process {pid}\n")
     return 0
 
 
-def watching(root: str, trust: bool) -> list[str]:
+def watching(root: str, options: Namespace) -> list[str]:
     """The command line of a watchdog's own process."""
     words = [sys.executable, "-P", "-m", "console"]
     if (passed := environment.narrowed()) is not None:
         words += ["--env", ",".join(passed)]
-    return [*words, *(["--trust-root"] if trust else []), "pipeline", "run", "--root", root]
+    words += ["--trust-root"] if trusted(options) else []
+    at = control_of(options)
+    placed = ["--control", "none" if at == NOWHERE else f"ipc://{at}"] if at is not None else []
+    return [*words, "pipeline", "run", "--root", root, *placed]
 
 
 def status(options: Namespace, settings: Settings) -> int:

@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 
 from console import bulks
-from console.cli.common import broker_of, configured, lab_of, settings_of, spoken, system_of
+from console.cli.common import broker_of, configured, control_of, lab_of, settings_of, spoken, system_of
 from console.cli.prompt import Prompt, words_of
 from console.cli.runs import follow, met, one_line
 from console.cli.signals import Signals
@@ -35,7 +35,8 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     usual = (system_of(settings).endpoint,)
     bind = (options.bind,) if options.bind else settings.bind or usual
-    lab = lab_of(settings, bind=bind, client=False, journal=options.journal, trust=options.trust)
+    given = {"journal": options.journal, "trust": options.trust, "listens": control_of(options)}
+    lab = lab_of(settings, bind=bind, client=False, **given)
     told = Told(lab, options.level)
     looks = 0
 
@@ -66,7 +67,7 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
     connect = options.connect or broker_of(settings)
     count = options.count if options.count is not None else 0 if sys.stdin.isatty() else 1
     asked = {"connect": connect, "workers": count, "journal": options.journal, "trust": options.trust}
-    lab = lab_of(settings, broker=False, client=False, **asked)
+    lab = lab_of(settings, broker=False, client=False, role="worker", listens=control_of(options), **asked)
     told = Told(lab, options.level)
     with Signals() as signals:
         with lab:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.cli.common import configured, known, lab_of, settings_of
+from console.cli.common import configured, control_of, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, QUEUES
@@ -46,7 +46,16 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
 def of_brokers(settings: Settings, options: Namespace, journal: Path | None) -> Lab:
     """A broker, its workers and a client."""
     workers, readonly = settings.pool.workers, settings.readonly
-    return lab_of(settings, bind=settings.bind, workers=workers, journal=journal, pair=True, readonly=readonly)
+    return lab_of(
+        settings,
+        bind=settings.bind,
+        workers=workers,
+        journal=journal,
+        pair=True,
+        readonly=readonly,
+        role="console",
+        listens=control_of(options),
+    )
 
 
 def of_queues(settings: Settings, options: Namespace, journal: Path | None) -> Lab:
@@ -54,7 +63,15 @@ def of_queues(settings: Settings, options: Namespace, journal: Path | None) -> L
     from engine.labs.queues import LiveQueueLab
 
     given, trust = settings.options[settings.system], trusted(options)
-    return LiveQueueLab(given, options.root or "", readonly=settings.readonly, journal=journal, trust=trust)
+    return LiveQueueLab(
+        given,
+        options.root or "",
+        readonly=settings.readonly,
+        journal=journal,
+        trust=trust,
+        control=settings.paths.control,
+        listens=control_of(options),
+    )
 
 
 LIVE = {System.kind: of_brokers, QueueSystem.kind: of_queues}

@@ -17,7 +17,7 @@ from engine.drive.node import Node
 from engine.errors import Refused
 from engine.labs.binding import beside, check_local
 from engine.parts.view import BrokerView
-from engine.system import System
+from engine.system import Orders, System
 
 FIRST, SECOND = "broker", "fallback"
 WAIT = 1.5  # seconds that a broker may take to answer
@@ -34,6 +34,11 @@ def inner(system: System) -> str:
 def fallback(system: System) -> str:
     """Where they find its fallback."""
     return f"inproc://{system.name}-fallback"
+
+
+def orders_of(system: System) -> tuple[Orders, str] | None:
+    """The orders that its broker takes, and where within this process; None where it takes none."""
+    return None if system.orders is None else (system.orders, system.orders.endpoint(inner(system)))
 
 
 def paired(system: System, options: Any) -> Any:

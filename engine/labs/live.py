@@ -7,7 +7,6 @@ from any one thread, and raise ``Refused`` with words for the operator.
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.core import Drain, Inspect, Note, Seat
+from engine.drive.control.found import about
+from engine.drive.control.place import NOWHERE, place_of
 from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -25,15 +26,14 @@ from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
-from engine.labs.brokers import FIRST, SECOND, Brokers, inner, paired
+from engine.labs.brokers import FIRST, SECOND, Brokers, inner, orders_of, paired
 from engine.labs.health import Health, Workers, health_of
 from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
-from engine.labs.pool import BULK, Pool, passed, wait_seated
+from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.record import begin
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.limits import NONCES
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
@@ -64,10 +64,17 @@ class LiveLab(WorkerOrders):
         readonly: bool = False,
         trust: Trust | None = None,
         control: Path | None = None,
+        listens: Path | None = None,
+        role: str = "",
     ) -> None:
-        """``trust``: whose peers private sockets serve; ``control``: the folder of the broker's control socket."""
+        """``trust``: whose peers private sockets serve; ``control``: the folder of control sockets.
+
+        ``role``: what its own one calls it; without one only a broker has any. ``listens``: the path of its own one, in
+        place of the usual one in ``control``; ``NOWHERE`` for none.
+        """
         self.system, self.readonly, self._trust = system, readonly, trust
-        self._folder = control
+        self._folder, self._listens = control, listens
+        self._role = role or ("broker" if broker else "")
         self._control: Control | None = None
         self.options = system.options() if options is None else options
         self.feed = Feed()
@@ -78,8 +85,7 @@ class LiveLab(WorkerOrders):
         self._history, self._record = history, journal
         self._keepsake = Keepsake(state)
         self._journal: Journal | None = None
-        self._random = random.Random()
-        self._nonces: set[int] = set()
+        self._nonce = Nonces()
         self._nodes: dict[str, Node] = {}
         self._brokers = Brokers(system, self._nodes, self._sit, self._left)
         self._taps = Taps(self._nodes)
@@ -103,8 +109,11 @@ class LiveLab(WorkerOrders):
                 self.endpoints = self._brokers.open(self.endpoints, self._say)
                 if self._pair:
                     self._brokers.open_fallback()
-            if self._with_broker and self._folder is not None:
-                self._control = listen(self._context, self._folder, self.system, self.endpoints, self.readonly)
+            if self._folder is not None and self._role and self._listens != NOWHERE:
+                at = self._listens or place_of(self._folder, self._role, self.endpoints)
+                told = about(self.system.name, self._role, self.endpoints)
+                orders = orders_of(self.system) if self._with_broker else None
+                self._control = listen(self._context, at, told, {}, orders, readonly=self.readonly)
             tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
             self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()), tell)
             if self._wanted:
@@ -359,13 +368,6 @@ class LiveLab(WorkerOrders):
             return {}
         wall: dict[str, Any] = {"wall_offset": wall_offset()}
         return wall if role == "broker" else {**wall, "saved": self._keepsake.recall(self.system.name, self._say)}
-
-    def _nonce(self) -> int:
-        while True:
-            nonce = self._random.randint(1, NONCES)
-            if nonce not in self._nonces:
-                self._nonces.add(nonce)
-                return nonce
 
     def _keep(self) -> None:
         """Save a run when it has ended, and say so; whatever has been run so far when the lab closes."""

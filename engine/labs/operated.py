@@ -30,7 +30,7 @@ def ask_broker(folder: Path, endpoint: str, orders: Orders, request: Any) -> Any
     Raises Refused where none is there, or it refuses.
     """
     with Caller(place(folder, endpoint), endpoint, orders) as caller:
-        caller.ask(request)
+        caller.order(request)
         while caller.linked:
             for answer in caller.answers(STEP):
                 if why := getattr(answer, "why", ""):

@@ -5,6 +5,7 @@ Many threads would compete for the interpreter; a thousand cores on one thread d
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from typing import Protocol
@@ -15,6 +16,7 @@ from engine.core import Drain, Leave, Seat
 from engine.drive.sockets import descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
+from engine.parts.limits import NONCES
 
 BULK = 10  # workers in all after ``bulk``
 SPARE = 64  # file descriptors that are left for peers, files and the screen
@@ -30,6 +32,21 @@ def passed(done: Mapping[str, int]) -> str:
     more = f", {len(most) - TOLD:,} more workers {sum(done.values()) - sum(n for _, n in most[:TOLD]):,}"
     named = ", ".join(f"{name} {times:,}" for name, times in most[:TOLD])
     return f"messages that each worker passed: {named}{more if len(most) > TOLD else ''}"
+
+
+class Nonces:
+    """Numbers that make routing ids of peers their own, each once."""
+
+    def __init__(self) -> None:
+        self._random = random.Random()
+        self._given: set[int] = set()
+
+    def __call__(self) -> int:
+        """One that was not given before."""
+        while (nonce := self._random.randint(1, NONCES)) in self._given:
+            pass
+        self._given.add(nonce)
+        return nonce
 
 
 class Seats(Protocol):

@@ -15,9 +15,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from engine.core import Leave, Note
+from engine.drive.control.found import about
+from engine.drive.control.place import NOWHERE, place_of_root
+from engine.drive.control.server import listening
 from engine.drive.hub import Ear
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import document
@@ -73,11 +77,16 @@ class LiveQueueLab(QueueLab):
         readonly: bool = False,
         journal: Path | None = None,
         trust: bool = False,
+        control: Path | None = None,
+        listens: Path | None = None,
     ) -> None:
         """``root``: of a pipeline that was run before; the demonstration where it is empty.
 
         ``journal``: a new file that everything is recorded in. ``trust``: act in a root that others can change.
+        ``control``: the folder of control sockets, where its own one is as well; ``listens``: as in ``LiveLab``.
         """
+        self._folder, self._listens = control, listens
+        self._door = ExitStack()
         self.system = SYSTEM
         self.options = options or Options()
         self.readonly = readonly
@@ -124,6 +133,7 @@ class LiveQueueLab(QueueLab):
         self._feeder = DemoFeeder(self.root, name, lambda answer: self._pipeline.told("feeder", answer))
         stages = ", ".join(f"{stage.name} {stage.workers}" for stage in self._pipeline.stages)
         self._say(Note("info", f"a pipeline of {stages} in {self.root}"), "lab")
+        self._attend()
         role, body = ("observer", self._observe) if self.watches else ("watchdog", self._watch)
         self._watchdog = self._start(role, body)
         self._clerk = self._start("clerk", self._serve)
@@ -131,6 +141,7 @@ class LiveQueueLab(QueueLab):
 
     def close(self) -> None:
         """Stop all drivers in under two seconds: they finish, else give back, else are killed."""
+        self._door.close()
         self._closing.set()
         if self.watches:
             self._watchdog.join(sum(PATIENCE))
@@ -235,6 +246,13 @@ class LiveQueueLab(QueueLab):
         self._wanted.put(BATCH)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _attend(self) -> None:
+        """Open a control socket, unless others run this pipeline: theirs is the one to attach to."""
+        if self._folder is not None and not self.watches:
+            at = self._listens or place_of_root(self._folder, self.root)
+            told = about(self.system.name, "console", (), self.root)
+            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, {}))
 
     def _start(self, name: str, body: Callable[[], None]) -> threading.Thread:
         def run() -> None:

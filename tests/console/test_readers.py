@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from console.readers import given, source, target
+from console.readers import control, given, source, target
+from engine.drive.control.place import NOWHERE
 
 
 def test_where_something_is_written_and_read(tmp_path: Path) -> None:
@@ -29,3 +30,15 @@ def test_where_something_is_written_and_read(tmp_path: Path) -> None:
         assert str(caught.value) == reason
     file.touch()
     assert reading(str(file)) == file
+
+
+def test_a_control_socket_is_a_path_or_none() -> None:
+    assert control("none") == NOWHERE and control("ipc:///srv/x") == Path("/srv/x")
+    assert control("ipc://x").is_absolute()
+    for text, why in (
+        ("tcp://127.0.0.1:1", "open to every user"),
+        ("x", "expected ipc://PATH"),
+        ("ipc://", "expected"),
+    ):
+        with pytest.raises(argparse.ArgumentTypeError, match=why):
+            control(text)

@@ -1,4 +1,4 @@
-"""The other side of a control socket: one command of its user, which asks and hears the answers. For one thread."""
+"""The side of a control socket that asks: a command of its user, or a console that is attached. For one thread."""
 
 from __future__ import annotations
 
@@ -18,21 +18,16 @@ from engine.system import Orders
 SILENCE = 5.0  # seconds after which a broker that was asked something is not there any more
 
 
-class Caller:
-    """Open it, or use it as a context. ``path``: the control socket of the broker that is known as ``endpoint``.
+class Line:
+    """A connection to a control socket: messages out and in. Open it, or use it as a context."""
 
-    Requests and answers are the types of the system's ``orders``.
-    """
-
-    def __init__(self, path: Path, endpoint: str, orders: Orders) -> None:
-        self._path, self._endpoint, self._orders = path, endpoint, orders
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._last = 0
-        self._outbox: list[bytes] = []  # until the broker is there
+        self._outbox: list[bytes] = []  # until the other side is there
         self._asked: float | None = None  # since when nothing has come, though something was asked
 
-    def __enter__(self) -> Caller:
-        """Raises Refused where there is no such socket, or it is another's."""
-        check(self._path, self._endpoint)
+    def __enter__(self) -> Line:
         self._context = make_context()
         self._socket = open_socket(self._context, Spec("dealer", connect=(f"ipc://{self._path}",), private=True))
         return self
@@ -43,36 +38,63 @@ class Caller:
 
     @property
     def linked(self) -> bool:
-        """Whether the broker is there, as far as its answers tell."""
+        """Whether somebody is there, as far as the answers tell."""
         return self._asked is None or time.monotonic() < self._asked + SILENCE
 
-    def ask(self, request: Any) -> None:
-        """Send a request."""
+    def ask(self, word: str, **fields: Any) -> int:
+        """Ask with a word; the number that the answers repeat."""
         self._last += 1
-        fields = self._orders.load(self._orders.pack(self._last, request))
-        self._send(Message(fields.pop("Ref"), fields.pop("Ask"), fields))
+        self.send(Message(self._last, word, fields))
+        return self._last
 
-    def answers(self, timeout: float) -> list[Any]:
-        """What has come, after so many seconds at most. Raises Refused where it is of another version."""
-        self._flush()
-        if not self._socket.poll(int(timeout * 1000)):
-            return []
-        found = [self._answer(frames) for frames in receive(self._socket, 1000, "dealer")]
-        self._asked = None
-        return found
-
-    def _send(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
+        """Ask, under a number of the caller's own."""
         if self._asked is None:
             self._asked = time.monotonic()
         self._outbox.append(pack("ask", message))
         self._flush()
 
+    def hear(self, timeout: float) -> list[Message | str]:
+        """What has come, after so many seconds at most; in place of what is no message why it is none."""
+        self._flush()
+        if not self._socket.poll(int(timeout * 1000)):
+            return []
+        found = [read("say", frames[0]) for frames in receive(self._socket, 1000, "dealer")]
+        self._asked = None
+        return found
+
     def _flush(self) -> None:
         while self._outbox and not send(self._socket, [self._outbox[0]]):
             self._outbox.pop(0)
 
-    def _answer(self, frames: list[bytes]) -> Any:
-        said = read("say", frames[0])
+
+class Caller(Line):
+    """A broker that is given orders. ``path``: the control socket of the broker that is known as ``endpoint``.
+
+    Requests and answers are the types of the system's ``orders``.
+    """
+
+    def __init__(self, path: Path, endpoint: str, orders: Orders) -> None:
+        super().__init__(path)
+        self._endpoint, self._orders = endpoint, orders
+
+    def __enter__(self) -> Caller:
+        """Raises Refused where there is no such socket, or it is another's."""
+        check(self._path, self._endpoint)
+        super().__enter__()
+        return self
+
+    def order(self, request: Any) -> None:
+        """Send a request."""
+        self._last += 1
+        fields = self._orders.load(self._orders.pack(self._last, request))
+        self.send(Message(fields.pop("Ref"), fields.pop("Ask"), fields))
+
+    def answers(self, timeout: float) -> list[Any]:
+        """What has come, after so many seconds at most. Raises Refused where it is of another version."""
+        return [self._answer(said) for said in self.hear(timeout)]
+
+    def _answer(self, said: Message | str) -> Any:
         if isinstance(said, str):
             raise Refused(f"the broker at {self._endpoint}: {said}")
         answer = self._orders.answer({**said.fields, "Say": said.word, "Ref": said.id})

@@ -1,4 +1,7 @@
-"""Where a broker's control socket is: in a folder of this user alone, under a name made of the broker's endpoint."""
+"""Where control sockets are: in a folder of this user alone.
+
+The name of one is made of the broker's endpoint, of the pipeline's root, or of what it is and its process.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,13 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 LONG = 32  # characters of a name; a longer one is shortened to a hash, so that the path still fits into an address
+
+NOWHERE = Path()
+"""In place of the path of a control socket: there is to be none."""
 
 LOCALHOST = re.compile(r"tcp://localhost:")
 
@@ -19,6 +26,16 @@ def place(folder: Path, endpoint: str) -> Path:
     if len(name) > LONG or endpoint.startswith("ipc://"):
         name = f"ipc-{hashlib.blake2b(os.path.abspath(endpoint[6:]).encode(), digest_size=8).hexdigest()}"
     return folder / name
+
+
+def place_of_root(folder: Path, root: str) -> Path:
+    """The control socket of the pipeline under this root."""
+    return folder / f"pipeline-{hashlib.blake2b(os.path.abspath(root).encode(), digest_size=8).hexdigest()}"
+
+
+def place_of(folder: Path, role: str, endpoints: Sequence[str]) -> Path:
+    """That of this process: by where its broker is, else by what it is called and its pid."""
+    return place(folder, endpoints[0]) if endpoints else folder / f"{role}-{os.getpid()}"
 
 
 def check_folder(folder: Path) -> None:

@@ -1,20 +1,22 @@
-"""The broker's side of its control socket: one thread between the socket in the folder and the broker's own port.
+"""The side of a control socket that answers: one thread between the socket in the folder and who knows the answers.
 
 The rules of this file:
 
 - The socket is private (``engine.drive.security``): peers are of this user, and no other process is heard.
-- Each request is checked and passed on under a number of our own; each answer goes back under the peer's. Of a request
-  that nobody answers any more only its number is kept, ``PENDING`` of them at most: the oldest is forgotten first.
-- ``hello`` is answered here: who this is.
-- A read-only lab answers what only looks, and refuses the rest.
+- ``hello`` is answered here: who this is. A word of ``words`` is answered by its function, at once or by a future.
+- Any other is an order to the broker, where it takes orders: checked, and passed on under a number of our own; each
+  answer goes back under the peer's. Of a request that nobody answers any more only its number is kept, ``PENDING`` of
+  them at most: the oldest is forgotten first.
+- A read-only lab answers what only looks, and refuses the rest. A function of ``words`` sees to that itself.
 - The thread ends when its context is terminated.
 """
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,36 +24,57 @@ import zmq
 
 from engine.core import Note
 from engine.core import Socket as Spec
-from engine.drive.control.place import make_folder, place
+from engine.drive.control.place import make_folder
 from engine.drive.control.wire import Message, pack, read
-from engine.drive.sockets import Context, close_socket, open_socket, receive, send
-from engine.system import Orders, System
+from engine.drive.inbox import Inbox
+from engine.drive.links import ZSocket
+from engine.drive.sockets import Context, close_socket, make_context, open_socket, receive, send
+from engine.errors import Refused
+from engine.parts.unpacking import UNREADABLE
+from engine.system import Orders
 
 PENDING = 10_000
 LOOKS = ("hello", "jobs", "tasks", "pair")
 LAST = ("refused", "job")  # after which nothing more is said about a request
 READONLY = "readonly is set where the broker runs"
 
+Said = tuple[str, dict[str, Any]]
+"""The word of an answer, and what else stands in it."""
+
+Word = Callable[[dict[str, Any]], "Said | Future[Said]"]
+"""Answers what is asked with a word, given its fields, on the control socket's thread: it must be quick.
+
+``Refused`` goes to who asked, from its future too; so does what ``UNREADABLE`` names, as fields that can not be read.
+"""
+
 
 class Control:
-    """Listens at ``endpoint`` for the broker that takes orders at ``broker``. ``about``: what ``hello`` is answered."""
+    """Listens at ``endpoint``. ``about``: what ``hello`` is answered; ``words``: what else is answered, and by whom.
+
+    ``orders``: of the broker within this process that takes them at ``broker``; None where there is none.
+    """
 
     def __init__(
         self,
         context: Context,
         endpoint: str,
-        orders: Orders,
-        broker: str,
         about: dict[str, Any],
+        words: Mapping[str, Word],
+        orders: Orders | None = None,
+        broker: str = "",
         *,
         readonly: bool = False,
     ) -> None:
         """Raises zmq.ZMQError where it can not listen there."""
         self.dead: str | None = None
         self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
-        self._context, self._orders, self._about, self._readonly = context, orders, about, readonly
+        self._context, self._orders, self._readonly = context, orders, readonly
+        self._about, self._words = about, words
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
-        self._broker = open_socket(context, Spec("dealer", connect=(broker,), routing_id=orders.client))
+        self._broker: ZSocket | None = None
+        if orders is not None:
+            self._broker = open_socket(context, Spec("dealer", connect=(broker,), routing_id=orders.client))
+        self._inbox = Inbox()
         self._asked: dict[int, tuple[bytes, int, bool]] = {}  # our number → the peer, its own, one answer of many?
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
@@ -60,26 +83,34 @@ class Control:
 
     def _main(self) -> None:
         poller = zmq.Poller()
+        bell = self._inbox.bell.fileno()
         poller.register(self._door, zmq.POLLIN)
-        poller.register(self._broker, zmq.POLLIN)
+        poller.register(bell, zmq.POLLIN)
+        if self._broker is not None:
+            poller.register(self._broker, zmq.POLLIN)
         try:
             while True:
                 ready = dict(poller.poll())
+                if bell in ready:
+                    self._inbox.hush()
+                    self._inbox.answer()
                 if self._door in ready:
                     for frames in receive(self._door, 100, "router"):
                         self._request(frames)
-                if self._broker in ready:
+                if self._broker is not None and self._broker in ready and self._orders is not None:
                     for frames in receive(self._broker, 100, "dealer"):
-                        self._answer(frames)
+                        self._answer(self._orders, frames)
         except Exception as error:
             if not isinstance(error, zmq.ZMQError) or error.errno != zmq.ETERM:
                 self.dead = f"{type(error).__name__}: {error}"
                 self._context.door.say(
-                    Note("bad", f"no orders are taken any more: the control socket died: {self.dead}")
+                    Note("bad", f"nobody can attach or give orders any more: the control socket died: {self.dead}")
                 )
         finally:
             close_socket(self._context, self._door)
-            close_socket(self._context, self._broker)
+            if self._broker is not None:
+                close_socket(self._context, self._broker)
+            self._inbox.close("the control socket has ended")
 
     def _request(self, frames: list[bytes]) -> None:
         self.counts["requests"] += 1
@@ -91,6 +122,14 @@ class Control:
             return
         if asked.word == "hello":
             self._say(peer, Message(asked.id, "hello", self._about))
+            return
+        if (word := self._words.get(asked.word)) is not None:
+            self._told(peer, asked, word)
+            return
+        if self._orders is None or self._broker is None:
+            self.counts["refused"] += 1
+            why = f"{asked.word}: no such word here"
+            self._say(peer, Message(asked.id, "refused", {"Why": why}))
             return
         if self._readonly and asked.word not in LOOKS:
             self.counts["refused"] += 1
@@ -110,8 +149,27 @@ class Control:
             del self._asked[self._last]
             self._say(peer, Message(asked.id, "refused", {"Why": "the broker is gone"}))
 
-    def _answer(self, frames: list[bytes]) -> None:
-        said = self._orders.load(frames[0])
+    def _told(self, peer: bytes, asked: Message, word: Word) -> None:
+        """Answer a word, now or when its future is done."""
+
+        def settle(get: Callable[[], Said | Future[Said]]) -> None:
+            try:
+                said = get()
+            except Refused as refusal:
+                self.counts["refused"] += 1
+                said = "refused", {"Why": str(refusal)}
+            except UNREADABLE as error:
+                self.counts["unreadable"] += 1
+                said = "refused", {"Why": f"{asked.word}: unreadable: {error}"}
+            if isinstance(said, Future):
+                said.add_done_callback(lambda done: self._inbox.post(lambda: settle(done.result)))
+            else:
+                self._say(peer, Message(asked.id, *said))
+
+        settle(lambda: word(asked.fields))
+
+    def _answer(self, orders: Orders, frames: list[bytes]) -> None:
+        said = orders.load(frames[0])
         ref, word = said.pop("Ref"), said.pop("Say")
         if ref not in self._asked:
             return  # forgotten: too many others were asked since
@@ -125,17 +183,38 @@ class Control:
             self.counts["unsent"] += 1  # the peer has gone, or does not read
 
 
-def listen(context: Context, folder: Path, system: System, endpoints: Sequence[str], readonly: bool) -> Control | None:
-    """The control socket of a broker at these endpoints, if its system takes orders; what is in the way is told."""
-    if system.orders is None:
-        return None
-    about = {"system": system.name, "role": "broker", "endpoints": list(endpoints), "pid": os.getpid()}
-    broker = system.orders.endpoint(f"inproc://{system.name}")
+def listen(
+    context: Context,
+    at: Path,
+    about: dict[str, Any],
+    words: Mapping[str, Word],
+    orders: tuple[Orders, str] | None = None,
+    *,
+    readonly: bool = False,
+) -> Control | None:
+    """The control socket ``at`` this path, in a folder that is made; None where there can be none, and why is told.
+
+    ``orders``: as in ``Control``, with where the broker takes them.
+    """
     try:
-        make_folder(folder)
-        at = f"ipc://{place(folder, endpoints[0])}"
-        return Control(context, at, system.orders, broker, about, readonly=readonly)
+        make_folder(at.parent)
+        return Control(context, f"ipc://{at}", about, words, *(orders or ()), readonly=readonly)
     except (OSError, zmq.ZMQError) as error:
-        words = f"orders of other processes do not reach this broker: no control socket: {error}"
-        context.door.say(Note("bad", words))
+        said = f"other processes can not attach here or give orders: no control socket: {error}"
+        context.door.say(Note("bad", said))
         return None
+
+
+@contextmanager
+def listening(
+    say: Callable[[Note], None], at: Path | None, about: dict[str, Any], words: Mapping[str, Word]
+) -> Iterator[Control | None]:
+    """The same, for as long as this lasts, for who has no context of its own; None ``at`` for no socket."""
+    if at is None:
+        yield None
+        return
+    context = make_context(say)
+    try:
+        yield listen(context, at, about, words)
+    finally:
+        context.term()

@@ -69,6 +69,20 @@ def check(path: str) -> None:
         raise OSError(errno.EINVAL, "name the path of a socket")
 
 
+def sweep(path: str) -> bool:
+    """Whether nobody of ours listens there; what an earlier socket of ours left is taken away."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+            return True
+        if _alive(path):
+            return False
+        _clear(path)
+    except OSError:  # it has gone, or somebody has bound it meanwhile
+        return not os.path.lexists(path)
+    return True
+
+
 def _clear(path: str) -> None:
     """Take away what an earlier socket of ours left. Raises OSError where something else stands there."""
     try:

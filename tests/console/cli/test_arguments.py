@@ -11,6 +11,7 @@ from console.cli.arguments import Asked, make_parsers, read_arguments
 from console.cli.parsing import keeper
 from console.cli.streams import STDOUT
 from engine import __version__
+from engine.drive.control.place import NOWHERE
 from engine.settings import Flag
 
 ROOT = Path(__file__).parents[3]
@@ -245,3 +246,16 @@ def test_help_and_version_are_results(capsys: pytest.CaptureFixture[str]) -> Non
         out, err = capsys.readouterr()
         assert (caught.value.code, err) == (0, "")
         assert text in out
+
+
+def test_where_it_can_be_attached_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not hasattr(read_arguments(["broker"]).options, "control")
+    for words in (["--control", "none"], ["broker", "--control", "none"], ["worker", "--control", "none"]):
+        assert read_arguments(words).options.control == NOWHERE
+    for words, why in (
+        (["--control", "none", "jobs"], "jobs: --control is for broker, worker, pipeline and the console"),
+        (["pipeline", "stop", "--root", "q", "--control", "none"], "pipeline stop: --control is for run and start"),
+    ):
+        with pytest.raises(SystemExit):
+            read_arguments(words)
+        assert why in capsys.readouterr().err

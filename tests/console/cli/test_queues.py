@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from console.__main__ import main
 from console.cli.queues import Watched, progress, tell_note, watching
 from engine.core import Note
 from engine.drive import environment
+from engine.drive.control.place import NOWHERE
 from engine.drive.locks import number_locks
 from engine.protocols.diskqueue.config import DriverConfig, Times, parameter_file
 from engine.protocols.diskqueue.pipeline import Counts, PipelineView, QueueRow, StageRow
@@ -305,5 +307,8 @@ def test_queues_are_0700_unless_a_mode_is_asked_for(home: Path, capsys: Capture)
 
 def test_a_watchdog_of_its_own_is_told_what_the_command_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_names", frozenset({"PATH", "HOME"}))
-    words = watching("/r", True)
-    assert words[1:] == ["-P", "-m", "console", "--env", "HOME,PATH", "--trust-root", "pipeline", "run", "--root", "/r"]
+    options = Namespace(trust_root=True, control=Path("/c"))
+    words = ["-P", "-m", "console", "--env", "HOME,PATH", "--trust-root", "pipeline", "run", "--root", "/r"]
+    assert watching("/r", options)[1:] == [*words, "--control", "ipc:///c"]
+    options.control = NOWHERE
+    assert watching("/r", options)[1:] == [*words, "--control", "none"]

@@ -95,7 +95,8 @@ def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], ca
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings, labs = terminal.made
     assert labs.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
-    assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True, "readonly": False}
+    place = {"role": "console", "listens": None}
+    assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True, "readonly": False, **place}
     assert lab.settings == settings
     assert lab.state == "closed"
     assert capsys.readouterr() == ("", "")
@@ -120,6 +121,8 @@ def test_another_system_is_opened_with_settings_of_its_own(
         "journal": None,
         "pair": True,
         "readonly": False,
+        "role": "console",
+        "listens": None,
     }
     assert (terminal.made[0].how["journal"], terminal.made[0].state, other.state) == (
         tmp_path / "j",
@@ -161,7 +164,7 @@ def test_disk_queues_have_a_console_and_a_lab_of_their_own(
     assert (lab.settings, lab.root, lab.how) == (
         settings.options["diskqueue"],
         "here",
-        {"readonly": True, "journal": Path("x"), "trust": False},
+        {"readonly": True, "journal": Path("x"), "trust": False, "control": settings.paths.control, "listens": None},
     )
     assert lab.state == "closed"
     assert capsys.readouterr() == ("3 documents\n", "")

@@ -47,7 +47,7 @@ def broker(folder: Path, context: Context) -> Iterator[ZSocket]:
 
 def test_it_asks_and_hears(folder: Path, broker: ZSocket) -> None:
     with Caller(folder / "x", HERE, ORDERS) as caller:
-        caller.ask(Hold(3))
+        caller.order(Hold(3))
         caller.answers(0)
         peer = b""
         while not peer:
@@ -66,7 +66,7 @@ def test_it_asks_and_hears(folder: Path, broker: ZSocket) -> None:
 def test_a_broker_that_is_silent_is_not_there(folder: Path, broker: ZSocket, monkeypatch: pytest.MonkeyPatch) -> None:
     with Caller(folder / "x", HERE, ORDERS) as caller:
         assert caller.linked
-        caller.ask(ListJobs())
+        caller.order(ListJobs())
         assert caller.linked
         monkeypatch.setattr(module, "SILENCE", 0.0)
         until(lambda: not caller.linked)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive.control.place import check_folder, make_folder, place
+from engine.drive.control.place import check_folder, make_folder, place, place_of, place_of_root
 from tests.helpers.strangers import STRANGER, needs_stranger
 
 
@@ -52,3 +52,9 @@ def test_a_folder_that_another_user_made_first_is_not_taken(tmp_path: Path) -> N
     os.chown(folder, STRANGER, STRANGER)
     with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
         make_folder(folder)
+
+
+def test_who_has_no_endpoint_is_found_by_its_root_or_its_process(tmp_path: Path) -> None:
+    assert place_of(tmp_path, "worker", ()) == tmp_path / f"worker-{os.getpid()}"
+    assert place_of(tmp_path, "broker", ("tcp://127.0.0.1:1",)) == tmp_path / "tcp-127.0.0.1-1"
+    assert place_of_root(tmp_path, "q") == place_of_root(tmp_path, os.path.abspath("q")) != place_of_root(tmp_path, "r")

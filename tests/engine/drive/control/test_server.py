@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.drive.control import server as module
 from engine.drive.control.place import place
+from engine.drive.control.server import Said, listening
+from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.protocols.conversation import frontend
 from engine.protocols.conversation.frontend import Submit
@@ -147,6 +150,43 @@ def test_a_lab_does_without_where_there_can_be_none(tmp_path: Path) -> None:
         assert lab.health().dead == ()
 
 
-def test_systems_whose_clients_have_no_orders_have_none(tmp_path: Path) -> None:
-    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=0, control=tmp_path / "control"):
-        assert not (tmp_path / "control").exists()
+def test_a_broker_that_takes_no_orders_says_who_it_is(tmp_path: Path) -> None:
+    endpoint = free_endpoint()
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0, client=False, control=tmp_path / "control"):
+        peer = Peer(place(tmp_path / "control", endpoint))
+        peer.ask(1, "hello")
+        assert peer.told()["system"] == "roundrobin"
+        peer.ask(2, "jobs")
+        assert peer.told() == {"id": 2, "say": "refused", "Why": "jobs: no such word here"}
+        peer.close()
+
+
+def test_a_word_is_answered_at_once_or_later_or_refused(tmp_path: Path) -> None:
+    later: Future[Said] = Future()
+
+    def answer(fields: dict[str, Any]) -> Said | Future[Said]:
+        match fields["How"]:
+            case "now":
+                return "said", {"It": 1}
+            case "later":
+                return later
+            case "refused":
+                raise Refused("not you")
+            case how:
+                raise ValueError(how)
+
+    with listening(lambda note: None, tmp_path / "control" / "x", {"pid": 1}, {"word": answer}) as control:
+        assert control is not None
+        peer = Peer(tmp_path / "control" / "x")
+        for number, how in enumerate(("later", "now", "refused", "odd")):
+            peer.ask(number, "word", How=how)
+        assert peer.told() == {"id": 1, "say": "said", "It": 1}
+        assert peer.told() == {"id": 2, "say": "refused", "Why": "not you"}
+        assert peer.told() == {"id": 3, "say": "refused", "Why": "word: unreadable: odd"}
+        later.set_exception(Refused("too late"))
+        assert peer.told() == {"id": 0, "say": "refused", "Why": "too late"}
+        assert control.counts == {"requests": 4, "unreadable": 1, "refused": 2, "unsent": 0}
+        peer.close()
+    assert control.dead is None
+    with listening(lambda note: None, None, {}, {}) as nothing:
+        assert nothing is None

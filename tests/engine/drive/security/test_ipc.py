@@ -12,7 +12,7 @@ import pytest
 import zmq
 
 from engine.core import Socket as Spec
-from engine.drive.security.ipc import LONGEST, listen
+from engine.drive.security.ipc import LONGEST, listen, sweep
 from engine.drive.sockets import Context, close_socket, make_context, open_socket
 from tests.helpers.strangers import STRANGER, needs_stranger
 
@@ -124,3 +124,14 @@ def test_of_two_that_bind_at_once_the_quicker_has_it(
     refused(context, tmp_path / "x", "another program has bound it meanwhile")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     os.close(quicker.pop())
+
+
+def test_what_nobody_listens_behind_is_swept(tmp_path: Path, context: Context) -> None:
+    made = open_socket(context, spec(tmp_path / "alive"))
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "dead"))
+    (tmp_path / "file").write_text("precious")
+    found = {name: sweep(str(tmp_path / name)) for name in ("alive", "dead", "file", "none")}
+    assert found == {"alive": False, "dead": True, "file": True, "none": True}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alive", "file"]
+    close_socket(context, made)

@@ -1,0 +1,91 @@
+"""What runs on this machine: whoever answers at the control sockets in the folder of this user."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.core import Socket as Spec
+from engine.drive.control.place import check_folder
+from engine.drive.control.wire import Message, pack, read
+from engine.drive.security import ipc
+from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
+
+PATIENCE = 1.0  # seconds that all of them together may take
+STEP = 0.02  # seconds between two looks
+MOST = 1000  # sockets that are asked
+TEXT = 1000  # characters of a text that is believed
+
+
+class Found(NamedTuple):
+    """One that answers. ``system``: the name of its system; ``endpoints``: of a broker, else of nobody."""
+
+    path: Path
+    system: str
+    role: str  # broker, worker, pipeline, console …
+    endpoints: tuple[str, ...]
+    pid: int
+    root: str = ""  # of a pipeline
+
+    @property
+    def name(self) -> str:
+        """What it is called: the name of its socket."""
+        return self.path.name
+
+
+def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
+    """Whoever answers, by name; a socket behind which nobody is any more is removed.
+
+    Nobody where there is no such folder. Raises PermissionError where it is not this user's alone.
+    """
+    try:
+        check_folder(folder)
+    except FileNotFoundError:
+        return []
+    return answering([path for path in sorted(folder.iterdir()) if not ipc.sweep(str(path))][:MOST], patience)
+
+
+def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
+    """Those of these sockets at which somebody answers who can be understood."""
+    found: dict[Path, Found | None] = {}
+    context = make_context()
+    with ExitStack() as stack:
+        stack.callback(context.term)
+        waiting = {}
+        for path in paths:
+            socket = open_socket(context, Spec("dealer", connect=(f"ipc://{path}",), private=True))
+            stack.callback(close_socket, context, socket)
+            waiting[path] = socket
+        asked: set[Path] = set()
+        until = time.monotonic() + patience
+        while waiting and time.monotonic() < until:
+            for path, socket in list(waiting.items()):
+                if path not in asked and not send(socket, [pack("ask", Message(1, "hello", {}))]):
+                    asked.add(path)
+                for frames in receive(socket, 1, "dealer") if path in asked else ():
+                    found[path] = read_hello(path, read("say", frames[0]))
+                    del waiting[path]
+            if waiting:
+                time.sleep(STEP)
+    return [one for path in paths if (one := found.get(path)) is not None]
+
+
+def read_hello(path: Path, said: Message | str) -> Found | None:
+    """Who answered at this socket; None for what is no answer to ``hello``."""
+    if isinstance(said, str) or said.word != "hello":
+        return None
+    about = said.fields
+    endpoints, root = about.get("endpoints"), about.get("root", "")
+    texts = [about.get("system"), about.get("role"), root, *(endpoints if type(endpoints) is list else [None])]
+    if not all(type(text) is str and len(text) <= TEXT for text in texts) or type(about.get("pid")) is not int:
+        return None
+    return Found(path, about["system"], about["role"], tuple(about["endpoints"]), about["pid"], root)
+
+
+def about(system: str, role: str, endpoints: tuple[str, ...], root: str = "") -> dict[str, object]:
+    """What ``hello`` is answered by this process."""
+    told = {"system": system, "role": role, "endpoints": list(endpoints), "pid": os.getpid()}
+    return {**told, "root": root} if root else told
