@@ -10,6 +10,7 @@ from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
+from engine.drive.control.place import NOWHERE
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
@@ -35,9 +36,9 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     if not known:
         return 2
     workers = 0 if options.connect else settings.pool.workers
-    lab = lab_of(
-        settings, connect=options.connect, workers=workers, broker=options.connect is None, journal=options.journal
-    )
+    own = options.connect is None  # a broker that ends with the run: nobody has to find it
+    given = {"connect": options.connect, "journal": options.journal, "listens": NOWHERE}
+    lab = lab_of(settings, workers=workers, broker=own, **given)
     spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))
     lab.admit(spec)
     alarms = Alarms(lab.feed)

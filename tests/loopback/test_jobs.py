@@ -216,7 +216,7 @@ def test_over_the_open_port_nothing_but_ping_and_data_is_served(shop: Shop) -> N
 @needs_stranger
 def test_another_user_finds_no_door(shop: Shop) -> None:
     control = Path(shop.processes.environ["XDG_RUNTIME_DIR"]) / "roundhouse"
-    assert [path.is_socket() for path in control.iterdir()] == [True]
+    assert {path.is_socket() for path in control.iterdir()} == {True}
     code = "import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).connect(os.listdir()[0])"
     with as_stranger(code, str(control)) as stranger:
         stranger.communicate()
