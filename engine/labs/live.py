@@ -158,11 +158,6 @@ class LiveLab(WorkerOrders):
         """Detach a trace."""
         self._taps.detach(trace)
 
-    # ---- orders of a system's own -----------------------------------------------------------------------------------
-
-    def _tell_client(self, order: object) -> None:
-        self._nodes["client"].order("client", order)
-
     def client_view(self) -> ClientView:
         """The client as it is now; what its orders were answered stands in ``answers``."""
         view: ClientView = self._ask("client", "client")
@@ -302,6 +297,9 @@ class LiveLab(WorkerOrders):
 
     def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
         self._seat(name, name, self._made("broker", name, name, endpoints))
+
+    def _tell_client(self, order: object) -> None:
+        self._nodes["client"].order("client", order)
 
     def _left(self, name: str) -> None:
         if self._journal is not None:
