@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from tests.chaos.proxy import CHUNK, HELD, Link, Proxy
-from tests.helpers.processes import until
+from tests.helpers.processes import WAIT, until
 
 
 class Line:
@@ -23,9 +23,9 @@ class Line:
 
     def connect(self) -> tuple[socket.socket, socket.socket]:
         """Both ends of a new connection."""
-        peer = socket.create_connection(("127.0.0.1", int(self.link.endpoint.rpartition(":")[2])), 5)
+        peer = socket.create_connection(("127.0.0.1", int(self.link.endpoint.rpartition(":")[2])), WAIT)
         broker, _ = self.server.accept()
-        broker.settimeout(5)
+        broker.settimeout(WAIT)
         self.sockets += (peer, broker)
         return peer, broker
 
@@ -45,14 +45,14 @@ def silent(one: socket.socket) -> bool:
             one.recv(1)
             return False
     finally:
-        one.settimeout(5)
+        one.settimeout(WAIT)
     return True
 
 
 @pytest.fixture
 def line() -> Iterator[Line]:
     with Proxy() as proxy, socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(5)
+        server.settimeout(WAIT)
         line = Line(proxy, server)
         yield line
         for one in line.sockets:
@@ -113,7 +113,7 @@ def test_a_shut_line_refuses_whoever_comes(line: Line) -> None:
     line.link.close(reset=False)
     assert line.peer.recv(1) == line.broker.recv(1) == b""
     port = int(line.link.endpoint.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), 5) as peer, suppress(ConnectionResetError):
+    with socket.create_connection(("127.0.0.1", port), WAIT) as peer, suppress(ConnectionResetError):
         assert peer.recv(1) == b""
     line.link.change()
     line.peer, line.broker = line.connect()

@@ -70,7 +70,9 @@ def own_environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     folders = {name: str(home / part) for name, part in FOLDERS.items()}
     folders["XDG_RUNTIME_DIR"] = _runtime()
-    return {**kept, "LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh", **folders, **more}
+    patience = {"ROUNDHOUSE_RUN_TIMEOUT": str(WAIT)}  # a task's, where nothing else is said: the machine may be busy
+    usual = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh"}
+    return {**kept, **patience, **usual, **folders, **more}
 
 
 @cache

@@ -74,7 +74,7 @@ def test_it_joins_works_and_is_sent_away_in_the_seeds_frames(lab: LiveLab, plain
     assert plain.hear() == b"PONG"
     plain.say(b"PING")
     assert plain.hear() == b"PONG"
-    lab.run(BulkSpec("ping", 20))
+    lab.run(BulkSpec("ping", 20, timeout=WAIT))
     for _ in range(20):
         assert plain.job() == b"ping"
         plain.say(b"ping")

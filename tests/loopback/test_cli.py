@@ -59,10 +59,7 @@ def start(home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def endpoint() -> str:
-    """A tcp endpoint that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    return free_endpoint()
 
 
 def has_ipv6() -> bool:

@@ -20,7 +20,7 @@ from engine.protocols.conversation.header import Decoder
 from engine.protocols.conversation.messages import Description
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import answer_in_words, array, message, words
-from tests.helpers.processes import WAIT, until
+from tests.helpers.processes import WAIT, free_endpoint, until
 
 
 class Plain:
@@ -55,7 +55,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.context = make_context()
-        self.stream = ("127.0.0.1", free_port())
+        self.stream = ("127.0.0.1", int(free_endpoint().rpartition(":")[2]))
         options = Options(stream=f"tcp://127.0.0.1:{self.stream[1]}")
         self.node = Node("broker", self.context, Feed())
         self.node.start()
@@ -75,13 +75,6 @@ class Bench:
         self.client.close(0)
         assert self.node.stop(WAIT) and self.node.dead is None
         self.context.term()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig, parameter_file
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage, parse_stage, queue_folder, worker_folder
-from tests.helpers.processes import own_environment
+from tests.helpers.processes import WAIT, own_environment, until
 
 HOME = Path(__file__).parents[2]
 MEMORY = Path("/dev/shm")
@@ -36,14 +35,6 @@ def root() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
     yield folder
     shutil.rmtree(folder)
-
-
-def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait for something that is sure to come; the limit is for a defect."""
-    limit = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < limit, "it did not come"
-        time.sleep(0.005)
 
 
 class Drivers:
@@ -77,7 +68,7 @@ class Drivers:
         """Its exit status and what it printed."""
         assert process.stdout is not None
         output = process.stdout.read()  # not communicate(), which would miss what readline() has buffered
-        return process.wait(60), output
+        return process.wait(WAIT), output
 
     def close(self) -> None:
         for process in self.processes:
@@ -164,9 +155,12 @@ def test_two_processes_of_one_number_cannot_be(drivers: Drivers) -> None:
 def test_sigterm_finishes_the_document_and_a_second_gives_it_back(drivers: Drivers) -> None:
     """Ruling 7."""
     fill(drivers.src, 2)
-    driver = drivers.start(1, "sleep 0.6")
+    gate = drivers.home / "go"
+    os.mkfifo(gate)
+    driver = drivers.start(1, f'sh -c \'read x < {gate}; cp "$1" "$2"\' sh {{input}} {{output}}')
     until(lambda: "doc-0.1.working" in visible(drivers.src))
     driver.send_signal(signal.SIGTERM)
+    gate.write_text("go\n")
     assert drivers.end(driver) == (128 + signal.SIGTERM, "")
     assert (visible(drivers.src), visible(drivers.dst)) == (["doc-1.ready"], ["doc-0.ready"])
     patient = drivers.start(2, 'sh -c \'sleep 60; cp "$1" "$2"\' sh {input} {output}')
@@ -276,7 +270,7 @@ def test_an_independent_program_shares_the_queues(drivers: Drivers) -> None:
     for process in ours:
         assert drivers.end(process) == (0, "")
     theirs = foreign.stdout.read().split()
-    assert foreign.wait(60) == 0
+    assert foreign.wait(WAIT) == 0
     foreign.stdout.close()
     assert theirs, "it got nothing"
     assert visible(drivers.src) == [names.DONE]
@@ -393,10 +387,10 @@ def test_start_show_stop_and_kill_from_other_processes(root: Path) -> None:
     assert (view.state, [driver.number for driver in view.drivers]) == ("absent", ["1", "2"])
     assert all(driver.memory > 0 and driver.stage == "a" for driver in view.drivers)
     assert pipeline.start() == ["1", "2"], "they run already"
-    assert pipeline.stop(30.0)
+    assert pipeline.stop(WAIT)
     assert other.show().drivers == ()
     assert pipeline.start() == ["3", "4"], "numbers are never used again"
-    assert pipeline.kill(30.0)
+    assert pipeline.kill(WAIT)
     assert [name for name in os.listdir(root / "queue-start") if name.endswith(".lock")] == []
 
 
@@ -409,7 +403,7 @@ def test_a_running_watchdog_is_stopped_through_its_folder(root: Path) -> None:
     other = Pipeline.open(str(root))
     assert other.watched()
     assert Pipeline(str(root), [parse_stage("a=1")]).run(signals=False) == 2
-    assert other.stop(30.0)
-    thread.join(30.0)
+    assert other.stop(WAIT)
+    thread.join(WAIT)
     assert codes == [0]
     assert not other.watched()

@@ -24,21 +24,19 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
 from engine.runs.history import History
-from tests.helpers.processes import WAIT
+from tests.helpers.processes import WAIT, free_endpoint, until
 
 V = b"LMQv100"
 
 
 @pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def endpoint() -> str:
+    return free_endpoint()
 
 
 @pytest.fixture
-def lab(port: int) -> Iterator[LiveLab]:
-    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3, slots=2) as lab:
+def lab(endpoint: str) -> Iterator[LiveLab]:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=3, slots=2) as lab:
         assert lab.wait_registered(3, WAIT)
         yield lab
         assert lab.health().dead == ()
@@ -48,16 +46,6 @@ def broker(lab: LiveLab) -> BrokerView:
     view = lab._ask("broker", "broker")
     assert isinstance(view, BrokerView)
     return view
-
-
-def until(condition: Any) -> None:
-    """Wait for what must come; fails by its deadline, never passes by it."""
-    pause = threading.Event()
-    for _ in range(int(WAIT / 0.01)):
-        if condition():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it never came")
 
 
 class Stranger:
@@ -91,7 +79,7 @@ class Stranger:
 
 
 def test_runs_of_both_kinds_pass_and_the_books_balance(lab: LiveLab) -> None:
-    for spec in (BulkSpec("ping", 200), BulkSpec("data", 200, size=1024, in_flight=200)):
+    for spec in (BulkSpec("ping", 200, timeout=WAIT), BulkSpec("data", 200, size=1024, in_flight=200, timeout=WAIT)):
         lab.run(spec)
         assert lab.wait_run(WAIT)
         report = lab.report()
@@ -102,12 +90,12 @@ def test_runs_of_both_kinds_pass_and_the_books_balance(lab: LiveLab) -> None:
     assert sum(row.done for row in view.workers) == 400
 
 
-def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(port: int, tmp_path: Path) -> None:
+def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(endpoint: str, tmp_path: Path) -> None:
     history = History(tmp_path)
-    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, history=history) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1, history=history) as lab:
         assert lab.wait_linked(WAIT)
         lab.feed.refresh = 3.5
-        lab.run(BulkSpec("ping", 30))
+        lab.run(BulkSpec("ping", 30, timeout=WAIT))
         assert lab.wait_run(WAIT)
         report = lab.report()
         lab.feed.refresh = 1.0
@@ -136,8 +124,8 @@ def test_the_seeds_words_for_workers(lab: LiveLab) -> None:
         lab.bulk()
 
 
-def test_an_ordered_leaving_is_told_as_left_where_workers_have_no_goodbye(port: int) -> None:
-    with LiveLab(SYSTEMS["pingpong"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+def test_an_ordered_leaving_is_told_as_left_where_workers_have_no_goodbye(endpoint: str) -> None:
+    with LiveLab(SYSTEMS["pingpong"], bind=(endpoint,), workers=2) as lab:
         assert lab.wait_registered(2, WAIT)
         lab.endbulk()
         until(lambda: len(broker(lab).workers) == 1)
@@ -166,7 +154,7 @@ def test_a_plain_dealer_registers_is_given_tasks_and_answers(lab: LiveLab) -> No
         assert worker.receive() == [b"", V, b"\x02", b"12345678", b""]
         worker.send(b"", V, b"\x04", b"\x01\0\0\0", b"\x08", b"10", b"")
         assert worker.receive() == [b"", V, b"\x06", b"\x01\0\0\0", b""]
-        lab.run(BulkSpec("ping", 5))
+        lab.run(BulkSpec("ping", 5, timeout=WAIT))
         for _ in range(5):
             empty, version, kind, task, command, end, client = worker.receive()
             assert (empty, version, kind, command, end) == (b"", V, b"\x04", b"\x01", b"")
@@ -202,7 +190,7 @@ def test_garbage_changes_nothing_and_is_shown_with_its_senders_routing_id(lab: L
         }
         assert after.ledger == before.ledger
         assert stranger.id in {incident.peer for incident in after.incidents}
-    lab.run(BulkSpec("ping", 50))
+    lab.run(BulkSpec("ping", 50, timeout=WAIT))
     assert lab.wait_run(WAIT)
     assert lab.report()["verdict"] == "pass"
 
@@ -217,8 +205,8 @@ def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(
     assert report["ledger"]["balanced"]
 
 
-def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(port: int) -> None:
-    with LiveLab(SYSTEMS["conversation"], bind=(f"tcp://127.0.0.1:{port}",), workers=1, readonly=True) as lab:
+def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(endpoint: str) -> None:
+    with LiveLab(SYSTEMS["conversation"], bind=(endpoint,), workers=1, readonly=True) as lab:
         with pytest.raises(Refused, match="stopping workers is refused: readonly is set"):
             lab.order_client(StopWorkers(), "stopping workers")
         assert lab.wait_registered(1, WAIT)
@@ -228,7 +216,7 @@ def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_do
 
 
 CHANGES: dict[str, Any] = {
-    "run": lambda lab: lab.run(BulkSpec("ping", 1)),
+    "run": lambda lab: lab.run(BulkSpec("ping", 1, timeout=WAIT)),
     "ping": lambda lab: lab.ping(),
     "stop a run": lambda lab: lab.stop_run(),
     "stop a worker": lambda lab: lab.stop_worker(b"w"),
@@ -245,8 +233,8 @@ CHANGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
-def test_a_read_only_lab_of_every_system_refuses_every_change(port: int, name: str) -> None:
-    with LiveLab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2, readonly=True) as lab:
+def test_a_read_only_lab_of_every_system_refuses_every_change(endpoint: str, name: str) -> None:
+    with LiveLab(SYSTEMS[name], bind=(endpoint,), workers=2, readonly=True) as lab:
         assert lab.wait_registered(2, WAIT)
         for change in CHANGES.values():
             with pytest.raises(Refused, match="is refused: readonly is set"):
@@ -255,8 +243,8 @@ def test_a_read_only_lab_of_every_system_refuses_every_change(port: int, name: s
         lab.inspect(b"w")
 
 
-def test_workers_that_have_left_are_not_here(port: int) -> None:
-    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=3) as lab:
+def test_workers_that_have_left_are_not_here(endpoint: str) -> None:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=3) as lab:
         until(lambda: lab.workers() == (3, 3))
         lab.remove_workers(2)
         until(lambda: lab.workers() == (1, 1))
@@ -267,12 +255,12 @@ def test_a_run_that_nobody_is_there_for_is_kept(lab: LiveLab, tmp_path: Path) ->
     history = History(tmp_path)
     nobody = LiveLab(SYSTEMS["roundrobin"], connect="ipc:///nobody", workers=0, broker=False, history=history)
     with nobody:
-        record = nobody.give_up(BulkSpec("ping", 10))
+        record = nobody.give_up(BulkSpec("ping", 10, timeout=WAIT))
     assert (record["requested"], record["sent"], record["transport"], record["verdict"]) == (10, 0, "ipc", "fail")
     assert history.list() == ([record], [])
 
 
-def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path: Path) -> None:
+def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(endpoint: str, tmp_path: Path) -> None:
     path = tmp_path / "lab.journal"
     host, usual = SYSTEMS["roundrobin"].endpoint.rsplit(":", 1)
     with socket.socket() as other:
@@ -291,7 +279,7 @@ def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(port: int, tmp_path
         LiveLab(SYSTEMS["roundrobin"], journal=path).open()
 
 
-def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(port: int) -> None:
+def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(endpoint: str) -> None:
     for name in ("pingpong", "conversation", "negotiated"):
         lab = LiveLab(SYSTEMS[name], connect="tcp://127.0.0.1:none", workers=0, broker=False)
         with pytest.raises(Refused, match=f"^{name}: tcp://127.0.0.1:none"):
@@ -299,12 +287,12 @@ def test_an_endpoint_that_a_protocol_can_not_do_with_is_refused(port: int) -> No
 
 
 def test_f11_a_wall_clock_that_was_wrong_at_the_start_is_set_right_and_newcomers_join(
-    monkeypatch: pytest.MonkeyPatch, port: int
+    monkeypatch: pytest.MonkeyPatch, endpoint: str
 ) -> None:
     real, shift = wallclock.wall_offset, -3600.0
     for module in (wallclock, lab_module):
         monkeypatch.setattr(module, "wall_offset", lambda: real() + shift)
-    with LiveLab(SYSTEMS["negotiated"], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+    with LiveLab(SYSTEMS["negotiated"], bind=(endpoint,), workers=2) as lab:
         assert lab.wait_registered(2, WAIT)
         shift = 0.0
         until(lambda: any("jumped +3600 s" in fact.text for fact in lab.feed.since(0)[0]))
@@ -316,7 +304,7 @@ def test_f11_a_wall_clock_that_was_wrong_at_the_start_is_set_right_and_newcomers
 
 
 def test_a_second_run_is_refused_while_one_is_going(lab: LiveLab) -> None:
-    lab.run(BulkSpec("ping", 1000, rate=100.0))
+    lab.run(BulkSpec("ping", 1000, rate=100.0, timeout=WAIT))
     with pytest.raises(Refused, match="a run is going on"):
         lab.ping()
     lab.stop_run()
@@ -328,10 +316,12 @@ def test_a_second_run_is_refused_while_one_is_going(lab: LiveLab) -> None:
         lab.stop_run()
 
 
-def test_a_busy_default_port_is_passed_over_and_said(port: int) -> None:
-    taken = f"tcp://127.0.0.1:{port}"
-    with LiveLab(SYSTEMS["roundrobin"], bind=(taken,), workers=0), pytest.raises(Refused, match=f"{taken}.*--bind"):
-        LiveLab(SYSTEMS["roundrobin"], bind=(taken,), workers=0).open()
+def test_a_busy_default_port_is_passed_over_and_said(endpoint: str) -> None:
+    with (
+        LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0),
+        pytest.raises(Refused, match=f"{endpoint}.*--bind"),
+    ):
+        LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
 
 
 @pytest.mark.parametrize("endpoint", ["tcp://0.0.0.0:6714", "tcp://*:6714", "tcp://192.0.2.1:6714"])
@@ -346,17 +336,17 @@ def test_what_is_no_endpoint_is_refused_with_the_form(endpoint: str) -> None:
         LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=0).open()
 
 
-def test_a_thousand_workers_join_work_and_leave(port: int) -> None:
-    with LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",), workers=1000) as lab:
-        assert lab.wait_registered(1000, 30)
-        lab.run(BulkSpec("ping", 2000, in_flight=500))
-        assert lab.wait_run(30)
+def test_a_thousand_workers_join_work_and_leave(endpoint: str) -> None:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1000) as lab:
+        assert lab.wait_registered(1000, WAIT)
+        lab.run(BulkSpec("ping", 2000, in_flight=500, timeout=WAIT))
+        assert lab.wait_run(WAIT)
         assert lab.report()["verdict"] == "pass"
 
 
-def test_a_closed_lab_leaves_no_thread(port: int) -> None:
+def test_a_closed_lab_leaves_no_thread(endpoint: str) -> None:
     before = set(threading.enumerate())
-    lab = LiveLab(SYSTEMS["roundrobin"], bind=(f"tcp://127.0.0.1:{port}",)).open()
+    lab = LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,)).open()
     assert lab.wait_registered(10, WAIT)
     lab._nodes["pool"].order("worker-1", Leave())
     lab.close()

@@ -18,7 +18,8 @@ from engine.protocols.negotiated import Options
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until
 
 SYSTEM = SYSTEMS["negotiated"]
-QUICK: dict[str, Any] = {"heartbeat": 0.2, "silence": 4, "doubt": 0.8}
+# A busy machine may hold a broker up for a second.
+QUICK: dict[str, Any] = {"heartbeat": 0.2, "silence": 15, "doubt": 3.0}
 
 
 @pytest.fixture
@@ -127,13 +128,13 @@ def test_a_primary_that_is_killed_under_load_loses_nothing(pair: Pair) -> None:
         pair.worker()
     with pair.client() as lab:
         assert lab.wait_linked(WAIT)
-        lab.run(BulkSpec("ping", 500, rate=500.0, in_flight=50, timeout=WAIT))
+        lab.run(BulkSpec("ping", 1000, rate=500.0, in_flight=50, timeout=WAIT))
         until(lambda: succeeded(lab) > 50, "the middle of the run")
         primary.kill()
-        assert succeeded(lab) < 500, "it was killed too late"
+        assert succeeded(lab) < 1000, "it was killed too late"
         assert lab.wait_run(WAIT)
         report = lab.report()
-        assert (report["verdict"], report["succeeded"], report["failed"]) == ("pass", 500, {})
+        assert (report["verdict"], report["succeeded"], report["failed"]) == ("pass", 1000, {})
         until(lambda: "the fallback serves" in fallback.err)
         again = pair.broker(pair.first)
         until(lambda: "the primary stands by" in again.err, "a primary that finds its fallback active and waits")

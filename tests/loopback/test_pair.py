@@ -49,7 +49,7 @@ def passes(lab: LiveLab) -> None:
 
 def test_the_plug_of_the_primary_is_pulled_under_load(lab: LiveLab, tmp_path: Path) -> None:
     assert serves(lab) == {"broker": True, "fallback": False}
-    lab.run(BulkSpec("ping", 500, rate=500.0, in_flight=50, timeout=WAIT))
+    lab.run(BulkSpec("ping", 1000, rate=500.0, in_flight=50, timeout=WAIT))
     until(lambda: (view := lab.run_view()) is not None and view.ledger.succeeded > 50, "the middle of the run")
     lab.pull_plug()
     passes(lab)

@@ -67,7 +67,7 @@ print("ready", flush=True)
 while True:
     peer, _ = listener.accept()
     try:
-        peer.settimeout(10)
+        peer.settimeout(60)
         peer.sendall(GREETING)
         whole(peer, 64)
         peer.sendall(ready(b"ROUTER"))

@@ -8,14 +8,14 @@ from console.__main__ import main
 from engine.catalogue import SERVERS, SYSTEMS
 from engine.labs.live import LiveLab
 from engine.protocols.negotiated import Options
-from tests.helpers.processes import free_endpoint
+from tests.helpers.processes import WAIT, free_endpoint
 
 
 def test_a_request_and_its_reply_or_the_reason_why_there_is_none(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     endpoint = free_endpoint()
     options = Options(heartbeat=0.2, silence=10, patience=2, services="ping,upper=tr a-z A-Z,bad=false,idle")
     with LiveLab(SYSTEMS["negotiated"], options, bind=(endpoint,), workers=1, client=False) as lab:
-        assert lab.wait_registered(1, 30.0)
+        assert lab.wait_registered(1, WAIT)
 
         def ask(*words: str) -> tuple[int, bytes, bytes]:
             status = main(["request", *words, "--connect", endpoint])

@@ -22,6 +22,7 @@ from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import Ended, Found
+from tests.helpers.processes import WAIT
 
 STAGES = (Stage("a"), Stage("b"))
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def made(root: Path) -> DriverProcesses:
 
 def until(what: Callable[[], T | None]) -> T:
     """Wait for something that is sure to come; the limit is for a defect."""
-    limit = time.monotonic() + 30
+    limit = time.monotonic() + WAIT
     while (found := what()) is None:
         assert time.monotonic() < limit, "it did not come"
         time.sleep(0.005)

@@ -32,7 +32,7 @@ class Watcher:
         with short(f"{folder}/{name}") as address:
             self.socket.bind(address)
         self.socket.listen(8)
-        self.socket.settimeout(30)
+        self.socket.settimeout(60)
         self._link: socket.socket | None = None
         self._data = b""
 
@@ -40,7 +40,7 @@ class Watcher:
         """The next message."""
         if self._link is None:
             self._link, _ = self.socket.accept()
-            self._link.settimeout(30)
+            self._link.settimeout(60)
         while len(self._data) < 4 or len(self._data) < 4 + LENGTH.unpack_from(self._data)[0]:
             fresh = self._link.recv(65536)
             assert fresh, "nothing more comes"

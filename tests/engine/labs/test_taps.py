@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from engine.core import Seat
 from engine.labs.live import LiveLab
 from engine.parts.explain import Role
 from engine.protocols.roundrobin import SYSTEM
 from engine.system import System
 from engine.tracing.trace import Trace
+from tests.helpers.processes import WAIT, until
 
 
 class Telling(Trace):
@@ -25,22 +23,15 @@ class Telling(Trace):
         super().seated(node, name, role, seat)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 def test_who_is_there_and_who_comes_is_told_and_then_nothing_more() -> None:
     with LiveLab(SYSTEM, bind=["inproc://audience"], workers=1) as lab:
-        assert lab.wait_registered(1, 10) and lab.wait_linked(10)
+        assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
         trace = Telling(SYSTEM)
         lab.attach(trace)
         lab.add_workers(1)
-        assert lab.wait_registered(2, 10)
+        assert lab.wait_registered(2, WAIT)
         lab.ping()
-        assert lab.wait_run(10)
+        assert lab.wait_run(WAIT)
         until(lambda: any(entry.decoded.leg == "reply" and entry.direction == "in" for entry in trace.entries()))
         assert sorted(trace.told) == [
             ("broker", "broker", "broker"),
@@ -53,5 +44,5 @@ def test_who_is_there_and_who_comes_is_told_and_then_nothing_more() -> None:
         until(lambda: not any(node.taps for node in lab._nodes.values()))
         total = trace.total
         lab.ping()
-        assert lab.wait_run(10)
+        assert lab.wait_run(WAIT)
         assert trace.total == total

@@ -40,7 +40,7 @@ def context() -> Iterator[Context]:
 @pytest.fixture
 def broker(folder: Path, context: Context) -> Iterator[ZSocket]:
     made = open_socket(context, Spec("router", bind=(f"ipc://{folder}/x",), private=True))
-    made.rcvtimeo = 10_000
+    made.rcvtimeo = 60_000
     yield made
     close_socket(context, made)
 

@@ -56,7 +56,7 @@ class Shop:
     def __init__(self, folder: Path, **how: Any) -> None:
         self.endpoint, self.path = free_endpoint(), folder / "control"
         self.lab = LiveLab(SYSTEMS["conversation"], bind=(self.endpoint,), workers=1, control=self.path, **how).open()
-        assert self.lab.wait_registered(1, 10)
+        assert self.lab.wait_registered(1, WAIT / 1000)
         self.peer = Peer(place(self.path, self.endpoint))
 
     def close(self) -> None:
