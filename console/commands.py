@@ -1,4 +1,7 @@
-"""The ``:`` line: the seeds' own commands and a few of the console's. Pure: text → ``Command``, or an error."""
+"""The ``:`` line: the seeds' own commands and a few of the console's. Text becomes a ``Command``, or an error.
+
+Nothing is read but folders, to complete a path.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from console import bulks
+from console import bulks, files
 from console.text import clean
 
 Names = Callable[[str], Sequence[str]]
@@ -66,10 +69,13 @@ _OF_QUEUES = {
     "kill": "kill a driver, after a question; another one takes its place",
     "fault": "inject a fault in the sandbox: kill 3, full 5, crash parse.3, … ; f lists all",
 }  # fmt: skip
-QUEUE_WORDS = tuple(
-    word._replace(help=_OF_QUEUES[word.name] or word.help, usage="DRIVER" if word.name == "kill" else word.usage)
-    for word in WORDS
-    if word.name in _OF_QUEUES
+QUEUE_WORDS = (
+    *(
+        word._replace(help=_OF_QUEUES[word.name] or word.help, usage="DRIVER" if word.name == "kill" else word.usage)
+        for word in WORDS
+        if word.name in _OF_QUEUES
+    ),
+    Word("feed", "FILE …", "feed files into the first queue; their names are the ids", seed=False),
 )
 """The commands that disk queues have."""
 
@@ -119,7 +125,11 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
     first, *before = head.split() or [""]
     word = next((word for word in words if word.name == first.lower()), None)
     usage = word.usage.split() if word is not None else []
+    if usage[1:] == ["…"]:  # as many as one likes
+        usage = usage[:1] * (len(before) + 1)
     what = usage[len(before)] if len(before) < len(usage) else ""
+    if what == files.FILE:
+        return [f"{head} {path}" for path in files.beginning_with(last) if path != last]
     if word is not None and word.usage == BULK and last.startswith("-"):
         return [f"{head} {option} " for option in bulks.OPTIONS if option.startswith(last)]
     choices = what.strip("[]").split("|") if "|" in what else names(what) if what else ()

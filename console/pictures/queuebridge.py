@@ -48,6 +48,7 @@ class QueuePicture(NamedTuple):
     hertz: float
     rows: tuple[()] = ()  # there are no peers whose names events could use
     busy: bool = False  # drivers are processes of their own: the screen takes nothing from them
+    alone: bool = False  # no watchdog of this console begins: where none runs there is none
 
     @property
     def books(self) -> Entry:
@@ -68,8 +69,10 @@ def badge(picture: QueuePicture, paused: bool) -> tuple[str, str]:
     if picture.dead:
         return "FAULT", "bad"
     match picture.view.state:
-        case "absent":
+        case "absent" if not picture.alone:
             return "STARTING", "label"
+        case "absent":
+            return ("DONE", "good") if states == {"done"} else ("NO WATCHDOG", "warn")
         case "stopping":
             return "STOPPING", "warn"
         case "ended":
@@ -152,6 +155,7 @@ class QueueBridge:
             events=self._log.read(),
             dead=self.lab.health().dead,
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
+            alone=self.lab.watches or self.lab.mode == "sandbox",
         )
 
 

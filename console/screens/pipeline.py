@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from textual import events
 from textual.binding import BindingType
 
-from console import keys
+from console import files, keys, units
+from console.commands import Command
 from console.pictures.queuebridge import Document, QueuePicture
 from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
@@ -175,6 +176,19 @@ class Pipelines(StageOverview):
             self.app.say(f"no driver {clean(number)!r} · there are {known}", "bad")
         else:
             ask_to_kill(self.app, driver)
+
+    def perform(self, command: Command) -> None:
+        """One command of the ``:`` line."""
+        if command.name != "feed":
+            super().perform(command)
+            return
+        try:
+            paths = files.read(str(command.argument))
+        except ValueError as error:
+            self.app.say(f"feed: {error}", "bad")
+            return
+        many = units.several(len(paths), "file")
+        self.app.order(lambda lab: lab.feed_files(paths), f"{many} being fed; events tell how it went", destroys=True)
 
     def action_feed(self) -> None:
         """Feed documents; into a pipeline that exists only after a question."""

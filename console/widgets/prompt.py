@@ -31,6 +31,12 @@ async def drained(*pumps: MessagePump) -> None:
                 await asyncio.wait_for(done.wait(), PATIENCE)
 
 
+def in_common(lines: Sequence[str]) -> str:
+    """With what all of them begin; at least one is given."""
+    first, last = min(lines), max(lines)
+    return first[: next((at for at, letter in enumerate(first) if last[at : at + 1] != letter), len(first))]
+
+
 def _nobody(what: str) -> Sequence[str]:
     return ()
 
@@ -145,7 +151,7 @@ class Prompt(Horizontal):
         await drained(self, self.screen)
 
     async def action_complete(self) -> None:
-        """Tab: the first completion; again: the next one."""
+        """Tab: what all completions have in common, where that is more than is typed; else one after the other."""
         await drained(self._line)
         line, offered = self._line.value, self._offered
         if self.sign != ":":
@@ -154,7 +160,8 @@ class Prompt(Horizontal):
             self._set(offered[(offered.index(line) + 1) % len(offered)])
         elif found := completions(line, self.words, self.names):
             self._offered = found
-            self._set(found[0])
+            common = in_common(found)
+            self._set(common if len(common) > len(line) else found[0])
 
     async def action_older(self) -> None:
         """Up."""

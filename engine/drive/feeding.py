@@ -39,12 +39,18 @@ def items(found: Iterable[str]) -> Iterator[names.Item]:
 CHUNK = 1024 * 1024  # bytes that are copied at a time
 
 
-def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_MODE) -> list[Fed]:
+def feed(
+    root: str,
+    files: Iterable[str],
+    done: bool = False,
+    mode: int = QUEUE_MODE,
+    told: Callable[[Done], None] = lambda answer: None,
+) -> list[Fed]:
     """Feed files into ``queue-start`` under ``root`` (created, the queue with ``mode``); their names are the ids.
 
     ``done``: no more will come. A file that cannot be fed does not hold up the others, but ``done`` is then left out:
     look at the reasons. One that has failed twice is tried again, with what is in the file now, also where the queue is
-    done. Raises ``Refused`` where the queue itself cannot be used.
+    done. ``told`` is what was renamed. Raises ``Refused`` where the queue itself cannot be used.
     """
     root, files = os.path.abspath(root), list(files)
     queue = queue_folder(root, START)
@@ -66,7 +72,7 @@ def feed(root: str, files: Iterable[str], done: bool = False, mode: int = QUEUE_
     with Disk() as disk:
         for path in files:
             id = os.path.basename(path)
-            reason = names.why_not(id) or present.get(id) or _feed_file(disk, queue, path, id)
+            reason = names.why_not(id) or present.get(id) or _feed_file(disk, queue, path, id, told)
             if not reason:
                 present[id] = "an item of this id is in the queue"
             fed.append(Fed(path, id, reason))
@@ -94,7 +100,7 @@ def feed_text(root: str, id: str, text: str, told: Callable[[Done], None] = lamb
         return _feed_one(disk, queue, id, lambda copy: safely.write(copy, content), told)
 
 
-def _feed_file(disk: Disk, queue: str, path: str, id: str) -> str:
+def _feed_file(disk: Disk, queue: str, path: str, id: str, told: Callable[[Done], None]) -> str:
     """The same of a file, which somebody has named: a link to one is as good."""
     try:
         source = safely.open_file(path, follow=True)
@@ -109,7 +115,7 @@ def _feed_file(disk: Disk, queue: str, path: str, id: str) -> str:
         safely.like(found, copy)
 
     try:
-        return _feed_one(disk, queue, id, write, lambda answer: None)
+        return _feed_one(disk, queue, id, write, told)
     finally:
         os.close(source)
 

@@ -172,6 +172,10 @@ class QueueLab(Lab):
         """Give a document that failed twice two fresh attempts."""
         raise self.unable()
 
+    def feed_files(self, paths: Sequence[str]) -> None:
+        """Feed files into the first queue; events tell how many were, and why others were not."""
+        raise self.unable()
+
     def feed_some(self) -> None:
         """Feed a batch of demonstration documents."""
         raise self.unable()

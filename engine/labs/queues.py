@@ -14,14 +14,16 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from engine.core import Leave, Note
 from engine.drive.control.found import about
 from engine.drive.control.place import NOWHERE, place_of_root
 from engine.drive.control.server import listening
+from engine.drive.feeding import feed
 from engine.drive.hub import Ear
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import document
@@ -95,7 +97,7 @@ class LiveQueueLab(QueueLab):
         self.demonstration = not root
         self.root = os.path.abspath(root) if root else ""
         self._inspect = ""
-        self._wanted: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._wanted: queue.SimpleQueue[int | tuple[str, ...]] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._dead: list[str] = []
         self._fed: deque[tuple[float, int]] = deque(maxlen=1000)  # wall clock, documents that were fed by then
@@ -237,6 +239,12 @@ class LiveQueueLab(QueueLab):
         if reason := self._pipeline.retry(queue, id):
             raise Refused(f"{id} can not be tried again: {reason}")
 
+    def feed_files(self, paths: Sequence[str]) -> None:
+        """Feed files into the first queue; events tell how many were, and why others were not."""
+        self._change("feeding documents")
+        self._living()
+        self._wanted.put(tuple(map(os.path.abspath, paths)))
+
     def feed_some(self) -> None:
         """Feed a batch of demonstration documents."""
         self._change("feeding documents")
@@ -304,8 +312,12 @@ class LiveQueueLab(QueueLab):
         while not self._closing.is_set():
             reason = ""
             try:
-                for _ in range(self._wanted.get(timeout=TURN)):
-                    reason = reason or self._counted(self._feeder.feed)
+                wanted = self._wanted.get(timeout=TURN)
+                if isinstance(wanted, tuple):
+                    self._feed_files(wanted)
+                else:
+                    for _ in range(wanted):
+                        reason = reason or self._counted(self._feeder.feed)
             except queue.Empty:
                 if self.demonstration and self._watchdog.is_alive():
                     reason = self._counted(lambda: self._feeder.step(time.monotonic()))
@@ -313,21 +325,41 @@ class LiveQueueLab(QueueLab):
                 self._say(Note("warn", f"a document could not be fed: {reason}"), "clerk")
             told = reason or told
             self._tell_failures()
-            wanted, now = self._inspect, time.monotonic()
-            if wanted and (now >= look_at or self.inspected is None):
-                found = document(self.view(), wanted)
+            asked, now = self._inspect, time.monotonic()
+            if asked and (now >= look_at or self.inspected is None):
+                found = document(self.view(), asked)
                 spent = time.monotonic() - now
                 look_at = now + max(LOOK, 10 * spent)
-                if wanted == self._inspect:
+                if asked == self._inspect:
                     self.inspected = found
 
     def _counted(self, act: Callable[[], str]) -> str:
         """Feed, and note when there was how much; the reason why that failed, or nothing."""
         before = self._feeder.fed
         reason = act()
-        if fresh := self._feeder.fed - before:
-            self._fed.append((time.time(), (self._fed[-1][1] if self._fed else 0) + fresh))
+        self._count(self._feeder.fed - before)
         return reason
+
+    def _count(self, fresh: int) -> None:
+        if fresh:
+            self._fed.append((time.time(), (self._fed[-1][1] if self._fed else 0) + fresh))
+
+    def _feed_files(self, paths: Sequence[str]) -> None:
+        """What an operator named: how many were fed, and of each of the others why not."""
+        told = partial(self._pipeline.told, "feeder")
+        try:
+            fed = feed(self.root, paths, mode=self._pipeline.options.queue_mode, told=told)
+        except config.Refused as error:
+            self._say(Note("bad", f"no file is fed: {error}"), "clerk")
+            return
+        for one in fed:
+            if one.reason:
+                self._say(Note("warn", f"{one.path} is not fed: {one.reason}"), "clerk")
+        taken = sum(not one.reason for one in fed)
+        self._count(taken)
+        words = f"{taken:,} of {len(fed):,} files fed" if len(fed) > 1 else f"{fed[0].path} is fed" if taken else ""
+        if words:
+            self._say(Note("good" if taken else "warn", words), "clerk")
 
     def _tell_failures(self) -> None:
         """An event for each document that has failed."""

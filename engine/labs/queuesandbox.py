@@ -194,6 +194,10 @@ class QueueSandbox(VirtualClock, QueueLab):
             if end.value:
                 raise Refused(f"{id} can not be tried again: {end.value}") from None
 
+    def feed_files(self, paths: Sequence[str]) -> None:
+        """See ``QueueLab``; always refused."""
+        raise Refused("a sandbox's disk is simulated, and takes no files: p feeds documents that are made up")
+
     def feed_some(self, count: int = BATCH) -> None:
         """Feed documents, now. Refused where the disk does not take them."""
         if names.DONE in self.world.listing(START):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,17 @@ def test_words_are_unique_and_explained() -> None:
     assert all(word.help for word in WORDS)
 
 
+def test_paths_are_completed_as_many_as_one_likes(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "ab").mkdir()
+    for line in ("feed", f"feed {tmp_path}/other"):
+        assert completions(f"{line} {tmp_path}/a", QUEUE_WORDS) == [
+            f"{line} {tmp_path}/a.txt",
+            f"{line} {tmp_path}/ab/",
+        ]
+    assert completions(f"feed {tmp_path}/a.txt", QUEUE_WORDS) == []
+
+
 @given(st.text(max_size=40))
 def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
     try:
@@ -78,9 +91,9 @@ def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
 
 
 def test_disk_queues_know_fewer_words() -> None:
-    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "kill", "trace", "theme", "help"]
+    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "kill", "trace", "theme", "help", "feed"]
     assert parse("fault kill 3", QUEUE_WORDS) == Command("fault", "kill 3")
-    assert complete("f", QUEUE_WORDS) == "fault " and complete("bulk", QUEUE_WORDS) is None
+    assert completions("f", QUEUE_WORDS) == ["fault ", "feed "] and complete("bulk", QUEUE_WORDS) is None
     with pytest.raises(CommandError, match="unknown command 'bulkping'"):
         parse("bulkping 5", QUEUE_WORDS)
     with pytest.raises(CommandError, match="did you mean fault"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from console.app import Console
 from console.kinds import session_of
@@ -144,6 +145,9 @@ class FakeQueues(QueueLab):
     def retry(self, queue: str, id: str) -> None:
         self._order("retry", queue, id)
 
+    def feed_files(self, paths: Sequence[str]) -> None:
+        self._order("feed_files", list(paths))
+
     def feed_some(self) -> None:
         self._order("feed_some")
 
@@ -159,6 +163,12 @@ class QueueDriver:
         for key in keys:
             await self.pilot.press(key)
         await self.pilot.pause()
+
+    async def command(self, line: str) -> None:
+        """Enter a command."""
+        await self.press("colon")
+        self.app.screen.query_one(Input).value = line
+        await self.press("enter")
 
     async def tick(self) -> None:
         """Let the screen refresh."""

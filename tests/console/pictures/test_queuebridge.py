@@ -66,6 +66,16 @@ def test_the_state_of_everything_in_one_word(lab: FakeQueues, word: str) -> None
     assert badge(QueueBridge(lab).poll(1000.0), False)[0] == "FAULT"
 
 
+def test_what_nobody_watches_over_says_so() -> None:
+    lab = FakeQueues(a_view(state="absent"))
+    lab.watches = True
+    assert badge(QueueBridge(lab).poll(1.0), False) == ("NO WATCHDOG", "warn")
+    lab.picture = a_view(state="absent", stages=tuple(stage._replace(state="done") for stage in a_view().stages))
+    assert badge(QueueBridge(lab).poll(1.0), False) == ("DONE", "good")
+    lab.picture = a_view()
+    assert badge(QueueBridge(lab).poll(1.0), False) == ("RUNNING", "good"), "others watch over it"
+
+
 def test_all_done_and_nothing_to_do_have_words_of_their_own() -> None:
     view = a_view()
     done = tuple(stage._replace(state="done", rate=0.0) for stage in view.stages)

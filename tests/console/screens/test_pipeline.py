@@ -148,6 +148,31 @@ def test_feeding_a_pipeline_that_exists_asks_first(tmp_path: Path) -> None:
     drive_queues(existing, tmp_path, FakeQueues(demonstration=False))
 
 
+def test_files_are_fed_by_name_and_not_where_nothing_may_be_changed(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt", "with blank"):
+        (tmp_path / name).touch()
+
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.command(f"feed {tmp_path}/one.txt '{tmp_path}/with blank' nosuch")
+        assert driver.notice == "✓ 3 files being fed; events tell how it went"
+        await driver.command(f"feed {tmp_path}/*.txt")
+        await driver.command("feed 'open")
+        assert driver.notice == "× feed: No closing quotation"
+        named = [f"{tmp_path}/one.txt", f"{tmp_path}/with blank", "nosuch"]
+        assert driver.lab.orders == [
+            ("feed_files", named),
+            ("feed_files", [f"{tmp_path}/{n}.txt" for n in ("one", "two")]),
+        ]
+
+    async def readonly(driver: QueueDriver) -> None:
+        driver.lab.readonly = True
+        await driver.command(f"feed {tmp_path}/one.txt")
+        assert driver.lab.orders == [] and "read-only" in driver.notice
+
+    drive_queues(scenario, tmp_path)
+    drive_queues(readonly, tmp_path)
+
+
 def test_sorting_and_going_back(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         documents = driver.app.main.documents

@@ -5,12 +5,17 @@ from pathlib import Path
 from textual import events
 from textual.widgets import Input
 
-from console.widgets.prompt import drained
+from console.widgets.prompt import drained, in_common
 from tests.helpers.pilot import Driver, drive
 
 
 def value(driver: Driver) -> str:
     return driver.app.screen.query_one("#line", Input).value
+
+
+def test_what_lines_have_in_common() -> None:
+    assert in_common(["feed a.txt", "feed ab/", "feed a"]) == "feed a"
+    assert in_common(["one"]) == "one" and in_common(["x", "y"]) == ""
 
 
 def test_what_is_typed_ahead_goes_into_the_line(tmp_path: Path) -> None:
@@ -49,6 +54,17 @@ def test_history_completion_and_giving_up(tmp_path: Path) -> None:
         await driver.type("endb")
         await driver.press("tab")
         assert value(driver) == "endbulk"
+        await driver.press("escape", "colon")
+        await driver.type("bu")
+        seen = []
+        for _ in range(4):
+            await driver.press("tab")
+            seen.append(value(driver))
+        assert seen == ["bulk", "bulkping ", "bulkdata ", "bulk"], "what they have in common, then each"
+        await driver.press("escape", "colon")
+        await driver.type("kill X")
+        await driver.press("tab")
+        assert value(driver) == "kill X", "nobody is called so"
         await driver.press("escape", "colon")
         await driver.type("kill t")
         await driver.press("tab")

@@ -26,7 +26,7 @@ ORDERS = {
         "run", "stop_run", "order_client", "register", "deregister", "bulk", "endbulk", "add_workers",
         "remove_workers", "stop_worker", "withdraw", "pull_plug", "hand_back", "operate",
     ),
-    QueueLab: ("set_workers", "pause_stage", "resume_stage", "kill_driver", "retry", "feed_some"),
+    QueueLab: ("set_workers", "pause_stage", "resume_stage", "kill_driver", "retry", "feed_files", "feed_some"),
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,6 +102,16 @@ def test_a_document_that_was_given_up_is_looked_up_and_tried_again(lab: LiveQueu
         lab.retry("values", "nobody")
     lab.inspect("")
     assert lab.inspected is None
+
+
+def test_files_are_fed_and_events_name_those_that_are_not(lab: LiveQueueLab, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("a document\n", encoding="utf-8")
+    before = lab.fed(time.time())
+    lab.feed_files([str(tmp_path / "mine.txt"), str(tmp_path / "none.txt")])
+    until(lambda: "1 of 2 files fed" in said(lab))
+    assert f"{tmp_path}/none.txt is not fed: No such file or directory" in said(lab)
+    assert lab.fed(time.time()) > before
+    until(lambda: "mine.txt" in [row.id for row in lab.view().documents])
 
 
 def test_a_pipeline_that_exists_is_taken_up_and_kept(tmp_path: Path) -> None:
