@@ -110,6 +110,7 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
         _field("in flight", (units.count(worker.in_flight), "text")),
         _field("done", (units.count(worker.done), "text")),
         _field("rate", (f"{units.short(row.rate)}/s", "text")),
+        _field("service time", *_took(worker)),
         _field("failed", (units.count(worker.failed), "bad bold" if worker.failed else "text")),
         _field("violations", (units.count(worker.violations), "bad bold" if worker.violations else "text")),
         [],
@@ -122,6 +123,13 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
         cells = min(28, max(_NAME, *(len(name) + 2 for name, _ in own)))
         lines += [[], *([(fit(clean(name), cells), "label"), (clean(value), "text")] for name, value in own)]
     return lines
+
+
+def _took(worker: WorkerRow) -> Parts:
+    if worker.took is None:
+        return [("–", "faint"), (" nothing answered in the last minute", "label")]
+    p50, p99 = (units.duration(seconds * 1e6) for seconds in worker.took)
+    return [("p50 ", "label"), (p50, "text"), (" · p99 ", "label"), (p99, "text"), (" of the last minute", "label")]
 
 
 def own_lines(own: WorkerView | None, now: float) -> list[Parts]:

@@ -74,5 +74,5 @@ def _both(row: Shown, picture: Picture, wide: bool) -> Parts:
     ]
 
 
-VIEW = View(with_own(COLUMNS, without=("rtt", "slots")), PingPong)
-"""A worker has one slot."""
+VIEW = View(with_own(COLUMNS, without=("rtt", "slots", "in-flight")), PingPong)
+"""A worker has one slot: its state says whether it holds a task."""

@@ -101,6 +101,20 @@ def _rtt(row: Shown, now: float, cells: int) -> Parts:
     return [(fit(units.duration(rtt * 1e6), cells, right=True), "text")]
 
 
+def _seconds(value: float | None, cells: int) -> Parts:
+    if value is None:
+        return [(fit("·", cells, right=True), "faint")]
+    return [(fit(units.duration(value * 1e6), cells, right=True), "text")]
+
+
+def _p50(row: Shown, now: float, cells: int) -> Parts:
+    return _seconds(row.worker.took.p50 if row.worker.took else None, cells)
+
+
+def _p99(row: Shown, now: float, cells: int) -> Parts:
+    return _seconds(row.worker.took.p99 if row.worker.took else None, cells)
+
+
 def _state(row: Shown, now: float, cells: int) -> Parts:
     glyph, ink = STATES[row.worker.state]
     return [(glyph, ink), (fit(f" {row.worker.state}", cells - 1), ink)]
@@ -134,10 +148,12 @@ COLUMNS: tuple[Column[Shown], ...] = (
     _figure("done", "done", 7, 4, lambda row: row.worker.done, _done),
     _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
     _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
-    _figure("violations", "violations", 4, 0, lambda row: row.worker.violations, _wrong)._replace(
+    _figure("violations", "violations", 4, -1, lambda row: row.worker.violations, _wrong)._replace(
         stretch=10, short="viol"
     ),
     Column("heartbeat", "heartbeat", _GAUGE + 5, lambda row: row.worker.heard, _heartbeat, need=2, stretch=17),
+    _figure("p50", "p50", 5, 0, lambda row: row.worker.took.p50 if row.worker.took else 0.0, _p50),
+    _figure("p99", "p99", 5, 7, lambda row: row.worker.took.p99 if row.worker.took else 0.0, _p99),
     _figure("rtt", "rtt", 5, 1, lambda row: row.worker.rtt or 0.0, _rtt),
     Column("state", "state", 8, lambda row: _ORDER[row.worker.state], _state, need=10),
 )

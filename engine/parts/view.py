@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from engine.parts.bulk import BulkView
 from engine.parts.ledger import LedgerView as LedgerView
+from engine.parts.served import Took
 
 State = Literal["ready", "busy", "late", "silent", "lost", "drain"]
 """ready: free slots · busy: none · late: a heartbeat is overdue · silent: quiet, but known to work · lost: expired ·
@@ -37,6 +38,7 @@ class WorkerRow(NamedTuple):
     lost_at: float  # when silence would make it lost, NEVER for none
     rtt: float | None  # seconds, of the last heartbeat round trip
     terms: tuple[tuple[str, str], ...] = ()  # in the protocol's own words: ("nproc", "3"), ("state", "SV_LOOP2") …
+    took: Took | None = None  # its service times of the last minute; None where it answered nothing in it
 
 
 class TaskRow(NamedTuple):

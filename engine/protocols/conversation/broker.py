@@ -354,6 +354,8 @@ class Broker:
         link.yield_(held)
         if update.success:
             link.done += 1
+            if link.done >= link.served.due:
+                link.served.note(now - held.given, now, link.done)
         else:
             link.failed += 1
         self.desk.finished(held, update, now, out)

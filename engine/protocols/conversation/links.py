@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.core import Command, Note, Send
+from engine.parts.served import Served
 from engine.parts.view import WorkerRow
 from engine.protocols.conversation import header
 from engine.protocols.conversation.beats import Sent
@@ -33,7 +34,7 @@ class Link:
 
     __slots__ = (
         "connected", "counter", "decoder", "done", "doubt", "failed", "joined", "key", "max_nproc", "name", "offered",
-        "opened", "out", "peer", "row", "said", "sent", "shut", "socket", "state", "used",
+        "opened", "out", "peer", "row", "said", "sent", "served", "shut", "socket", "state", "used",
     )  # fmt: skip
 
     def __init__(self, key: bytes, peer: bytes, socket: str, name: str, limit: int, now: float) -> None:
@@ -49,6 +50,7 @@ class Link:
         self.connected = True
         self.out: dict[int, JobTask] = {}
         self.done = self.failed = 0
+        self.served = Served()
         self.row: WorkerRow | None = None
 
     @property

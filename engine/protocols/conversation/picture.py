@@ -86,7 +86,8 @@ def _row(core: Source, link: Link, now: float) -> WorkerRow:
         state = "drain"
     elif tells and now > heard + 2 * core.options.heartbeat:
         state = "late"
-    if link.row is None or link.row.state != state:
+    took = link.served.view(now)
+    if link.row is None or link.row.state != state or link.row.took is not took:
         link.row = WorkerRow(
             key=link.key,
             name=link.name,
@@ -108,6 +109,7 @@ def _row(core: Source, link: Link, now: float) -> WorkerRow:
                 ("running", str(link.used)),
                 ("over", "zmq" if tells else "tcp"),
             ),
+            took=took,
         )
     return link.row
 

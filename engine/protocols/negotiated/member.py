@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.core import NEVER
+from engine.parts.served import Served
 from engine.parts.view import WorkerRow
 from engine.protocols.negotiated.machine import Seen
 
@@ -32,6 +33,7 @@ class Member:
         "key",
         "name",
         "row",
+        "served",
         "services",
         "skew",
         "slots",
@@ -49,6 +51,7 @@ class Member:
         self.checked = NEVER
         self.extra = self.skew = self.joined = self.heard = self.asked = 0.0
         self.done = self.failed = 0
+        self.served = Served()
         self.row: WorkerRow | None = None
 
     @property

@@ -84,9 +84,9 @@ def _row(service: Service, member: Member, now: float) -> WorkerRow:
     else:
         state = "ready" if member.free else "busy"
     row = member.row
-    wrong = service.violations.count(member.key)
-    if row is None or (row.state, row.heard, row.violations) != (state, member.heard, wrong):
-        row = member.row = _fresh(service, member, state)
+    wrong, took = service.violations.count(member.key), member.served.view(now)
+    if row is None or row.took is not took or (row.state, row.heard, row.violations) != (state, member.heard, wrong):
+        row = member.row = _fresh(service, member, state)._replace(took=took)
     return row
 
 

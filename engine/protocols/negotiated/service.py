@@ -191,6 +191,8 @@ class Service(Tasks):
             return
         self.desk.end(task)
         member.done += 1
+        if member.done >= member.served.due:
+            member.served.note(now - task.given, now, member.done)
         self.ledger.succeeded += 1
         client, task_id = task.key
         header = {**header, names.IDENTIFIER: task_id}  # with the worker's error, which is the client's to manage

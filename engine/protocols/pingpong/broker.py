@@ -216,6 +216,8 @@ class Broker:
         self.desk.done(task, result, now, out)
         worker.task = None
         worker.done += 1
+        if worker.done >= worker.served.due:
+            worker.served.note(now - task.given, now, worker.done)
         self._free(worker, now, out)
 
     def _join(self, known: Worker | None, key: bytes, now: float, out: list[Command]) -> Worker | None:

@@ -40,7 +40,7 @@ def broker(core: Source, now: float) -> BrokerView:
     options, tasks, desk = core.options, core.tasks, core.desk
     return BrokerView(
         at=now,
-        workers=tuple(worker.row or _row(core, worker) for worker in core.table.shown(now)),
+        workers=tuple(_row(core, worker, now) for worker in core.table.shown(now)),
         backlog=len(tasks.backlog),
         in_flight=tasks.in_flight,
         ledger=tasks.ledger(),
@@ -88,12 +88,15 @@ def _clients(core: Source) -> list[tuple[str, str]]:
     ]
 
 
-def _row(core: Source, worker: Worker) -> WorkerRow:
+def _row(core: Source, worker: Worker, now: float) -> WorkerRow:
+    took = worker.served.view(now)
+    if worker.row is not None and worker.row.took is took:
+        return worker.row
     if worker.task is None:
         lost_at = worker.heard + core.options.worker_expiry
     else:
         lost_at = core.tasks.deadline(worker.task)
-    worker.row = row_of(worker, lost_at, core.violations.count(worker.key))
+    worker.row = row_of(worker, lost_at, core.violations.count(worker.key), took)
     return worker.row
 
 

@@ -19,6 +19,7 @@ from engine.core import NEVER
 from engine.parts.inflight import Task
 from engine.parts.machine import Walk
 from engine.parts.ready import Ready
+from engine.parts.served import Served, Took
 from engine.parts.view import State, WorkerRow
 from engine.protocols.pingpong.machine import SEEN, If, On, Seen
 
@@ -45,6 +46,7 @@ class Worker:
         "owes",
         "pings",
         "row",
+        "served",
         "silent",
         "state",
         "task",
@@ -64,6 +66,7 @@ class Worker:
         self.silent = False  # quiet past the expiry, but known to work
         self.leaving = False  # an operator wants it to go
         self.done = self.failed = 0
+        self.served = Served()
         self.row: WorkerRow | None = None
 
     @property
@@ -174,7 +177,7 @@ class Table:
             assert worker.task is None or worker.task.worker == worker.key
 
 
-def row_of(worker: Worker, lost_at: float, violations: int) -> WorkerRow:
+def row_of(worker: Worker, lost_at: float, violations: int, took: Took | None = None) -> WorkerRow:
     """The row of one worker; ``lost_at`` is when silence or its job's deadline will end its standing."""
     if worker.lost is not None:
         queue, judge = "none", "nothing"
@@ -202,6 +205,7 @@ def row_of(worker: Worker, lost_at: float, violations: int) -> WorkerRow:
             ("judged by", judge),
             ("owes", "a result" if worker.owes else "nothing"),
         ),
+        took=took,
     )
 
 

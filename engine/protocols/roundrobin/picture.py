@@ -70,7 +70,7 @@ def _clients(broker: Source) -> tuple[tuple[str, str], ...]:
 def _row(broker: Source, worker: Worker, heard: float, now: float) -> WorkerRow:
     options = broker.pool.options
     state = worker.state(heard, LATE * options.heartbeat, now)
-    return worker.view(state, heard, options.expiry, broker.violations.count(worker.key))
+    return worker.view(state, heard, options.expiry, broker.violations.count(worker.key), worker.served.view(now))
 
 
 def _detail(broker: Source) -> Detail | None:

@@ -201,8 +201,9 @@ class Pool:
         holder = self.end(task)
         if worker is not None:
             worker.done += 1
-            worker.opened = NEVER
-            worker.row = None
+            worker.opened, worker.row = NEVER, None
+            if worker.done >= worker.served.due and holder is worker:
+                worker.served.note(now - task.given, now, worker.done)
             self._answers[worker.stands].times += 1
         else:
             self.table.elsewhere(peer, On.RESPONSE)
@@ -342,8 +343,7 @@ class Pool:
     def lose(self, worker: Worker, why: str, now: float, out: list[Command]) -> None:
         """Out of the table; what it held is taken back. The caller drains."""
         self.table.step(worker, _LOST_BY.get(why, On.REFUSED))
-        held = list(worker.held)
-        self.take_back(worker, held)
+        self.take_back(worker, held := list(worker.held))
         self._release(worker)
         self.table.lose(worker, now)
         out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))

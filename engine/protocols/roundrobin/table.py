@@ -15,6 +15,7 @@ from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
 from engine.parts.ready import Ready
+from engine.parts.served import Served, Took
 from engine.parts.view import State, WorkerRow
 from engine.protocols.roundrobin.machine import SEEN, If, On, Seen
 from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
@@ -47,6 +48,7 @@ class Worker:
         "quiet",
         "row",
         "rtt",
+        "served",
         "slots",
         "stands",
         "stranger",
@@ -62,6 +64,7 @@ class Worker:
         self.quiet: dict[Task, None] = {}  # of them, what is ended by an INCREMENT alone; oldest first
         self.written_off = 0  # tasks taken from it whose INCREMENT may still come, and frees nothing
         self.done = self.failed = 0
+        self.served = Served()
         self.leaving = False
         self.apart = False  # gets nothing until it is empty: kept for a suspect, or alone with one
         self.lost_at = NEVER  # when it was lost; NEVER while it is not
@@ -110,10 +113,11 @@ class Worker:
             return "late"
         return "ready" if self.used < self.slots else "busy"
 
-    def view(self, state: State, heard: float, expiry: float, violations: int) -> WorkerRow:
+    def view(self, state: State, heard: float, expiry: float, violations: int, took: Took | None = None) -> WorkerRow:
         """The row, the same object as long as nothing in it changes."""
         row = self.row
-        if row is None or row.state != state or row.violations != violations or row.heard != heard:
+        known = row is not None and row.state == state and row.violations == violations and row.heard == heard
+        if row is None or not known or row.took is not took:
             row = self.row = WorkerRow(
                 key=self.key,
                 name=self.name,
@@ -128,6 +132,7 @@ class Worker:
                 heard=heard,
                 lost_at=min(self.lost_at, heard + expiry),
                 rtt=self.rtt,
+                took=took,
             )
         return row
 

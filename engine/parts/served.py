@@ -1,0 +1,106 @@
+"""How long one worker's tasks took in the last minute, in bounded memory and with next to no work a task.
+
+Not every task is noted: of a busy worker one in ``MOST`` at last. Whoever counts its tasks compares the count with
+``due``, and calls ``note`` when that is reached.
+
+The minute is made of slices. One holds ``EACH`` times at most; when it is full, every other one is dropped and half as
+many are noted from then on. So a slice is an even sample of its tasks, and weighs as much as it had tasks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import NamedTuple
+
+SPAN = 60.0  # seconds that are told of
+SLICE = 10.0  # seconds
+EACH = 64  # times in a slice
+MOST = 16  # one task in so many is noted at least: a worker that becomes slow shows it soon
+AGAIN = 1.0  # seconds for which percentiles hold once they were worked out
+
+
+class Took(NamedTuple):
+    """Service times in seconds, from delivery to answer as the broker saw both."""
+
+    p50: float
+    p99: float
+
+
+class _Slice:
+    __slots__ = ("begun", "first", "place", "stride", "times")
+
+    def __init__(self, now: float, first: int, stride: int) -> None:
+        self.begun, self.first, self.stride = now, first, stride  # first: tasks that were done before
+        self.times = array("f")
+        self.place = 0  # that is written next, once nothing can be dropped any more
+
+
+class Served:
+    """The service times of one worker. ``due``: the number of the next task that is noted. Times: monotonic seconds."""
+
+    __slots__ = ("_done", "_shown", "_slices", "_until", "due")
+
+    def __init__(self) -> None:
+        self.due = 1
+        self._slices: list[_Slice] = []
+        self._done = 0  # when something was noted last
+        self._shown: Took | None = None
+        self._until = 0.0
+
+    def note(self, seconds: float, now: float, done: int) -> None:
+        """The task that made the count ``done`` took so long."""
+        slices = self._slices
+        last = slices[-1] if slices else None
+        if last is None or now >= last.begun + SLICE:
+            last = _Slice(now, done - 1, max(1, last.stride // 2) if last is not None else 1)
+            slices.append(last)
+            while slices[0].begun + SPAN <= now:
+                del slices[0]
+        times = last.times
+        if len(times) < EACH:
+            times.append(seconds)
+        elif last.stride < MOST:
+            last.times = times[::2]
+            last.times.append(seconds)
+            last.stride *= 2
+        else:
+            times[last.place] = seconds
+            last.place = (last.place + 1) % EACH
+        self._done = done
+        self._until = min(self._until, now + AGAIN if self._shown is not None else now)
+        self.due = done + last.stride
+
+    def view(self, now: float) -> Took | None:
+        """Of the last minute; None where nothing was done in it. The same object as long as nothing changed."""
+        if now < self._until:
+            return self._shown
+        slices = self._slices
+        while slices and slices[0].begun + SPAN <= now:
+            del slices[0]
+        self._until = slices[0].begun + SPAN if slices else float("inf")
+        shown = _percentiles(slices, self._done)
+        if shown != self._shown:
+            self._shown = shown
+        return self._shown
+
+
+def _percentiles(slices: list[_Slice], done: int) -> Took | None:
+    ends = [*(one.first for one in slices), done][1:]
+    weighed = sorted(
+        (seconds, (end - one.first) / len(one.times))
+        for one, end in zip(slices, ends, strict=True)
+        for seconds in one.times
+    )
+    if not weighed:
+        return None
+    total = sum(weight for _, weight in weighed)
+    found = []
+    for share in (0.5, 0.99):
+        passed, value = 0.0, weighed[-1][0]
+        for seconds, weight in weighed:
+            passed += weight
+            if passed >= share * total - 1e-9:
+                value = seconds
+                break
+        found.append(value)
+    return Took(*found)
