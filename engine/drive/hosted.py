@@ -108,7 +108,7 @@ class Port:
 
         Returns the place of the command that is next, and what its core is to be told.
         """
-        if self.outbox:  # behind what waits already
+        if self.outbox or self.calls.down:  # behind what waits already; or for the next connection
             following, error = start + 1, errno.EAGAIN
         else:
             following, error = PUMP.send_run(self.socket, commands, start, self.spec.name)
@@ -118,7 +118,7 @@ class Port:
 
     def flush(self) -> None:
         """Send what waits, as much as goes."""
-        while self.outbox and not PUMP.send(self.socket, self.outbox[0]):
+        while self.outbox and not self.calls.down and not PUMP.send(self.socket, self.outbox[0]):
             self.outbox.popleft()
 
     def refuse(self, frames: Frames, error: int) -> Unsent | None:

@@ -50,18 +50,23 @@ def source_of(frame: Frame) -> int:
 
 
 class Calls:
-    """The connections that a DEALER makes, from what its monitor tells."""
+    """The connections that a DEALER makes, from what its monitor tells. ``down``: the last one ended, and no other is
+    made yet. libzmq tells that before it drops what is sent by it.
+    """
 
     def __init__(self, name: str) -> None:
+        self.down = False
         self._name, self._up = name, 0
 
     def hear(self, event: int) -> list[Event]:
         """What one event of the monitor is to the core."""
         if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             self._up += 1
+            self.down = False
             return [Connected(self._name)]
         if event == zmq.EVENT_DISCONNECTED and self._up:  # else it ended before its handshake did
             self._up -= 1
+            self.down = not self._up
             return [Disconnected(self._name)]
         return []
 
