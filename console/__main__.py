@@ -128,6 +128,14 @@ def start(asked: Asked) -> int:
             from console.cli.pair import pair
 
             return pair(asked.options, asked.flags)
+        case "status":
+            from console.cli.status import status
+
+            return status(asked.options, asked.flags)
+        case "check":
+            from console.cli.check import check
+
+            return check(asked.options, asked.flags)
         case "pipeline":
             from console.cli.queues import pipeline
 

@@ -73,6 +73,7 @@ class Paths:
     history: Path  # what was typed on the console's command line
     log: Path
     control: Path  # the control sockets of running brokers, in a folder of this user alone
+    alerts: Path  # rules of alerts, and who is told
 
     @classmethod
     def of_user(cls) -> Paths:
@@ -94,6 +95,7 @@ class Paths:
             history=state / "history",
             log=log / "roundhouse.log",
             control=control,
+            alerts=config / "alerts.toml",
         )
 
 

@@ -27,6 +27,7 @@ NAME = re.compile(rf"\b({'|'.join(CATALOGUE)})\b", re.IGNORECASE)
 IMPORT = re.compile(r"from engine\.protocols\.(\w+)[\w.]* import ")
 
 DOCUMENTS = {
+    "console/cli/attended.py",
     "console/cli/pipelinefile.py",
     "console/cli/queuearguments.py",
     "console/cli/queuereport.py",

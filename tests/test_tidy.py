@@ -21,6 +21,7 @@ BODY = 70  # lines of a function, without its decorators
 
 IMPURE = {
     "console/cli/explore.py": "measures how long a walk takes, and says it",
+    "console/cli/standing.py": "gives the watcher the time at which it is asked",
     "console/app.py": "the screen's timer reads the clock, and gives it on as an argument",
     "console/host.py": "the same",
     "console/screens/messages.py": "measures what a look at the trace costs, and says it",

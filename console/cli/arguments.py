@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from console.cli import explorearguments, queuearguments
+from console.cli import explorearguments, operatearguments, queuearguments
 from console.cli.parsing import Parser, add_control, add_env, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
@@ -57,10 +57,10 @@ SHELLS = ("bash", "zsh", "fish")
 FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay")
 """Commands that only read and write files."""
 
-MUTE = (*FILED, *queuearguments.COMMANDS)
+MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
 """Commands that connect to no broker."""
 
-UNRECORDED = (*FILED, "feed", "submit", "jobs", "stop", "pair")
+UNRECORDED = (*FILED, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair")
 """Commands that have nothing to record in a journal."""
 
 ATTACHED = ("broker", "worker", "pipeline")
@@ -178,6 +178,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _request(command, keep, connect)
     queuearguments.add_commands(command, _json("the report"), journal)
     explorearguments.add_command(command, _json("the report"), system)
+    operatearguments.add_commands(command)
     _kept(command)
     return parser, commands.choices
 

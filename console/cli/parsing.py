@@ -28,12 +28,13 @@ class Parser(argparse.ArgumentParser):
             **how,
         )
         self.examples = tuple(examples)
+        self.wrong = 2
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong and where help is; exits with status 2."""
+        """Tell what is wrong and where help is; exits with status 2, or what else is ``wrong``."""
         tell(message.removeprefix("argument "))
         tell(f"how it is called: {self.prog} --help")
-        self.exit(2)
+        self.exit(self.wrong)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

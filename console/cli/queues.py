@@ -7,13 +7,14 @@ import sys
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from console import units
+from console.cli.attended import attended
 from console.cli.common import control_of, settings_of
 from console.cli.pipelinefile import read_pipeline
 from console.cli.queuearguments import trusted
@@ -22,9 +23,7 @@ from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from console.text import clean
 from engine.core import Note
 from engine.drive import environment
-from engine.drive.control.found import about
-from engine.drive.control.place import NOWHERE, place_of_root
-from engine.drive.control.server import listening
+from engine.drive.control.place import NOWHERE
 from engine.drive.detached import detach, watchdog
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
@@ -84,12 +83,6 @@ def run(options: Namespace, settings: Settings) -> int:
     if status != 2:  # else there is nothing of ours to report
         return status if show_report(made.picture(), options.json) else status or 1
     return status
-
-
-def attended(made: Pipeline, options: Namespace, settings: Settings, say: Watched) -> AbstractContextManager[object]:
-    """A control socket for as long as this lasts."""
-    at = control_of(options) or place_of_root(settings.paths.control, made.root)
-    return listening(say, None if at == NOWHERE else at, about(SYSTEM.name, "pipeline", (), made.root), {})
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from console.cli.common import broker_of, configured, control_of, lab_of, settin
 from console.cli.prompt import Prompt, words_of
 from console.cli.runs import follow, met, one_line
 from console.cli.signals import Signals
+from console.cli.standing import watched
 from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
@@ -50,7 +51,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
                 result(table(lab.table()))
 
     with Signals() as signals:
-        with configured(settings, options.bind), lab:
+        with configured(settings, options.bind), lab, watched(lab, "broker", lab.endpoints, settings):
             told.begin()
             announce(f"ready {' '.join(lab.endpoints)}\n")
             words = {"workers": lambda _: result(table(lab.table())), **of_jobs(lab, settings)}
@@ -70,7 +71,7 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
     lab = lab_of(settings, broker=False, client=False, role="worker", listens=control_of(options), **asked)
     told = Told(lab, options.level)
     with Signals() as signals:
-        with lab:
+        with lab, watched(lab, "worker", (connect,), settings):
             told.begin()
             looks = 0
             while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):

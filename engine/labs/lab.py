@@ -26,6 +26,7 @@ class Lab(ABC):
     """One system that runs, is simulated, or was recorded; ``open`` it or use it in ``with``.
 
     ``started``: when it was opened, in monotonic seconds of its own clock. ``feed``: its snapshots and events.
+    ``words``: what its control socket answers beside orders of its protocol, by word; whoever runs the lab adds to it.
     ``unkept``: what could not be written to the disk, in words; all of it once the lab is closed.
     """
 
@@ -36,6 +37,7 @@ class Lab(ABC):
     started: float
     feed: Feed
     unkept: Sequence[str] = ()
+    words: dict[str, Any]
 
     def open(self) -> Self:
         """Start everything. Raises Refused where that can not be."""

@@ -77,7 +77,7 @@ class LiveLab(WorkerOrders):
         self._role = role or ("broker" if broker else "")
         self._control: Control | None = None
         self.options = system.options() if options is None else options
-        self.feed = Feed()
+        self.feed, self.words = Feed(), {}
         self.started = time.monotonic()
         self.endpoints: tuple[str, ...] = tuple(bind)
         self._connect, self._wanted, self._slots = connect, workers, slots
@@ -113,7 +113,7 @@ class LiveLab(WorkerOrders):
                 at = self._listens or place_of(self._folder, self._role, self.endpoints)
                 told = about(self.system.name, self._role, self.endpoints)
                 orders = orders_of(self.system) if self._with_broker else None
-                self._control = listen(self._context, at, told, {}, orders, readonly=self.readonly)
+                self._control = listen(self._context, at, told, self.words, orders, readonly=self.readonly)
             tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
             self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()), tell)
             if self._wanted:

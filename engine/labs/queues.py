@@ -92,7 +92,7 @@ class LiveQueueLab(QueueLab):
         self.system = SYSTEM
         self.options = options or Options()
         self.readonly = readonly
-        self.feed = Feed()
+        self.feed, self.words = Feed(), {}
         self.started = time.monotonic()
         self.demonstration = not root
         self.root = os.path.abspath(root) if root else ""
@@ -260,7 +260,7 @@ class LiveQueueLab(QueueLab):
         if self._folder is not None and not self.watches:
             at = self._listens or place_of_root(self._folder, self.root)
             told = about(self.system.name, "console", (), self.root)
-            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, {}))
+            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, self.words))
 
     def _start(self, name: str, body: Callable[[], None]) -> threading.Thread:
         def run() -> None:

@@ -56,6 +56,7 @@ def paths(tmp_path: Path) -> Paths:
         state / "history",
         state / "log",
         state / "control",
+        tmp_path / "alerts.toml",
     )
 
 
@@ -326,5 +327,6 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         history=tmp_path / "s/history",
         log=tmp_path / "l/roundhouse.log",
         control=tmp_path / "r",
+        alerts=tmp_path / "c/alerts.toml",
     )
     assert list(tmp_path.iterdir()) == []

@@ -224,7 +224,7 @@ def test_every_help_is_for_a_terminal_of_80_and_its_examples_can_be_typed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    for name in ("job.toml", "night.journal", "docs/drills/roundrobin.toml", "docs/scenes/twice.toml"):
+    for name in ("job.toml", "night.journal", "docs/drills/roundrobin.toml", "docs/scenes/twice.toml", "strict.toml"):
         assert not name.startswith("docs/") or (ROOT / name).is_file()
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()

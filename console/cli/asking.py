@@ -1,0 +1,74 @@
+"""Asks a running process for its status, over its control socket."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from console.text import clean
+from engine.drive.control.caller import Line, check
+from engine.drive.control.found import Found, running
+from engine.drive.control.place import place
+from engine.drive.control.wire import Message
+from engine.errors import Refused
+from engine.labs.status import SCHEMA
+
+STEP = 0.1  # seconds between two looks
+NAME = re.compile(r"[\w.-]+")
+
+
+def chosen(folder: Path, text: str | None) -> Path:
+    """The control socket of a process, by its endpoint or its name; without one of the only process that runs.
+
+    Raises Refused where there is none, or several.
+    """
+    if text is not None and "://" in text:
+        path = Path(text.removeprefix("ipc://"))
+        path = path if text.startswith("ipc://") and path.is_socket() and path.parent == folder else place(folder, text)
+    elif text is not None:
+        if not NAME.fullmatch(text):
+            raise Refused(f"{clean(text)}: expected an endpoint, or a name as roundhouse attach lists them")
+        path = folder / text
+    else:
+        path = only(running(folder)).path
+    check(path, text or path.name)
+    return path
+
+
+def only(found: list[Found]) -> Found:
+    """The one that runs. Raises Refused where that is not exactly one."""
+    if not found:
+        raise Refused("nothing of roundhouse runs here as this user; name an endpoint, or start a broker")
+    if len(found) > 1:
+        names = ", ".join(clean(one.name) for one in found)
+        raise Refused(f"{len(found)} processes run here, name one: {names}")
+    return found[0]
+
+
+def ask(path: Path, word: str, **fields: Any) -> Message:
+    """What is answered to a word. Raises Refused where nobody answers, or that is what is answered."""
+    with Line(path) as line:
+        number = line.ask(word, **fields)
+        while line.linked:
+            for said in line.hear(STEP):
+                if isinstance(said, str):
+                    raise Refused(f"{path.name}: {said}")
+                if said.id == number:
+                    if said.word == "refused":
+                        raise Refused(f"{path.name}: {clean(str(said.fields.get('Why')))}")
+                    return said
+    raise Refused(f"{path.name} does not answer")
+
+
+def status_at(path: Path) -> dict[str, Any]:
+    """The status of a process. Raises Refused where it gives none that can be read."""
+    said = ask(path, "status")
+    try:
+        status: Any = json.loads(said.fields["Status"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        status = None
+    if not isinstance(status, dict) or status.get("schema") != SCHEMA:
+        raise Refused(f"{path.name} answers what can not be read: use one version of roundhouse on both sides")
+    return status

@@ -1,0 +1,44 @@
+"""A pipeline that is watched over here: its alerts, and the control socket at which others ask for its status."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from console.cli.common import control_of
+from console.cli.standing import standing
+from engine.core import Note
+from engine.drive.control.found import about
+from engine.drive.control.place import NOWHERE, place_of_root
+from engine.drive.control.server import listening
+from engine.drive.pipeline import Pipeline
+from engine.labs.health import Health
+from engine.labs.queuestatus import of_pipeline
+from engine.labs.watcher import Source
+from engine.protocols.diskqueue import SYSTEM
+from engine.settings import Settings
+
+ROLE = "pipeline"
+
+
+@contextmanager
+def attended(made: Pipeline, options: Namespace, settings: Settings, say: Callable[[Note], None]) -> Iterator[None]:
+    """Watch it and listen for others as long as this lasts."""
+    at = control_of(options) or place_of_root(settings.paths.control, made.root)
+    words: dict[str, Any] = {}
+    told = about(SYSTEM.name, ROLE, (), made.root)
+    with (
+        standing(source_of(made, say), settings, words),
+        listening(say, None if at == NOWHERE else at, told, words),
+    ):
+        yield
+
+
+def source_of(made: Pipeline, say: Callable[[Note], None]) -> Source:
+    """What is asked for a status. Its watchdog is this process's main thread, so no dead thread is to be told of."""
+    well = Health((), 0.0)
+    seen = lambda _: of_pipeline(made.picture())  # noqa: E731 - one line as the others
+    return Source(SYSTEM.name, ROLE, (made.root,), Path(made.root), seen, lambda: well, tuple, say)

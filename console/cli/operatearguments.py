@@ -1,0 +1,36 @@
+"""The arguments of the commands that look at what runs: ``status`` and ``check``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from console.cli.parsing import Parser
+from console.readers import given, source, target
+
+UNKNOWN = 3  # the exit status of a plugin that was called wrongly: 2 means that the broker is in trouble
+ASKERS = ("status", "check")
+"""Commands that ask a process over its control socket."""
+
+JSON = "write it as JSON to a file, or with no PATH to stdout"
+TARGET = "endpoint of its broker, or its name as roundhouse attach lists it (the only one that runs here)"
+
+
+def add_commands(command: Callable[..., Parser]) -> None:
+    """``command`` makes a parser of a command."""
+    shown = ("roundhouse status", "roundhouse status tcp://127.0.0.1:6714 --json - --watch")
+    parser = command("status", "print a picture of what runs: workers, tasks, alerts", examples=shown)
+    _target(parser)
+    parser.add_argument("--json", metavar="PATH", type=target, nargs="?", const=target("-"), help=JSON)
+    parser.add_argument("--watch", action="store_true", help="again and again, every two seconds")
+    shown = ("roundhouse check tcp://127.0.0.1:6714", "roundhouse check --rules strict.toml")
+    words = "judge what runs, as a plugin of Nagios: exit status 0, 1, 2 or 3"
+    parser = command("check", words, examples=shown)
+    parser.wrong = UNKNOWN
+    _target(parser)
+    ruled = "rules of alerts in TOML, on top of the built-in ones (alerts.toml beside the configuration)"
+    parser.add_argument("--rules", metavar="FILE", type=source("rules in TOML"), help=ruled)
+
+
+def _target(parser: Any) -> None:
+    parser.add_argument("target", metavar="ENDPOINT|NAME", nargs="?", type=given, help=TARGET)

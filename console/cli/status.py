@@ -1,0 +1,90 @@
+"""``roundhouse status``: one picture of a running process, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import Any
+
+from console import units
+from console.cli.asking import chosen, status_at
+from console.cli.common import settings_of
+from console.cli.signals import Signals
+from console.cli.streams import deliver, result
+from console.text import clean
+from engine.settings import Flag
+
+EVERY = 2.0  # seconds between two pictures of --watch
+ROWS = 20  # workers that are listed for people
+TROUBLE = ("lost", "late", "silent", "drain", "linking")
+
+
+def status(options: Namespace, flags: list[Flag]) -> int:
+    """Print it, once or again and again until a signal comes. Raises Refused where nobody answers."""
+    folder = settings_of(flags).paths.control
+    path = chosen(folder, options.target)
+    with Signals() as signals:
+        while True:
+            found = status_at(path)
+            if options.json is not None:
+                if not deliver(json.dumps(found) + "\n", options.json):
+                    return 1
+            else:
+                result(picture(found))
+            if not options.watch or signals.wait(EVERY):
+                return signals.status(0)
+
+
+def picture(status: dict[str, Any]) -> str:
+    """A status in a few lines."""
+    totals, ledger = status["totals"], status["ledger"]
+    where = " ".join(status["endpoints"]) or "nowhere"
+    up = units.age(status["uptime_s"])
+    lines = [f"{status['system']} {status['role']} at {where}, process {status['pid']}, up {up}"]
+    if not status["serving"]:
+        lines.append("stands by: another broker serves")
+    states = f"{totals['lost']:,} lost, {totals['late']:,} late"
+    lines.append(f"workers    {totals['alive']:,} of {totals['workers']:,} alive, {states}; "
+                 f"{totals['free']:,} of {totals['slots']:,} slots free")  # fmt: skip
+    if ledger is not None:
+        failed = sum(ledger["failed"].values())
+        lines.append(f"tasks      {ledger['sent']:,} sent, {ledger['succeeded']:,} succeeded, {failed:,} failed, "
+                     f"{ledger['dropped']:,} dropped{balance(ledger)}")  # fmt: skip
+        lines.append(f"now        {status['backlog']:,} in the backlog{oldest(status)}, "
+                     f"{status['in_flight']:,} in flight{rates(status)}")  # fmt: skip
+    for queue in status["queues"]:
+        counts = ", ".join(f"{queue[key]:,} {key.replace('_', ' ')}" for key in ("ready", "working", "failed_twice"))
+        lines.append(f"queue      {queue['name']}: {counts}{'; ' + queue['trouble'] if queue['trouble'] else ''}")
+    lines += [f"dead       {words}" for words in status["health"]["dead"]]
+    lines += [f"unwritten  {words}" for words in status["unkept"]]
+    lines += [f"alert      {alert['severity']} {alert['state']}: {alert['text']}" for alert in status["alerts"]]
+    lines += listed(status["workers"])
+    return "".join(f"{clean(line)}\n" for line in lines)
+
+
+def balance(ledger: dict[str, Any]) -> str:
+    """Whether every task is accounted for, where that is known and is not so."""
+    return " · THE LEDGER DOES NOT BALANCE" if ledger["balanced"] is False else ""
+
+
+def oldest(status: dict[str, Any]) -> str:
+    """How long the oldest task has waited."""
+    return f" (the oldest for {units.age(status['oldest_s'])})" if status["oldest_s"] else ""
+
+
+def rates(status: dict[str, Any]) -> str:
+    """How fast it is."""
+    done = (status["rates"] or {}).get("done_per_s")
+    return "" if done is None else f", {units.short(done)} done a second"
+
+
+def listed(workers: list[dict[str, Any]]) -> list[str]:
+    """Some workers, those in trouble first."""
+    shown = sorted(workers, key=lambda worker: worker["state"] not in TROUBLE)[:ROWS]
+    lines = [
+        f"  {worker['name']:<20} {worker['state']:<8} {worker['free']:>4} of {worker['slots']:<4} free"
+        + ("" if worker["done"] is None else f"  {worker['done']:>9,} done")
+        for worker in shown
+    ]
+    more = len(workers) - len(shown)
+    return [*lines, f"  and {more:,} more"] if more > 0 else lines

@@ -1,0 +1,80 @@
+"""``roundhouse status``: a picture for people, or JSON."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.__main__ import main
+from console.cli import status as module
+from console.cli.asking import status_at
+from console.cli.status import picture
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.served import runtime, served
+from tests.helpers.statuses import a_queue_status, a_status
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with runtime() as folder:
+        monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
+        yield folder
+
+
+def test_a_running_process_says_how_it_is(folder: Path, tmp_path: Path, capsys: Capture) -> None:
+    lab = FakeLab(2)
+    with served(folder, lab):
+        assert main(["status", lab.endpoints[0]]) == 0
+        assert "workers    2 of 2 alive" in capsys.readouterr().out
+        assert main(["status", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["schema"] == "roundhouse.status/1"
+        assert main(["status", "--json", str(tmp_path / "s.json")]) == 0
+        assert json.loads((tmp_path / "s.json").read_text())["totals"]["workers"] == 2
+    assert main(["status"]) == 2
+    assert "nothing of roundhouse runs here" in capsys.readouterr().err
+
+
+def test_watch_goes_on_until_a_signal(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    lab = FakeLab(2)
+    looks: list[Any] = []
+    ask = status_at
+
+    def look(path: Path) -> dict[str, Any]:
+        looks.append(path)
+        if len(looks) == 3:
+            signal.raise_signal(signal.SIGTERM)
+        return ask(path)
+
+    monkeypatch.setattr(module, "status_at", look)
+    with served(folder, lab):
+        assert main(["status", "--watch"]) == 143
+    assert capsys.readouterr().out.count("workers    2 of 2 alive") == 3
+
+
+def test_the_picture_of_a_broker() -> None:
+    alert = {"name": "x", "severity": "critical", "state": "firing", "text": "it \x1b[2J"}
+    rates = {"seconds": 60.0, "done_per_s": 1234.0, "failed_share": 0.0}
+    health = {"dead": ["pool: OSError"], "loop_lag_s": 0.0, "failed": 0}
+    ledger = {**a_status()["ledger"], "balanced": False}
+    lines = picture(
+        a_status(30, alerts=[alert], rates=rates, health=health, unkept=["the run"], ledger=ledger, serving=False)
+    )
+    for words in (
+        "stands by", "alert      critical firing: it ·[2J", "1.23k done a second", "dead       pool: OSError",
+        "unwritten  the run", "THE LEDGER DOES NOT BALANCE", "  and 10 more",
+    ):  # fmt: skip
+        assert words in lines
+
+
+def test_the_picture_of_disk_queues() -> None:
+    lines = picture(a_queue_status(oldest_s=75.0))
+    assert "queue      start: 12 ready, 1 working, 0 failed twice" in lines
+    assert "15 in the backlog (the oldest for 75s), 3 in flight" in lines
