@@ -18,6 +18,7 @@ from engine.feed import Feed
 from engine.labs.content import BrokerLab
 from engine.labs.timeline import Sample
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.peak import most
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerView
 
 STUCK = 3.0  # seconds without an end of a task after which work stands still
@@ -161,7 +162,8 @@ class Bridge:
         self.lab = lab
         self.rows = Rows(lab.seat_of)
         self._flow = Flow()
-        self._backlog = Samples()
+        self._backlog = Samples(peaks=True)
+        self._seen = math.inf  # when the last picture of the broker was drawn, by its clock
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._log = EventLog(lab.feed)
         self._runs: tuple[Run, ...] = ()
@@ -180,7 +182,8 @@ class Bridge:
         rates = Rates()
         if broker is not None:
             self.rows.update(broker)
-            self._backlog.add(now, broker.backlog)
+            self._backlog.add(now, most(broker.peaks, self._seen, broker.backlog))
+            self._seen = broker.at
             rates = self._flow.update(broker.at, broker.ledger)
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)

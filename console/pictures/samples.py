@@ -9,9 +9,10 @@ SPAN = 60  # seconds that are kept
 
 
 class Samples:
-    """The last ``SPAN`` seconds, newest last."""
+    """The last ``SPAN`` seconds, newest last. Of figures in one sample the newest counts, of ``peaks`` the highest."""
 
-    def __init__(self) -> None:
+    def __init__(self, peaks: bool = False) -> None:
+        self._peaks = peaks
         self._values: deque[int] = deque(maxlen=SPAN * HERTZ)
         self._at = 0.0  # monotonic seconds of the newest
 
@@ -25,7 +26,7 @@ class Samples:
             return
         passed = round((at - self._at) * HERTZ)
         if not passed:
-            self._values[-1] = value
+            self._values[-1] = max(value, self._values[-1]) if self._peaks else value
         self._values.extend([value] * min(passed, SPAN * HERTZ))
         self._at += passed / HERTZ
 

@@ -39,8 +39,7 @@ class Backlog(Panel):
     def show(self, picture: Picture) -> None:
         """Show a picture."""
         self._samples, self._limit = picture.backlog, picture.tally.slots
-        now = self._samples[-1] if self._samples else 0
-        apart = picture.broker.apart if picture.broker is not None else 0
+        now, apart = (picture.broker.backlog, picture.broker.apart) if picture.broker is not None else (0, 0)
         held = f" · {units.short(apart)} apart" if apart else ""
         subtitle = f" now {units.short(now)}{held} · peak {units.short(max(self._samples, default=0))} "
         if subtitle != self._subtitle:

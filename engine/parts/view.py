@@ -107,6 +107,7 @@ class BrokerView(NamedTuple):
     walked: Walked = ()  # by what this broker knows of its workers, and by itself
     apart: int = 0  # of the backlog: tasks that wait for a worker that holds nothing, whatever slots are free
     order: tuple[bytes, ...] = ()  # who gets the next tasks, least recently used first; the first ``SHOWN_ORDER``
+    peaks: tuple[tuple[float, int], ...] = ()  # (when, how many waited), see ``engine.parts.peak``
 
 
 class WorkerView(NamedTuple):

@@ -295,6 +295,7 @@ class Broker:
             self._place(link)
         for link in full:
             self._ready.put(link)
+        jobs.peak.mark(jobs.queued, now)
 
     def _stop(self, link: Link, nproc: int, out: list[Command]) -> None:
         """Take processors from a worker. "All" is sent as their number, which every reading of STOP understands."""

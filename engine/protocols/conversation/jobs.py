@@ -19,6 +19,7 @@ from struct import Struct
 from engine.parts.inflight import Task
 from engine.parts.machine import Walk
 from engine.parts.owners import Owners
+from engine.parts.peak import Peak
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.frontend import CONTROL
 from engine.protocols.conversation.machine import JOB, Does, If, On
@@ -118,6 +119,7 @@ class Jobs:
     def __init__(self, options: Options) -> None:
         self.owners: Owners[int] = Owners(options.backlog, MAX_JOBS, SILENCE * options.expiry)
         self.queued = 0
+        self.peak = Peak()
         self.ripe = 0
         self.size = 0
         self.past = Past()

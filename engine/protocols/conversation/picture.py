@@ -67,6 +67,7 @@ def broker(core: Source, now: float) -> BrokerView:
             *_clients(core),
         ),
         walked=(*rows, *jobs.walk.walked()),
+        peaks=jobs.peak.view(),
     )
 
 

@@ -19,6 +19,7 @@ from engine.core import NEVER
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.limits import MAX_HELD
 from engine.parts.machine import Walk
+from engine.parts.peak import Peak
 from engine.parts.view import Walked
 from engine.protocols.negotiated.machine import SEEN, On, Seen
 from engine.protocols.negotiated.member import Member
@@ -44,6 +45,7 @@ class Desk:
         self.size = 0  # bytes of their bodies
         self.in_flight = InFlight()
         self.queued = 0
+        self.peak = Peak()
         self.suspected: set[str] = set()  # services that may have suspects
         self.unoffered: dict[str, float] = {}  # services that have tasks and that nobody offers, and since when
         self._walk_anew()
@@ -192,6 +194,7 @@ class Desk:
         """Hand the oldest task to the worker that was used least recently; None where one of them is missing."""
         key = queue.ready.first() if queue.backlog else None
         if key is None:
+            self.peak.mark(self.queued, now)
             return None
         task = queue.backlog.popleft()
         self._hand(task, self.members[key], now)

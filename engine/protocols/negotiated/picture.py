@@ -41,6 +41,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         ),
         apart=sum(len(desk.queues[name].suspects.waiting) for name in desk.suspected) if serving else 0,
         order=_order(service) if serving else (),
+        peaks=desk.peak.view() if serving else (),
     )
 
 

@@ -68,6 +68,7 @@ class Tasks(Voice):
         if queue.offered:
             self._pump(queue, now)
         else:
+            self.desk.peak.mark(self.desk.queued, now)
             self.watch(now)
 
     def withdraw(self, client: bytes, now: float) -> None:

@@ -253,6 +253,7 @@ class Broker:
         while self.tasks.backlog:
             key = ready.first()
             if key is None:
+                self.tasks.peak.mark(len(self.tasks.backlog), now)
                 return
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job
             ready.drop(key)

@@ -71,6 +71,7 @@ def broker(core: Source, now: float) -> BrokerView:
         ),
         walked=core.table.walk.walked(),
         order=tuple(islice(core.table.ready, SHOWN_ORDER)),
+        peaks=tasks.peak.view(),
     )
 
 

@@ -19,6 +19,7 @@ from engine.parts.legs import BrokerLegs, sampled
 from engine.parts.limits import MAX_BACKLOG
 from engine.parts.liveness import Liveness
 from engine.parts.owners import Owners
+from engine.parts.peak import Peak
 from engine.parts.view import LedgerView
 from engine.protocols.pingpong.messages import kind_of
 from engine.protocols.pingpong.options import Options
@@ -34,6 +35,7 @@ class Tasks:
         self.size = 0  # bytes of all jobs
         self.legs = BrokerLegs()
         self.owners: Owners[bytes] = Owners(options.max_backlog, MAX_BACKLOG, SILENCE * options.worker_expiry)
+        self.peak = Peak()
         self.redelivered = 0
         self._attempts = options.max_deliveries
         self._out = InFlight()

@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Collection
 
 from engine.parts.inflight import Task
+from engine.parts.peak import Peak
 from engine.parts.suspects import Suspects
 from engine.protocols.roundrobin.messages import PLAIN
 from engine.protocols.roundrobin.options import Options
@@ -30,11 +31,16 @@ class Backlog:
         self.fresh: deque[Task] = deque()
         self.suspects: Suspects[Worker] = Suspects()
         self.owners = Owners(options.max_backlog, options.expiry, options.task_deadline)
+        self.peak = Peak()
         self.over_share = 0  # tasks that were dropped because their client had enough waiting
         self._most = options.max_backlog
 
     def __len__(self) -> int:
         return len(self.fresh) + len(self.suspects.waiting)
+
+    def mark(self, now: float) -> None:
+        """More wait than before."""
+        self.peak.mark(len(self.fresh) + len(self.suspects.waiting), now)
 
     def admit(self, client: bytes, size: int) -> str:
         """Why one task more may not wait; empty where it may, and then it is counted: the caller puts it to ``fresh``.

@@ -59,6 +59,7 @@ def of(broker: Source, now: float) -> BrokerView:
         walked=broker.pool.table.walk.walked(),
         apart=len(broker.pool.backlog.suspects.waiting),
         order=tuple(worker.key for worker in islice(broker.pool.ready, SHOWN_ORDER)),
+        peaks=broker.pool.backlog.peak.view(),
     )
 
 

@@ -70,12 +70,10 @@ class Pool:
     def accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
         """000 process_round_robin_pass: to the first worker with a free slot, else into the processing queue.
 
-        ``messages``: of each the task alone. Returns how many were refused, because their id is in use for
-        another task; one that is asked for again is only counted.
+        ``messages``: of each the task alone. Returns how many were refused: another task has their id.
         """
         tasks, ready = self.tasks, self.ready
-        refused = again = 0
-        free = True  # somebody may have a slot
+        refused, again, free = 0, 0, True  # free: somebody may have a slot
         for message in messages:
             key = (client, message[1])
             if key in tasks:
@@ -94,8 +92,9 @@ class Pool:
             else:
                 self._give(task, worker, now, out)
         self.ledger.sent += len(messages) - refused - again
-        if again:
-            self.records.again += again
+        self.records.again += again
+        if not free:
+            self.backlog.mark(now)
         return refused
 
     def drain(self, now: float, out: list[Command]) -> None:
@@ -344,6 +343,7 @@ class Pool:
         """Out of the table; what it held is taken back. The caller drains."""
         self.table.step(worker, _LOST_BY.get(why, On.REFUSED))
         self.take_back(worker, held := list(worker.held))
+        self.backlog.mark(now)
         self._release(worker)
         self.table.lose(worker, now)
         out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))

@@ -31,10 +31,11 @@ from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, ClientLegs
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Machine, Tally, Walk
+from engine.parts.peak import Peak
 from engine.parts.violations import Violations
 from engine.sim.explore.properties import Constant
 
-COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine)
+COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine, Peak)
 """Kinds of values that are only counted and shown, wherever they stand."""
 
 IGNORED: Mapping[str, frozenset[str]] = {

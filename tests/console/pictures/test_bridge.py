@@ -40,6 +40,20 @@ def test_the_backlog_is_kept_for_a_minute() -> None:
     assert len(polls(Bridge(lab), lab, SPAN * HERTZ + 9).backlog) == SPAN * HERTZ
 
 
+def test_the_backlog_that_came_and_went_between_two_looks_is_in_the_chart_once() -> None:
+    lab = FakeLab(2, busy=False)
+    bridge = Bridge(lab)
+    polls(bridge, lab, 2)
+    seen = lab.feed.pictures["broker"]
+    lab.at += 1 / HERTZ
+    lab.feed.show("broker", seen._replace(at=lab.at, peaks=((lab.at - 0.1, 1900), (lab.at - 0.05, 3))))
+    picture = bridge.poll(lab.at)
+    assert picture.broker is not None and picture.broker.backlog == 0
+    assert picture.backlog[-1] == 1900
+    lab.at += 1 / HERTZ
+    assert bridge.poll(lab.at).backlog[-2:] == (1900, 0), "the same picture, looked at again"
+
+
 def test_facts_come_once_and_gaps_are_seen() -> None:
     lab = FakeLab(1, busy=False)
     lab.feed = Feed(facts=3)

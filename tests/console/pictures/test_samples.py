@@ -33,3 +33,10 @@ def test_no_time_is_too_long_and_one_that_goes_back_begins_again() -> None:
     assert samples.values == (4,) * SPAN * HERTZ
     samples.add(2.0, 5)
     assert samples.values == (5,)
+
+
+def test_of_peaks_in_one_sample_the_highest_counts() -> None:
+    samples = Samples(peaks=True)
+    for at, value in ((7.0, 0), (7.25, 1900), (7.3, 4), (7.5, 2)):
+        samples.add(at, value)
+    assert samples.values == (0, 1900, 2)
