@@ -72,12 +72,14 @@ def of_run(view: BulkView) -> str:
 
 
 def table(view: BrokerView) -> str:
-    """The seed's ``workers``: every worker, its free slots and its address, in the order of the broker's picture."""
+    """The seed's ``workers``: every worker, its free slots and its address, least recently used first."""
+    order = {key: place for place, key in enumerate(view.order)}
     many = "1 worker" if len(view.workers) == 1 else f"{len(view.workers):,} workers"
     rows = [f"{many} in the table\n"]
     rows += [
         f"  {row.free:>4} of {row.slots:<4} free  {row.state:<7} {row.done:>8,} done  "
-        f"{row.key.decode('utf-8', 'backslashreplace')}\n"
-        for row in view.workers
+        f"{row.key.decode('utf-8', 'backslashreplace')}"
+        f"{'  next' if order.get(row.key) == 0 else ''}\n"
+        for row in sorted(view.workers, key=lambda row: order.get(row.key, len(order)))
     ]
     return "".join(rows)

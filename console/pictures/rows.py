@@ -31,6 +31,7 @@ class Shown(NamedTuple):
     label: str  # clean, without the endpoint that all routing ids of one broker begin with
     rate: float  # tasks done a second
     order: tuple[str | int, ...]  # of the label, so that w2 comes before w10
+    place: int = 0  # in the broker's order, 1: it gets the next task; 0: behind those that a picture tells, or in none
 
 
 class Tally(NamedTuple):
@@ -107,19 +108,21 @@ class Rows:
         before, fresh = self._shown, {}
         states: dict[State, int] = {}
         slots = free = 0
+        places = {key: place for place, key in enumerate(picture.order, 1)}
         for worker in picture.workers:
             key = worker.key
+            place = places.get(key, 0)
             old = before.get(key)
             if old is None or old.worker.name != worker.name:
                 name = self._called(key, worker.name)
-                shown = Shown(worker, name, 0.0, natural(name))
+                shown = Shown(worker, name, 0.0, natural(name), place)
             elif old.worker is worker and not old.rate:
-                shown = old
+                shown = old if old.place == place else old._replace(place=place)
             elif not step:
-                shown = old._replace(worker=worker)
+                shown = old._replace(worker=worker, place=place)
             else:
                 rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
-                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order)
+                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order, place)
             fresh[key] = shown
             state = worker.state
             states[state] = states.get(state, 0) + 1

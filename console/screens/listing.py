@@ -68,7 +68,6 @@ def worker_list(picture: Picture) -> list[Parts]:
 
     Least recently used first: who is next, and behind whom nobody stands in the broker's order.
     """
-    order = {key: place for place, key in enumerate(picture.broker.order, 1)} if picture.broker is not None else {}
     lines: list[Parts] = [[(f"{len(picture.rows):,} workers in the table", "text bold")], []]
     lines.append(
         [
@@ -78,12 +77,11 @@ def worker_list(picture: Picture) -> list[Parts]:
             ("address", "label"),
         ]
     )
-    for row in sorted(picture.rows, key=lambda row: order.get(row.worker.key, len(order) + 1)):
+    for row in sorted(picture.rows, key=lambda row: row.place or len(picture.rows) + 1):
         worker = row.worker
         glyph, ink = STATES[worker.state]
         free = f"{worker.free:>4} of {worker.slots:<4}"
-        place = order.get(worker.key, 0)
-        turn = (fit("next" if place == 1 else str(place or ""), 7), "good" if place == 1 else "label")
+        turn = (fit("next" if row.place == 1 else str(row.place or ""), 7), "good" if row.place == 1 else "label")
         cells = [(fit(free, 13), "text"), (fit(f"{glyph} {worker.state}", 10), ink), turn]
         lines.append([*cells, (label(worker.key), "text")])
     return lines

@@ -43,7 +43,7 @@ LIT = 4  # pictures for which a state that was entered stays lit
 _STATUS = {"running": "busy", "finished": "good", "cancelled": "bad", "held": "warn"}
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    column("seed", "state 001", 9, 1, lambda state: "busy" if state == "SV_LOOP2" else "warn", term_name="state"),
+    column("seed", "state 001", 9, 3, lambda state: "busy" if state == "SV_LOOP2" else "warn", term_name="state"),
     column("nproc", "nproc", 5, -2, right=True),
     column("max-nproc", "max", 4, -3, right=True, term_name="max_nproc"),
     column("running", "run", 4, -4, right=True),
@@ -262,5 +262,5 @@ def counts(names: Sequence[str], terms: Iterable[Sequence[tuple[str, str]]]) -> 
     return dict(total)
 
 
-VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight")), Conversation, WORDS, jobwords.perform)
+VIEW = View(with_own(COLUMNS, without=("rtt", "in-flight", "order")), Conversation, WORDS, jobwords.perform)
 """A worker's running processors say what is in flight."""

@@ -42,7 +42,7 @@ def _version(row: Shown, now: float, cells: int) -> Parts:
 
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    column("version", "conf", 5, 1, term_name="config_version")._replace(draw=_version),
+    column("version", "conf", 5, 3, term_name="config_version")._replace(draw=_version),
     column("skew", "skew", 8, -1, right=True),
     column("services", "services", 10, -2),
 )
@@ -140,5 +140,5 @@ def _place(terms: Sequence[tuple[str, str]]) -> str:
     return term(terms, "broker") + (f" · told of {told}" if told else "")
 
 
-VIEW = View(with_own(COLUMNS, without=("rtt",)), Negotiated)
+VIEW = View(with_own(COLUMNS, without=("rtt", "order")), Negotiated)
 """Its broker knows no round trips."""

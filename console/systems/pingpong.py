@@ -15,6 +15,8 @@ from console.widgets.workers import STATES, gauge, with_own
 ALIVE = {"alive": "good", "quiet": "warn", "unknown": "label"}
 """A worker's view of its broker, and its ink."""
 
+SHOWN = 16  # workers of the ready queue
+
 WIDE = 110  # cells that all take of it; with less, a worker's line leaves out what the main screen shows as well
 
 
@@ -26,7 +28,7 @@ def _expires(row: Shown, now: float, cells: int) -> Parts:
 COLUMNS: tuple[Column[Shown], ...] = (
     Column("expires", "lost in", 7, lambda row: row.worker.lost_at, _expires, need=2, right=True),
     column(
-        "judged", "judged by", 9, 1, lambda judge: "busy" if judge == "deadline" else "label", term_name="judged by"
+        "judged", "judged by", 9, 3, lambda judge: "busy" if judge == "deadline" else "label", term_name="judged by"
     ),
 )
 
@@ -42,7 +44,18 @@ class PingPong(Terms):
         lines += [_both(row, picture, wide) for row in picture.rows]
         if not picture.rows:
             lines.append([("no workers", "label")])
-        return [*lines, [], *term_lines(picture)]
+        return [*lines, [], *_ready(picture), [], *term_lines(picture)]
+
+
+def _ready(picture: Picture) -> list[Parts]:
+    """The ready queue: who gets the next tasks, in this order."""
+    order = picture.broker.order if picture.broker is not None else ()
+    lines: list[Parts] = [[("ready queue", "accent bold"), ("  the first gets the next task", "label")]]
+    for place, key in enumerate(order[:SHOWN], 1):
+        lines.append([(fit(f"{place}", 3, right=True), "label"), (f" {clean(picture.name(key))}", "text")])
+        if place == 1:
+            lines[-1].append(("  next", "good"))
+    return lines
 
 
 def _both(row: Shown, picture: Picture, wide: bool) -> Parts:

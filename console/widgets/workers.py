@@ -120,6 +120,13 @@ def _state(row: Shown, now: float, cells: int) -> Parts:
     return [(glyph, ink), (fit(f" {row.worker.state}", cells - 1), ink)]
 
 
+def _place(row: Shown, now: float, cells: int) -> Parts:
+    """Its place in the broker's order."""
+    if row.place == 1:
+        return [(fit("next", cells, right=True), "good")]
+    return [(fit(str(row.place or "·"), cells, right=True), "label" if row.place else "faint")]
+
+
 def _rate(row: Shown, now: float, cells: int) -> Parts:
     return _number("text" if row.rate else "label", round(row.rate), cells)
 
@@ -155,6 +162,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
     _figure("p50", "p50", 5, 0, lambda row: row.worker.took.p50 if row.worker.took else 0.0, _p50),
     _figure("p99", "p99", 5, 7, lambda row: row.worker.took.p99 if row.worker.took else 0.0, _p99),
     _figure("rtt", "rtt", 5, 1, lambda row: row.worker.rtt or 0.0, _rtt),
+    Column("order", "order", 5, lambda row: row.place or NEVER, _place, need=8, right=True),
     Column("state", "state", 8, lambda row: _ORDER[row.worker.state], _state, need=10),
 )
 

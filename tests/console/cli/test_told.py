@@ -6,6 +6,8 @@ from console.cli.told import Told, of_broker, table
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.labs.live import LiveLab
+from engine.parts.ledger import Ledger
+from engine.parts.view import BrokerView, WorkerRow
 from tests.helpers.processes import WAIT
 
 
@@ -40,3 +42,9 @@ def test_the_highest_tells_tasks_and_statistics_that_have_changed(capsys: pytest
         told.count(words)
         assert capsys.readouterr().err == f"roundhouse: {words}\n"
         assert table(lab.table()).startswith("1 worker in the table\n     3 of 3    free  ready")
+
+
+def test_the_table_is_in_the_order_in_which_workers_get_tasks() -> None:
+    rows = [WorkerRow(key, "", "ready", 2, 1, 1, 0, 0, 0, 0.0, 0.0, 9.0, None) for key in (b"a", b"b", b"c")]
+    view = BrokerView(0.0, tuple(rows), 0, 0, Ledger().view(0, 0), (), (), order=(b"c", b"a"))
+    assert [line.split("done")[1].split() for line in table(view).splitlines()[1:]] == [["c", "next"], ["a"], ["b"]]

@@ -38,6 +38,17 @@ def test_an_unchanged_worker_keeps_its_row() -> None:
     assert rows.rows[1] is not before[1]
 
 
+def test_a_row_knows_its_place_in_the_order_of_the_broker() -> None:
+    rows = Rows()
+    idle = worker(b"a"), worker(b"b"), worker(b"c")
+    rows.update(view(0.0, *idle)._replace(order=(b"b", b"a")))
+    assert [row.place for row in rows.rows] == [2, 1, 0]
+    before = rows.rows
+    rows.update(view(0.25, *idle)._replace(order=(b"c", b"a")))
+    assert [row.place for row in rows.rows] == [2, 0, 1]
+    assert rows.rows[0] is before[0], "neither the worker nor its place has changed"
+
+
 def test_the_same_picture_twice_changes_nothing() -> None:
     rows = Rows()
     picture = view(1.0, worker(b"a"))

@@ -48,9 +48,9 @@ def test_the_seeds_worker_list(tmp_path: Path) -> None:
 
 
 def test_the_worker_list_is_in_the_order_in_which_tasks_are_given() -> None:
-    def row(key: bytes) -> Any:
-        return SimpleNamespace(worker=SimpleNamespace(key=key, state="ready", free=1, slots=2))
+    def row(key: bytes, place: int) -> Any:
+        return SimpleNamespace(worker=SimpleNamespace(key=key, state="ready", free=1, slots=2), place=place)
 
-    picture: Any = SimpleNamespace(rows=[row(b"a"), row(b"b"), row(b"c")], broker=SimpleNamespace(order=(b"c", b"a")))
+    picture: Any = SimpleNamespace(rows=[row(b"a", 2), row(b"b", 0), row(b"c", 1)])
     lines = ["".join(text for text, _ in line) for line in worker_list(picture)][3:]
     assert [line.split()[-2:] for line in lines] == [["next", "c"], ["2", "a"], ["ready", "b"]]

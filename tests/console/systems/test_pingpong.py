@@ -55,3 +55,20 @@ def test_the_table_counts_down_and_says_by_what_a_worker_is_judged(tmp_path: Pat
         assert driver.shows("deadline  ● busy") and driver.shows("◌ silent") and driver.shows("○ lost")
 
     drive(scenario, tmp_path, labs=labs())
+
+
+def test_the_ready_queue_is_a_list_in_its_order(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        lab = driver.lab
+        lab.at += 0.1
+        broker = lab.feed.pictures["broker"]
+        order = (lab.workers[2].key, lab.workers[0].key)
+        lab.feed.show("broker", broker._replace(at=lab.at, order=order))
+        await driver.press("v")
+        driver.app.tick()
+        await driver.pilot.pause()
+        names = [driver.main.name_of(key) for key in order]
+        assert driver.shows("ready queue  the first gets the next task")
+        assert driver.shows(f"1 {names[0]}  next") and driver.shows(f"2 {names[1]}")
+
+    drive(scenario, tmp_path, labs=labs())

@@ -87,7 +87,7 @@ def test_a_hostile_name_steers_nothing(tmp_path: Path) -> None:
         assert driver.app.is_running
         assert driver.shows("1b5b324a")
 
-    drive(scenario, tmp_path, lab=FakeLab(1, busy=False), size=(150, 42))
+    drive(scenario, tmp_path, lab=FakeLab(1, busy=False), size=(170, 42))
 
 
 def test_the_title_counts_what_is_shown(tmp_path: Path) -> None:
@@ -128,3 +128,21 @@ def test_a_filter_searches_names_states_and_ids_marks_what_is_wrong_and_shows_wh
         assert "lost" not in {row.worker.state for row in table.shown}
 
     drive(scenario, tmp_path)
+
+
+def test_the_table_shows_the_order_of_the_broker_and_who_is_next(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        lab = driver.lab
+        keys = [worker.key for worker in lab.workers]
+        lab.at += 0.1
+        lab.publish()
+        broker = lab.feed.pictures["broker"]
+        lab.at += 0.1
+        lab.feed.show("broker", broker._replace(at=lab.at, order=(keys[2], keys[0])))
+        driver.app.tick()
+        await driver.type(":sort order")
+        await driver.press("enter")
+        places = [line.split("●")[0].split()[-1] for line in driver.screen() if "● ready" in line]
+        assert places[:3] == ["next", "2", "·"]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))
