@@ -53,6 +53,8 @@ WORDS = (
     Word("theme", "[THEME]", "change the colour theme", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),
     Word("filter", "[RE]", "show only workers that match; !RE: that do not match", seed=False),
+    Word("clients", "", "list who sends tasks", seed=False),
+    Word("backlog", "[CLIENT]", "list the tasks under way, the oldest first; of one client", seed=False),
     Word("runs", "", "list the kept runs", seed=False),
     Word(
         "compare",

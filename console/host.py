@@ -31,7 +31,7 @@ class Host(Shell):
     Each session has its own Textual mode, so its screens are kept while another session is shown.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.SEE)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.WAITS, *keys.SEE))]
     DEFAULT_MODE: ClassVar[str] = "first"
 
     def __init__(

@@ -128,6 +128,21 @@ PAIR = (
     Key("pair.pull", "u", "pull_plug", "pull the plug", "kill the primary, as if its process had died; asks first"),
     Key("pair.back", "b", "hand_back", "bring it back", "start the primary again, or hand the service back to it"),
 )
+WAITS = (
+    Key("clients", "U", "on_main('clients')", "clients", "list who sends tasks: rate, in flight, waiting, oldest"),
+    Key("backlog", "B", "on_main('backlog')", "backlog", "list the tasks under way, the oldest first"),
+)
+TENDS = (
+    Key("task.open", "enter", "open", "open", "of a client: its tasks; of a task: the worker that has it"),
+    Key(
+        "task.drop",
+        "ctrl+k",
+        "drop",
+        "drop",
+        "drop what waits of the selected client, or the selected task; asks first",
+    ),
+    *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
+)
 
 SEE = (
     Key("events", "E", "events", "events", "list all events, with a filter"),
@@ -252,7 +267,24 @@ FIRST = TYPED | {key.id for key in REPLAY}
 
 IDS = frozenset(
     key.id
-    for group in (APP, MAIN, KEPT, TABLE, SYSTEM, JOBS, TASKS, PAIR, QUEUES, SEE, MESSAGES, STEP, EXPLORE, REPLAY)
+    for group in (
+        APP,
+        MAIN,
+        WAITS,
+        TENDS,
+        KEPT,
+        TABLE,
+        SYSTEM,
+        JOBS,
+        TASKS,
+        PAIR,
+        QUEUES,
+        SEE,
+        MESSAGES,
+        STEP,
+        EXPLORE,
+        REPLAY,
+    )
     for key in group
 )
 

@@ -208,6 +208,13 @@ class Withdraw(NamedTuple):
     client: bytes
 
 
+class Discard(NamedTuple):
+    """Broker: end one task that no worker has; its client is told so where the protocol has words for it."""
+
+    client: bytes
+    id: bytes
+
+
 class Leave(NamedTuple):
     """Worker: finish what is held, say goodbye, exit."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from console import units
 from console.bulks import RunDefaults
 from console.pictures.eventlog import EventLog, Line
-from console.pictures.rows import Flow, Rates, Rows, Shown, Tally, failures
+from console.pictures.rows import Caller, Callers, Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Samples
 from engine.feed import Feed
 from engine.labs.content import BrokerLab
@@ -78,6 +78,7 @@ class Picture(NamedTuple):
     seat_of: Callable[[bytes], str | None]
     name: Callable[[bytes], str]  # of a peer, for people
     stuck: float = 0.0  # seconds, of the broker's clock, in which tasks were under way and none ended
+    clients: tuple[Caller, ...] = ()
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
 
     def own(self, key: bytes) -> WorkerView | None:
@@ -161,6 +162,7 @@ class Bridge:
     def __init__(self, lab: BrokerLab) -> None:
         self.lab = lab
         self.rows = Rows(lab.seat_of)
+        self._callers = Callers(self.rows.name)
         self._flow = Flow()
         self._backlog = Samples(peaks=True)
         self._seen = math.inf  # when the last picture of the broker was drawn, by its clock
@@ -214,6 +216,7 @@ class Bridge:
             pool=lambda: feed.picture("pool") or {},
             seat_of=self.lab.seat_of,
             name=self.rows.name,
+            clients=self._callers.update(broker) if broker is not None else (),
             rested=now - self._ran,
         )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from console.text import clean, label
-from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
+from engine.parts.view import BrokerView, ClientRow, LedgerView, State, WorkerRow
 
 SMOOTH = 1.0  # seconds over which rates are averaged
 STILL = 0.05  # tasks a second below which a worker counts as idle
@@ -149,6 +149,44 @@ class Rows:
         if seat := self._seat_of(key):
             return short_name(seat)
         return short_name(label(key) if _NUMBER.fullmatch(told) else told) or short_name(label(key))
+
+
+class Caller(NamedTuple):
+    """One client as the table holds it."""
+
+    client: ClientRow
+    label: str
+    rate: float  # tasks a second that it sends
+    order: tuple[str | int, ...]
+
+
+class Callers:
+    """The clients of successive pictures of one broker. ``name``: of a peer, for people."""
+
+    def __init__(self, name: Callable[[bytes], str]) -> None:
+        self._name = name
+        self._at = -math.inf
+        self._shown: dict[bytes, Caller] = {}
+
+    def update(self, picture: BrokerView) -> tuple[Caller, ...]:
+        """Take one picture; an older one changes nothing."""
+        step = picture.at - self._at
+        if step < 0:
+            return tuple(self._shown.values())
+        weight = 1 - math.exp(-step / SMOOTH)
+        fresh: dict[bytes, Caller] = {}
+        for client in picture.clients:
+            old = self._shown.get(client.key)
+            if old is None:
+                label = self._name(client.key)
+                fresh[client.key] = Caller(client, label, 0.0, natural(label))
+            elif not step:
+                fresh[client.key] = old._replace(client=client)
+            else:
+                rate = old.rate + weight * (max(0, client.sent - old.client.sent) / step - old.rate)
+                fresh[client.key] = Caller(client, old.label, rate if rate >= STILL else 0.0, old.order)
+        self._shown, self._at = fresh, picture.at
+        return tuple(fresh.values())
 
 
 class Flow:

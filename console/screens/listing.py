@@ -19,6 +19,7 @@ Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
 GROUPS: Groups = (
     ("anywhere", (*keys.APP, *keys.SYSTEM)),
     ("main screen", keys.MAIN),
+    ("clients and backlog", (*keys.WAITS, *keys.TENDS)),
     ("kept runs", keys.KEPT),
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),

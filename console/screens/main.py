@@ -13,6 +13,7 @@ from console.commands import Command
 from console.history import History
 from console.pictures.bridge import Picture
 from console.pictures.rows import RowFilter
+from console.screens.clients import Clients, Waiting
 from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
 from console.screens.kept import Kept
@@ -150,6 +151,16 @@ class Main(Overview):
         """The kept runs."""
         self.app.open_screen(Kept(self.session.bridge.read_runs()))
 
+    def action_clients(self) -> None:
+        """Who sends tasks."""
+        if not isinstance(self.app.screen, Clients):
+            self.app.open_screen(Clients())
+
+    def action_backlog(self, client: str = "") -> None:
+        """The tasks under way, all of them or those of one client."""
+        if not isinstance(self.app.screen, Waiting):
+            self.app.open_screen(Waiting(client))
+
     def action_protocol(self) -> None:
         """The system in its protocol's own terms."""
         self.app.open_screen(self._view.screen())
@@ -229,6 +240,8 @@ class Main(Overview):
                 return [column.id for column in self.table.columns]
             case "CLIENT":
                 return waiting_clients(self._picture)
+            case "[CLIENT]":
+                return [row.label for row in self._picture.clients] if self._picture is not None else []
             case "RUN":
                 return (
                     list(filter(None, map(name_of, reversed(self._picture.runs)))) if self._picture is not None else []
@@ -275,6 +288,10 @@ class Main(Overview):
             case Command("workers", _):
                 self.table.set_filter(None)
                 self.app.open_screen(Page("workers", [], worker_list))
+            case Command("clients", _):
+                self.action_clients()
+            case Command("backlog", str(name)):
+                self.action_backlog(name)
             case Command("runs", _):
                 self.action_runs()
             case Command("compare", str(line)):

@@ -8,7 +8,23 @@ from textual import events
 from textual.binding import ActiveBinding, Binding
 from textual.strip import Strip
 
-from console.keys import APP, BACK, EXPLORE, JOBS, KEPT, MAIN, MESSAGES, PAIR, QUEUES, REPLAY, SEE, STEP, TASKS
+from console.keys import (
+    APP,
+    BACK,
+    EXPLORE,
+    JOBS,
+    KEPT,
+    MAIN,
+    MESSAGES,
+    PAIR,
+    QUEUES,
+    REPLAY,
+    SEE,
+    STEP,
+    TASKS,
+    TENDS,
+    WAITS,
+)
 from console.text import clean
 from console.widgets.ink import Inked, Parts, cells, cut
 
@@ -16,9 +32,11 @@ SECONDS = 6.0  # that a notice stays
 
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
 _OWN = tuple(
-    key for key in (*KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES) if key.id not in _ALSO
+    key
+    for key in (*TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
+    if key.id not in _ALSO
 )
-_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *SEE, *APP[2:])
+_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *WAITS, *SEE, *APP[2:])
 _PLACES = {key.id: place for place, key in reversed(list(enumerate(_ORDER)))}
 
 

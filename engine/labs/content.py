@@ -108,6 +108,10 @@ class BrokerLab(Lab):
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         raise self.unable()
 
+    def discard(self, client: bytes, task: bytes) -> None:
+        """End one task that no worker has, by its client and id. Refused where tasks belong to nobody."""
+        raise self.unable()
+
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
         raise self.unable()

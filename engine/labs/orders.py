@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.core import Pack, Slow, StopRun, Withdraw
+from engine.core import Discard, Pack, Slow, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
@@ -102,6 +102,13 @@ class WorkerOrders(BrokerLab):
         if not self.system.owners:
             raise Refused(f"{self.system.name} withdraws no tasks by their client")
         self._order_broker(Withdraw(client))
+
+    def discard(self, client: bytes, task: bytes) -> None:
+        """End one task that no worker has, by its client and id. Refused where tasks belong to nobody."""
+        self._change("withdrawing a task")
+        if not self.system.owners:
+            raise Refused(f"{self.system.name} withdraws no single task")
+        self._order_broker(Discard(client, task))
 
     @property
     def lane(self) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from engine.parts.bulk import BulkView
+from engine.parts.callers import ClientRow as ClientRow
+from engine.parts.callers import Underway as Underway
 from engine.parts.ledger import LedgerView as LedgerView
 from engine.parts.served import Took
 
@@ -108,6 +110,8 @@ class BrokerView(NamedTuple):
     apart: int = 0  # of the backlog: tasks that wait for a worker that holds nothing, whatever slots are free
     order: tuple[bytes, ...] = ()  # who gets the next tasks, least recently used first; the first ``SHOWN_ORDER``
     peaks: tuple[tuple[float, int], ...] = ()  # (when, how many waited), see ``engine.parts.peak``
+    clients: tuple[ClientRow, ...] = ()  # those that have most under way first
+    oldest: tuple[Underway, ...] = ()  # tasks under way, oldest first, bounded
 
 
 class WorkerView(NamedTuple):

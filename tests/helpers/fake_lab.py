@@ -18,7 +18,18 @@ from engine.labs.content import BrokerLab
 from engine.labs.health import Health
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.histogram import Histogram
-from engine.parts.view import BrokerView, ClientView, Detail, Incident, LedgerView, State, TaskRow, WorkerRow
+from engine.parts.view import (
+    BrokerView,
+    ClientRow,
+    ClientView,
+    Detail,
+    Incident,
+    LedgerView,
+    State,
+    TaskRow,
+    Underway,
+    WorkerRow,
+)
 from engine.system import System
 from engine.tracing.trace import Trace
 
@@ -107,6 +118,8 @@ class FakeLab(BrokerLab):
         self.seats: dict[bytes, str] = {}  # whose routing ids are ours
         self.terms: tuple[tuple[str, str], ...] = ()  # of the broker
         self.answers: tuple[object, ...] = ()  # of the client
+        self.clients: tuple[ClientRow, ...] = ()
+        self.oldest: tuple[Underway, ...] = ()
         self.refusal = ""
         self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
         self.state = HEALTHY
@@ -144,7 +157,7 @@ class FakeLab(BrokerLab):
             "broker",
             BrokerView(
                 self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()
-            )._replace(terms=self.terms),
+            )._replace(terms=self.terms, clients=self.clients, oldest=self.oldest),
         )
         run = self._run() if self._busy else None
         self.feed.show("client", ClientView(self.at, True, run, 0, answers=self.answers))
@@ -197,6 +210,9 @@ class FakeLab(BrokerLab):
 
     def withdraw(self, client: bytes) -> None:
         self._order("withdraw", client)
+
+    def discard(self, client: bytes, task: bytes) -> None:
+        self._order("discard", client, task)
 
     def inspect(self, key: bytes | None) -> None:
         self._order("inspect", key)

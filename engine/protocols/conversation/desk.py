@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from engine.core import Command, Frames, Note, Send
+from engine.parts.callers import Callers
 from engine.parts.explain import show
 from engine.parts.ledger import Ledger
 from engine.parts.legs import EVERY, BrokerLegs
@@ -57,6 +58,7 @@ class Desk:
 
     def __init__(self, options: Options, violations: Violations) -> None:
         self.jobs = Jobs(options)
+        self.callers = Callers()
         self.ledger = Ledger()
         self.legs = BrokerLegs()
         self.refused = self.redelivered = self.again = 0
@@ -186,6 +188,7 @@ class Desk:
         job = self.jobs.add(submit.job, submit.slots, client, ref, now)
         job.follow = submit.follow
         self.ledger.sent += job.text.num_tasks
+        self.callers.sent(client, job.text.num_tasks, now)
         if not job.lone:
             self.say(client, Accepted(ref, job.id), out)
 

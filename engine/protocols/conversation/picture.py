@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from engine.core import MAIN, NEVER
+from engine.parts.callers import Underway
 from engine.parts.inflight import InFlight
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
@@ -43,6 +44,7 @@ def broker(core: Source, now: float) -> BrokerView:
     jobs = core.desk.jobs
     rows = core.walk.walked()
     times = dict(rows)
+    clients, oldest = core.desk.callers.view(lambda: (core.inflight.all(), _waiting(core)), now)
     return BrokerView(
         at=now,
         workers=tuple(_row(core, link, now) for link in core.links.values() if link.state == Sv.LOOP2),
@@ -68,7 +70,18 @@ def broker(core: Source, now: float) -> BrokerView:
         ),
         walked=(*rows, *jobs.walk.walked()),
         peaks=jobs.peak.view(),
+        clients=clients,
+        oldest=oldest,
     )
+
+
+def _waiting(core: Source) -> list[Underway]:
+    """Of each job what waits of it, under the job's id."""
+    return [
+        Underway(job.client, job.id.to_bytes(4), f"job {job.id}", job.accepted, 0, b"", job.queued)
+        for job in core.desk.jobs.all()
+        if job.queued
+    ]
 
 
 def _clients(core: Source) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from engine.core import (
     ClockSet,
     Command,
     Connected,
+    Discard,
     Disconnected,
     Drain,
     Event,
@@ -89,7 +90,7 @@ class Broker:
     # ---- the contract -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Inspect, Drain, Withdraw, ClockSet, Publish, and those of ``orders``."""
+        """Takes the orders Inspect, Drain, Withdraw, Discard, ClockSet, Publish, and those of ``orders``."""
         service = self.service
         out: list[Command] = []
         service.out = out
@@ -202,6 +203,10 @@ class Broker:
                 service.drain(worker, now)
             case ClockSet(offset):
                 service.set_clock(offset, now)
+            case Discard(client, ident) if self.serving:
+                service.discard((client, ident), now)
+            case Discard():
+                service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
             case Withdraw(client):
                 if self.serving:
                     service.withdraw(client, now)

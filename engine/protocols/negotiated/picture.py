@@ -23,6 +23,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
     serving = pair is None or pair.standby.active
     in_flight, queued = (desk.in_flight.count, desk.queued) if serving else (0, 0)
     rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
+    clients, oldest = service.callers.view(lambda: (desk.tasks.values() if serving else (), ()), now)
     return BrokerView(
         at=now,
         workers=rows,
@@ -42,6 +43,8 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         apart=sum(len(desk.queues[name].suspects.waiting) for name in desk.suspected) if serving else 0,
         order=_order(service) if serving else (),
         peaks=desk.peak.view() if serving else (),
+        clients=clients if serving else (),
+        oldest=oldest,
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from engine.core import NEVER, Note, Send
+from engine.parts.callers import Callers
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
@@ -43,6 +44,7 @@ class Tasks(Voice):
     def __init__(self, options: Options, config: Config, wall_offset: float) -> None:
         super().__init__(options, config, wall_offset)
         self.desk = Desk()
+        self.callers = Callers()
         self.ledger = Ledger()
         self.legs = BrokerLegs()
         self.clients = Liveness(options.silence * options.heartbeat)
@@ -54,6 +56,7 @@ class Tasks(Voice):
 
     def request(self, key: TaskKey, service: str, body: bytes, now: float) -> None:
         """A client that is known asks for something."""
+        self.callers.sent(key[0], 1, now)
         if key in self.desk.tasks:
             self.count("repeated requests")
             return
@@ -80,6 +83,20 @@ class Tasks(Voice):
         for task in gone:
             self._fail(task.key, names.REFUSED, "an operator withdrew this request")
         self.out.append(Note("info", f"{len(gone)} requests that waited are withdrawn", client))
+
+    def discard(self, key: TaskKey, now: float) -> None:
+        """An operator ends one task that waits."""
+        task = self.desk.tasks.get(key)
+        if task is None or task.worker:
+            self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0]))
+            return
+        service = task.kind
+        self.desk.pull(task)
+        self.desk.end(task)
+        self.ledger.fail("withdrawn")
+        self._fail(key, names.REFUSED, "an operator withdrew this request")
+        self._pump_all([service], now)  # whoever was kept for a suspect is free
+        self.out.append(Note("info", f"request {key[1].hex()}, which waited, is withdrawn", key[0]))
 
     def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
         """What waits of these clients is over."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from engine.core import (
     Command,
     Connected,
+    Discard,
     Disconnected,
     Drain,
     Event,
@@ -49,7 +50,7 @@ MISSED = 2  # PINGs, after which an idle worker is shown as late and a busy one'
 
 
 class Broker:
-    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``."""
+    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -90,6 +91,8 @@ class Broker:
                 self.inspected = key
             case Ordered(order=Drain(worker=key)):
                 self._drain(key, now, out)
+            case Ordered(order=Discard(client=client, id=ident)):
+                self.desk.discard((client, ident), out)
             case Ordered(order=Withdraw(client=client)):
                 self.desk.withdraw(client, out)
             case Paused(seconds=seconds):

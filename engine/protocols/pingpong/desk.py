@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from engine.core import Command, Frames, Note, Send
-from engine.parts.inflight import Task
+from engine.parts.callers import Callers
+from engine.parts.inflight import Task, TaskKey
 from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
@@ -29,6 +30,7 @@ class Desk:
 
     def __init__(self, options: Options, tasks: Tasks, violations: Violations) -> None:
         self._options, self._tasks, self._violations = options, tasks, violations
+        self.callers = Callers()
         self.full = self.refused = self.again = 0
 
     def read(self, frames: Frames, idle: bool, now: float, out: list[Command]) -> bool:
@@ -43,6 +45,7 @@ class Desk:
         if not task_id:
             out.append(Send([client, b"", PONG], FRONTEND))
             return False
+        self.callers.sent(client, 1, now)
         known = self._tasks.get((client, task_id))
         if known is not None and known.message[0] == job:
             self.again += 1
@@ -87,6 +90,15 @@ class Desk:
         """An operator says that what waits of a client is not to be done."""
         withdrawn = self._withdraw([client], b"an operator said so", out)
         out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+
+    def discard(self, key: TaskKey, out: list[Command]) -> None:
+        """An operator says that a task which waits is not to be done."""
+        task = self._tasks.get(key)
+        if task is None or not self._tasks.discard(task):
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            return
+        self._tell(task, WITHDRAWN, b"an operator said so", out)
+        out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
 
     def _keep(self, task: Task, out: list[Command]) -> None:
         """A task waits again; unless nobody waits for it."""

@@ -38,6 +38,7 @@ class Source(Protocol):
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     options, tasks, desk = core.options, core.tasks, core.desk
+    clients, oldest = desk.callers.view(lambda: (tasks.all(), ()), now)
     return BrokerView(
         at=now,
         workers=tuple(_row(core, worker, now) for worker in core.table.shown(now)),
@@ -72,6 +73,8 @@ def broker(core: Source, now: float) -> BrokerView:
         walked=core.table.walk.walked(),
         order=tuple(islice(core.table.ready, SHOWN_ORDER)),
         peaks=tasks.peak.view(),
+        clients=clients,
+        oldest=oldest,
     )
 
 

@@ -106,6 +106,20 @@ class Tasks:
             self._end(task)
         return gone
 
+    def discard(self, task: Task) -> bool:
+        """A task that waits has failed; False where a worker has it."""
+        if task not in self.backlog:
+            return False
+        self.backlog.remove(task)
+        self._ledger.fail("withdrawn")
+        self.owners.wait(task.key[0], -1)
+        self._end(task)
+        return True
+
+    def all(self) -> Collection[Task]:
+        """Those that have not ended, oldest first."""
+        return self._open.values()
+
     def overdue(self, now: float) -> list[bytes]:
         """Workers whose task is past its deadline; each is named once a delivery."""
         return [*self._probes.expired(now), *self._jobs.expired(now)]

@@ -19,6 +19,7 @@ from engine.core import (
     NEVER,
     Command,
     Connected,
+    Discard,
     Disconnected,
     Drain,
     Event,
@@ -35,6 +36,7 @@ from engine.core import (
     Withdraw,
     Woken,
 )
+from engine.parts.callers import Callers
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.view import BrokerView
@@ -53,12 +55,13 @@ IN_USE = "id already in use"
 
 
 class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Pack``."""
+    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Pack``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
         self.presence = Presence(self.pool)
         self.violations = Violations()
+        self.callers = Callers()
         self.late = 0  # messages about tasks or workers that have ended meanwhile
         self.unsent = 0
         self.denied = 0  # PINGs of peers that took themselves for registered
@@ -87,6 +90,8 @@ class Broker:
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
                 out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+            case Ordered(Discard(client, ident)):
+                self._discard((client, ident), now, out)
             case Ordered(Pack(on)):
                 self.pool.lanes.switch(on)
             case Paused(seconds):
@@ -136,6 +141,7 @@ class Broker:
             if pool.settling and what is not JOIN and worker in pool.settling:
                 pool.settled(worker, now, out)
         if what is TASK:
+            self.callers.sent(peer, 1, now)
             if pool.accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
         elif what is REPLY:
@@ -151,6 +157,17 @@ class Broker:
             self._register(frames, now, out)
         else:
             pool.leave(peer, On.DEREGISTER, out)
+
+    def _discard(self, key: TaskKey, now: float, out: list[Command]) -> None:
+        """An operator says that a task which waits is not to be done."""
+        task = self.pool.tasks.get(key)
+        if task is None or task.worker:
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            return
+        self.pool.end(task)
+        self.pool.ledger.fail("withdrawn")
+        self.pool.drain(now, out)
+        out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""
@@ -213,6 +230,7 @@ class Broker:
                     return tasks
                 if peer in self.pool.workers:
                     self.pool.liveness.heard(peer, now)
+                self.callers.sent(peer, len(tasks), now)
                 for _ in range(self.pool.accept(peer, tasks, now, out)):
                     out += self.violations.add(peer, IN_USE, now)
             case packed.ANSWERS:

@@ -7,6 +7,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Protocol
 
+from engine.parts.callers import Callers
 from engine.parts.explain import show
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
@@ -24,6 +25,7 @@ class Source(Protocol):
     pool: Pool
     presence: Presence
     violations: Violations
+    callers: Callers
     late: int
     unsent: int
     denied: int
@@ -35,6 +37,7 @@ def of(broker: Source, now: float) -> BrokerView:
     in_flight, backlog = broker.pool.in_flight, len(broker.pool.backlog)
     rows = [_row(broker, worker, broker.pool.liveness.last(key), now) for key, worker in broker.pool.workers.items()]
     rows += [_row(broker, worker, worker.lost_at, now) for worker in broker.pool.lost.values()]
+    clients, oldest = broker.callers.view(lambda: (broker.pool.tasks.values(), ()), now)
     return BrokerView(
         at=now,
         workers=tuple(rows),
@@ -60,6 +63,8 @@ def of(broker: Source, now: float) -> BrokerView:
         apart=len(broker.pool.backlog.suspects.waiting),
         order=tuple(worker.key for worker in islice(broker.pool.ready, SHOWN_ORDER)),
         peaks=broker.pool.backlog.peak.view(),
+        clients=clients,
+        oldest=oldest,
     )
 
 

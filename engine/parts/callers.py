@@ -1,0 +1,110 @@
+"""Who sends tasks to a broker, and which of all tasks are the oldest: what an operator is shown of both.
+
+The rules of this file:
+
+- Of a client nothing is counted a task: what it sent, and when it was heard last. All else is read from the tasks
+  that are under way when a picture is made, in one pass.
+- A picture of many tasks holds for longer, so that making it takes about one hundredth of the broker's time at most.
+- The table is bounded: of too many clients the one that came first is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from heapq import nlargest
+from itertools import islice
+from operator import attrgetter
+from typing import NamedTuple
+
+from engine.core import NEVER
+from engine.parts.inflight import Task
+
+KEPT = 4096  # clients that are counted
+CLIENTS = 256  # that are shown, those first that have most under way
+OLDEST = 500  # tasks that are shown
+PACE = 2e-5  # seconds that a picture holds, a task
+
+
+class ClientRow(NamedTuple):
+    """One client at a broker. Times are monotonic seconds of the broker."""
+
+    key: bytes  # its routing id
+    sent: int  # tasks so far
+    heard: float  # when the last one came
+    waiting: int  # of them, those that no worker has
+    in_flight: int  # and those that one has
+    oldest: float  # when the oldest of both came; NEVER where it has none
+
+
+class Underway(NamedTuple):
+    """One task that has not ended, or the tasks of one kind that wait together."""
+
+    client: bytes
+    id: bytes
+    kind: str
+    accepted: float  # monotonic seconds
+    attempt: int  # deliveries so far
+    worker: bytes  # who has it; empty while it waits
+    tasks: int = 1
+
+
+Look = Callable[[], tuple[Collection[Task], Collection[Underway]]]
+"""All tasks that are under way, oldest first; those that wait may be told in crowds, and have no record then."""
+
+Shown = tuple[tuple[ClientRow, ...], tuple[Underway, ...]]
+
+
+_NOBODY = (0, 0.0)
+
+
+class Callers:
+    """The clients of one broker. Times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[int, float]] = {}  # tasks so far, and when the last one came
+        self._shown: Shown = ((), ())
+        self._until = -NEVER
+
+    def sent(self, client: bytes, tasks: int, now: float) -> None:
+        """A client sent so many tasks."""
+        known = self._known
+        if client in known:
+            known[client] = known[client][0] + tasks, now
+            return
+        known[client] = tasks, now
+        if len(known) > KEPT:
+            del known[next(iter(known))]
+
+    def view(self, look: Look, now: float) -> Shown:
+        """The clients, and the oldest tasks."""
+        if now < self._until:
+            return self._shown
+        tasks, crowds = look()
+        self._until = now + (len(tasks) + len(crowds)) * PACE
+        waiting = Counter[bytes]()
+        held = Counter[bytes]()
+        since: dict[bytes, float] = {}
+        for task in tasks:
+            client = task.key[0]
+            if client not in since:
+                since[client] = task.accepted
+            if task.worker:
+                held[client] += 1
+            else:
+                waiting[client] += 1
+        for crowd in crowds:
+            waiting[crowd.client] += crowd.tasks
+            since[crowd.client] = min(crowd.accepted, since.get(crowd.client, NEVER))
+        rows = (
+            ClientRow(key, *self._known.get(key, _NOBODY), waiting[key], held[key], since.get(key, NEVER))
+            for key in {**dict.fromkeys(self._known), **dict.fromkeys(since)}
+        )
+        most = nlargest(CLIENTS, rows, key=lambda row: (row.waiting + row.in_flight, row.heard))
+        oldest = sorted((*map(_shown, islice(tasks, OLDEST)), *crowds), key=attrgetter("accepted"))
+        self._shown = tuple(most), tuple(oldest[:OLDEST])
+        return self._shown
+
+
+def _shown(task: Task) -> Underway:
+    return Underway(*task.key, task.kind, task.accepted, task.attempt, task.worker)
