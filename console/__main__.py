@@ -65,6 +65,10 @@ def carry_out(asked: Asked) -> int:
 
         return completion.man() if asked.command == "man" else completion.completion(asked.options)
 
+    if asked.command == "keys":
+        from console.cli.keys import keys
+
+        return keys(asked.options)
     from engine.drive.collector import collecting
     from engine.errors import Refused
     from engine.settings import Wrong

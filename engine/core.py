@@ -14,6 +14,7 @@ one ``Received``. So a busy broker pays for one event, one call and one list of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -22,6 +23,9 @@ Frames = list[bytes]
 
 MAIN = "main"
 """The name of a core's socket where it has only one."""
+
+WORKERS, CLIENTS, FALLBACKS = ("worker",), ("client", "operator"), ("broker",)
+"""The roles of keys that speak as a worker, as a client, and as the fallback of a pair."""
 
 NEVER = float("inf")
 
@@ -268,6 +272,8 @@ class Socket:
     """A socket that a core wants. ``kind``: router, dealer, or stream (plain TCP: frames are [peer, bytes]).
 
     ``private``: commands go over it, so only peers of the same user are served, and of those whom that user trusts.
+    Where peers have keys, the roles of those count instead: ``roles`` are those that may connect where this socket
+    binds, and ``said`` tells of a message which of them may say it, none for all.
     """
 
     kind: Literal["router", "dealer", "stream"]
@@ -276,6 +282,8 @@ class Socket:
     routing_id: bytes = b""
     name: str = MAIN
     private: bool = False
+    roles: tuple[str, ...] = ()
+    said: Callable[[Frames], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

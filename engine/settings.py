@@ -6,8 +6,8 @@ The rules of this file:
 - A variable is ``ROUNDHOUSE_`` + table + ``_`` + key, in capitals: ``ROUNDHOUSE_POOL_WORKERS``. A key that stands in no
   table has just its own name: ``ROUNDHOUSE_THEME``. Lists are written with commas. ``[keymap]`` is the file's alone.
   ``ROUNDHOUSE_PUMP`` is none of these: the engine reads it itself.
-- The tables are ``[pool]``, ``[run]``, ``[keymap]`` and one for each system, checked against that system's options;
-  ``bind`` in it is where a broker of that system listens, if it has one.
+- The tables are ``[pool]``, ``[run]``, ``[security]``, ``[keymap]`` and one for each system, checked against
+  that system's options; ``bind`` in it is where a broker of that system listens, if it has one.
 - Whatever is wrong is named with file and line (or variable, or flag), what was expected and the nearest right word.
   Everything wrong is found in one go, also a value that something else overrides.
 """
@@ -74,6 +74,7 @@ class Paths:
     log: Path
     control: Path  # the control sockets of running brokers, in a folder of this user alone
     alerts: Path  # rules of alerts, and who is told
+    keys: Path  # of CURVE: one's own, and those that are authorized
 
     @classmethod
     def of_user(cls) -> Paths:
@@ -96,6 +97,7 @@ class Paths:
             log=log / "roundhouse.log",
             control=control,
             alerts=config / "alerts.toml",
+            keys=config / "keys",
         )
 
 
@@ -120,6 +122,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Security:
+    """The keys of sockets that others can reach. Without ``curve`` they have none."""
+
+    curve: str = ""  # the name of our own pair
+    server_key: str = ""  # of the broker to connect to: a file, a name or 64 digits
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that was set or left at its default."""
 
@@ -128,6 +138,7 @@ class Settings:
     readonly: bool
     pool: Pool
     run: Run
+    security: Security
     keymap: dict[str, str]  # binding id → keys, as Textual takes it
     bind: tuple[str, ...]  # where this system's broker listens; empty: where it usually does, or beside it
     options: Mapping[str, Any]  # system name → that system's options
@@ -193,7 +204,7 @@ def _types(known: Known) -> dict[Place, Any]:
         ("theme",): str if known.themes is None else Annotated[str, OneOf(known.themes)],
         ("readonly",): bool,
     }
-    for table, cls in [("pool", Pool), ("run", Run), *known.systems.items()]:
+    for table, cls in [("pool", Pool), ("run", Run), ("security", Security), *known.systems.items()]:
         hints = get_type_hints(cls, include_extras=True)
         types.update({(table, item.name): hints[item.name] for item in fields(cls)})
     types.update({(name, "bind"): tuple[Endpoint, ...] for name in known.systems if name not in known.unbound})
@@ -226,6 +237,7 @@ class _Reading:
             readonly=self.found.get(("readonly",), False),
             pool=self._table("pool", Pool),
             run=self._table("run", Run),
+            security=self._table("security", Security),
             keymap={place[1]: keys for place, keys in self.found.items() if place[0] == "keymap"},
             bind=self.found.get((system, "bind"), ()),
             options=MappingProxyType(options),

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from console.cli import explorearguments, operatearguments, queuearguments
+from console.cli import explorearguments, keyarguments, operatearguments, queuearguments
 from console.cli.parsing import Parser, add_control, add_env, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
@@ -54,7 +54,7 @@ LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
-FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay")
+FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay", "keys")
 """Commands that only read and write files."""
 
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
@@ -170,12 +170,13 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     connect = option(
         "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"
     )
-    every = (system, option("--lane", **lane), journal)
+    every = (system, option("--lane", **lane), journal, _keys(keep))
     _roles(command, keep, every, connect)
     _runs(command, keep, every)
     _jobs(command, connect)
     _pair(command, connect)
     _request(command, keep, connect)
+    keyarguments.add_command(command)
     queuearguments.add_commands(command, _json("the report"), journal)
     explorearguments.add_command(command, _json("the report"), system)
     operatearguments.add_commands(command)
@@ -188,6 +189,16 @@ def _lane(keep: Keep) -> dict[str, Any]:
     action = keep(LANED.name, LANED.lane, **{SEED_LANE: "false", LANED.lane: "true"})
     words = f"write {LANED.name}'s messages as the seed does, or {LANED.lane}, many tasks in one ({SEED_LANE})"
     return {"metavar": "LANE", "action": action, "choices": (SEED_LANE, LANED.lane), "help": words}
+
+
+def _keys(keep: Keep) -> Parser:
+    """CURVE: our own key, and that of the broker."""
+    parent = Parser(add_help=False)
+    own = "have peers show keys, by CURVE, and show this one of our own (roundhouse keys new NAME)"
+    parent.add_argument("--curve", metavar="NAME", action=keep("security", "curve"), help=own)
+    server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
+    parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
+    return parent
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
@@ -357,7 +368,7 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
     usual = f"seconds to meet the broker, and after which it is said that nothing has come ({Run().timeout:g})"
     timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=usual)
     words = f"send one request to a service of {' or '.join(catalogue.SERVERS)}, and print its reply"
-    request = command("request", words, connect, timeout, examples=shown)
+    request = command("request", words, connect, timeout, _keys(keep), examples=shown)
     request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
     request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
+from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.live import LiveLab
@@ -88,7 +90,11 @@ def lab_of(
     listens: Path | None = None,
 ) -> LiveLab:
     """A lab of the system that was asked for, not opened yet."""
-    system = system_of(settings)
+    system, security = system_of(settings), settings.security
+    keys = curve.of(settings.paths.keys, security.curve, security.server_key, not broker)
+    if keys is not None and not broker:
+        for words in keys.doubts(client):
+            tell(words)
     return LiveLab(
         system,
         settings.options[system.name],
@@ -107,4 +113,5 @@ def lab_of(
         listens=listens,
         role=role,
         trust=Trust(os.geteuid(), frozenset(trust)),
+        curve=keys,
     )

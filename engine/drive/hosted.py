@@ -12,9 +12,11 @@ import zmq
 from engine.core import NEVER, Command, Event, Frames, Seat, Send, Unsent
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
-from engine.drive.links import Calls, Links, Monitor, ZSocket, outer
+from engine.drive.links import FAILED, Calls, Links, Monitor, ZSocket, outer
 from engine.drive.pump.chosen import PUMP
-from engine.drive.sockets import Context, close_socket, open_socket, receiver
+from engine.drive.security.curve import failure
+from engine.drive.security.guard import Guard
+from engine.drive.sockets import Context, close_socket, keyed, open_socket, receiver
 from engine.drive.wallclock import WallClock
 
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
@@ -30,6 +32,7 @@ class Port:
         "calls",
         "chair",
         "fd",
+        "guard",
         "links",
         "monitor",
         "news",
@@ -47,17 +50,22 @@ class Port:
         self.monitor: Monitor | None = None
         self.news: deque[tuple[int, int]] = deque()  # events of the monitor and descriptors, from the door's thread
         self.stirred = True  # whether there may be news
+        curve = context.curve if keyed(spec) else None
 
         def tell(event: int, fd: int) -> None:
             self.news.append((event, fd))
             stir(self)
 
         try:
-            self.socket = open_socket(context, spec, tell, self._watch)
+            self.socket = open_socket(context, spec, tell, self._watch, curve)
         except zmq.ZMQError:
             self._unwatch()
             raise
-        self._receive = receiver(context, spec, self.links)
+        self.guard: Guard | None = None
+        if curve is not None and self.links is not None:
+            endpoints = [*spec.bind, self.socket.get_string(zmq.LAST_ENDPOINT)]
+            self.guard = Guard(spec, endpoints, curve.ring, self.links, context.door.say)
+        self._receive = receiver(context, spec, self.links, self.guard)
         self.fd = int(self.socket.get(zmq.FD))
         self.outbox: deque[Frames] = deque()
         self.batch = 1  # messages that are taken at a time
@@ -85,6 +93,8 @@ class Port:
             self.stirred = False
             told = self._hear()
         messages = self._receive(self.socket, self.batch, self.spec.kind)
+        if self.guard is not None:
+            messages = self._taken(messages)
         if links is not None:
             links.drained(not messages)
             if links.told:
@@ -93,22 +103,39 @@ class Port:
 
     def _hear(self) -> list[Event]:
         if self.monitor is not None:
-            self.news.extend((event, 0) for event in self.monitor.read())
+            self.news.extend(self.monitor.read())
         told: list[Event] = []
         while self.news:
             event, fd = self.news.popleft()
             if self.links is not None:
                 self.links.hear(event, fd)
+                if self.guard is not None:
+                    self.guard.hear(event, fd)
             elif self.spec.kind == "dealer":
                 told += self.calls.hear(event)
+                if event in FAILED and (words := failure(event, fd, self.spec.connect[0], self._context.curve)):
+                    self._context.complain(words)
         return told
+
+    def _taken(self, messages: list[Frames]) -> list[Frames]:
+        """Those that the guard takes; none only where nothing more is there."""
+        assert self.guard is not None
+        while messages and not (kept := self.guard.taken(messages)):
+            messages = self._receive(self.socket, self.batch, self.spec.kind)
+        return kept if messages else []
 
     def send(self, commands: list[Command], start: int) -> tuple[int, Unsent | None]:
         """Carry out a ``Send`` by this socket, and those that follow it directly; at most until one is refused.
 
         Returns the place of the command that is next, and what its core is to be told.
         """
-        if self.outbox or self.calls.down:  # behind what waits already; or for the next connection
+        if self.guard is not None and self.guard.cut:
+            frames = cast(Send, commands[start]).frames
+            if frames[0] in self.guard.cut:
+                self.guard.unsent += 1
+                return start + 1, Unsent(frames, "unreachable", self.spec.name)
+            following, error = start + 1, PUMP.send(self.socket, frames)
+        elif self.outbox or self.calls.down:  # behind what waits already; or for the next connection
             following, error = start + 1, errno.EAGAIN
         else:
             following, error = PUMP.send_run(self.socket, commands, start, self.spec.name)

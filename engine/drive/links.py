@@ -2,7 +2,7 @@
 
 The rules of this file:
 
-- A DEALER that connects over tcp or ipc has a monitor of its own, of two events, that its node's selector watches: 18
+- A DEALER that connects over tcp or ipc has a monitor of its own, of a few events, that its node's selector watches: 18
   KiB and two descriptors each. A socket has one monitor, so where the door stands at a private one, the door tells.
 - inproc has no monitor events, and its connections do not break.
 - A ROUTER's monitor is the door's. It names descriptors, not peers; each message tells the descriptor that it came by.
@@ -34,8 +34,15 @@ KEPT = 2 * MAX_WORKERS  # peers whose descriptor is known, the oldest forgotten 
 LOOKS = 50_000  # messages that are looked at for connections that say nothing
 PATIENCE = 32  # batches that may come before the end of a connection is told
 
-_MASK = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
-_EVENT = struct.Struct("=hi")
+FAILED = (
+    int(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL),
+    int(zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL),
+    int(zmq.EVENT_HANDSHAKE_FAILED_AUTH),
+)
+"""Events of a monitor: a handshake has failed."""
+
+_MASK = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | sum(FAILED)
+_EVENT = struct.Struct("=Hi")
 _SRCFD = int(zmq.SRCFD)
 _NONE = -1  # the descriptor of who comes over inproc
 _numbers = count(1)
@@ -83,13 +90,12 @@ class Monitor:
         self._socket.connect(address)
         self.fd = int(self._socket.get(zmq.FD))
 
-    def read(self) -> list[int]:
-        """Every event that has come since."""
-        told: list[int] = []
+    def read(self) -> list[tuple[int, int]]:
+        """Every event that has come since, with its value."""
+        told: list[tuple[int, int]] = []
         try:
             while True:
-                event, _ = _EVENT.unpack(self._socket.recv_multipart(zmq.DONTWAIT)[0])
-                told.append(event)
+                told.append(_EVENT.unpack(self._socket.recv_multipart(zmq.DONTWAIT)[0]))
         except zmq.Again:
             return told
 
@@ -161,6 +167,13 @@ class Links:
             return
         self._standing[fd] = peer
         self.told.append(Connected(self._name, peer))
+
+    def renounce(self, peer: bytes) -> bool:
+        """Have nothing more to do with a connection of this peer; whether one was told of."""
+        fd = self.known.pop(peer, None)
+        if fd is not None:
+            self._forget(fd)
+        return fd is not None
 
     def _forget(self, fd: int) -> None:
         """Whose end is of no interest any more."""

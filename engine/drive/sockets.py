@@ -7,20 +7,24 @@ import os
 import resource
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import psutil
 import zmq
 
-from engine.core import Frames
+from engine.core import Frames, Note
 from engine.core import Socket as Spec
 from engine.drive.links import Links, ZSocket
 from engine.drive.pump.chosen import PUMP
+from engine.drive.security.curve import Curve
 from engine.drive.security.door import Door, Say
 from engine.drive.security.greetings import HANDSHAKE
+from engine.drive.security.guard import Guard
 from engine.drive.security.ipc import SCHEME, Name, listen
-from engine.drive.security.strangers import BROKER, PEER, Strangers
+from engine.drive.security.strangers import AGAIN, BROKER, PEER, Strangers
 from engine.drive.security.streams import Streams
 from engine.drive.security.users import Trust
 from engine.drive.security.watched import Tell
@@ -49,6 +53,17 @@ class Context(zmq.Context[ZSocket]):
     door: Door
     names: dict[ZSocket, list[Name]]
     threads: tuple[threading.Thread, ...] = ()  # that end with it
+    curve: Curve | None = None  # what cores' sockets speak, where it is CURVE
+
+    _complained: dict[str, float]
+
+    def complain(self, words: str) -> None:
+        """Say why no broker lets us in, at most every ``AGAIN`` seconds. Any thread."""
+        now = time.monotonic()
+        self._complained = {text: at for text, at in self._complained.items() if now < at + AGAIN}
+        if words not in self._complained:
+            self._complained[words] = now
+            self.door.say(Note("bad", words))
 
     def term(self) -> None:
         """Terminate it when all its sockets are closed, and wait for the threads that this ends."""
@@ -57,10 +72,11 @@ class Context(zmq.Context[ZSocket]):
             thread.join(ENDING)
 
 
-def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Context:
+def make_context(say: Say = lambda note: None, trust: Trust | None = None, curve: Curve | None = None) -> Context:
     """A context fit for thousands of sockets, whose automatic routing ids a stranger can not predict.
 
     ``say`` is told, on another thread, who was refused. ``trust``: who may be at the other end of private sockets.
+    ``curve``: the keys of all sockets that cores sit on.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(FILES, hard) if hard != resource.RLIM_INFINITY else FILES
@@ -71,7 +87,9 @@ def make_context(say: Say = lambda note: None, trust: Trust | None = None) -> Co
     context = Context()
     context.set(zmq.MAX_SOCKETS, MAX_SOCKETS)
     context.linger = 0
-    context.door, context.names = Door(context, say, trust), {}
+    context.curve = curve
+    context.door = Door(context, say, trust, keys=curve.ring if curve is not None else None)
+    context.names, context._complained = {}, {}
     context.threads = (context.door.thread,)
     return context
 
@@ -88,14 +106,18 @@ def descriptors_left() -> int:
 
 
 def open_socket(
-    context: Context, spec: Spec, tell: Tell = lambda event, fd: None, monitor: Callable[[ZSocket], object] = id
+    context: Context,
+    spec: Spec,
+    tell: Tell = lambda event, fd: None,
+    monitor: Callable[[ZSocket], object] = id,
+    curve: Curve | None = None,
 ) -> ZSocket:
     """Open, set, bind and connect one socket. Raises zmq.ZMQError with the endpoint in ``strerror`` if it can not.
 
     ``tell`` hears, on another thread, what the monitor of a socket tells at which the door stands; ``monitor`` is given
-    any other before it connects.
+    any other before it connects. ``curve``: what it speaks where others can reach it; who has a key is no stranger.
     """
-    socket = context.socket(_KINDS[spec.kind])
+    socket, roles = context.socket(_KINDS[spec.kind]), None
     try:
         socket.set(zmq.LINGER, 0)
         socket.set(zmq.SNDHWM, QUEUE)
@@ -119,8 +141,11 @@ def open_socket(
             raise zmq.ZMQError(zmq.EINVAL, f"{(spec.bind + spec.connect)[0]}: the routing id made of it is too long")
         if spec.routing_id:
             socket.set(zmq.ROUTING_ID, spec.routing_id)
+        if curve is not None and keyed(spec):
+            curve.set_up(socket, spec)
+            spec, roles = replace(spec, private=False), spec.roles
         if spec.kind != "stream" and (outer := _watched(spec)):
-            context.door.watch(socket, outer[0], private=spec.private, tell=tell)
+            context.door.watch(socket, outer[0], private=spec.private, tell=tell, roles=roles)
         else:
             monitor(socket)
         for endpoint in spec.bind:
@@ -135,12 +160,17 @@ def open_socket(
     return socket
 
 
-def receiver(context: Context, spec: Spec, links: Links | None = None) -> Receive:
+def receiver(context: Context, spec: Spec, links: Links | None = None, guard: Guard | None = None) -> Receive:
     """What takes the messages of a socket: the pump, or what leaves out those of strangers."""
     if spec.kind != "stream" or not spec.private:
-        return partial(PUMP.receive, links=links)
+        return partial(PUMP.receive, links=links, guard=guard)
     at, words = (spec.bind[0], PEER) if spec.bind else (spec.connect[0], BROKER)
     return Streams(Strangers(at, context.door.trust), context.door.say, words).receive
+
+
+def keyed(spec: Spec) -> bool:
+    """Whether a socket can have keys: one that others can reach, and not over plain TCP."""
+    return spec.kind != "stream" and any(not at.startswith("inproc://") for at in spec.bind + spec.connect)
 
 
 def _watched(spec: Spec) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import zmq
 
-from engine.core import Note
+from engine.core import Note, Seat
 from engine.drive.node import Node
 from engine.errors import Refused
-from engine.labs.binding import beside, check_local
+from engine.labs.binding import beside, check_local, checked
 from engine.parts.view import BrokerView
 from engine.system import Orders, System
 
@@ -51,9 +51,14 @@ def paired(system: System, options: Any) -> Any:
 
 
 class Brokers:
-    """``nodes``: those of the lab, by name; ``left``: is told the name of the node whose broker is gone."""
+    """``nodes``: those of the lab, by name; ``left``: is told the name of the node whose broker is gone; ``keys``:
+    whether its peers have some.
+    """
 
-    def __init__(self, system: System, nodes: Mapping[str, Node], sit: Sit, left: Callable[[str], None]) -> None:
+    def __init__(
+        self, system: System, nodes: Mapping[str, Node], sit: Sit, left: Callable[[str], None], keys: bool = False
+    ) -> None:
+        self._keys = keys
         self.paired = False
         self._system, self._nodes, self._sit, self._left = system, nodes, sit, left
         self._bound: tuple[str, ...] = ()
@@ -66,7 +71,7 @@ class Brokers:
         Raises Refused where an endpoint can not be bound or is not for binding.
         """
         for endpoint in endpoints:
-            check_local(endpoint)
+            check_local(endpoint, self._keys)
         tried = [tuple(endpoints)] if endpoints else [(endpoint,) for endpoint in beside(self._system.endpoint)]
         taken = ""
         for bound in tried:
@@ -85,6 +90,10 @@ class Brokers:
             return bound
         beside_it = "" if taken in tried[0] else f", which the broker at {tried[0][0]} needs too"
         raise Refused(f"can not bind {problem}{beside_it}; name a free one with --bind")
+
+    def checked(self, seat: Seat) -> Seat:
+        """The seat; raises Refused where it is not for binding."""
+        return checked(seat, self._keys)
 
     def open_fallback(self) -> None:
         """Seat a fallback beside it."""

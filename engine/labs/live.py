@@ -19,6 +19,7 @@ from engine.drive.control.place import NOWHERE, place_of
 from engine.drive.control.server import Control, listen
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
+from engine.drive.security.curve import Curve
 from engine.drive.security.users import Trust
 from engine.drive.sockets import descriptors_of, make_context
 from engine.drive.waiting import wait_until
@@ -66,13 +67,14 @@ class LiveLab(WorkerOrders):
         control: Path | None = None,
         listens: Path | None = None,
         role: str = "",
+        curve: Curve | None = None,
     ) -> None:
         """``trust``: whose peers private sockets serve; ``control``: the folder of control sockets.
 
         ``role``: what its own one calls it; without one only a broker has any. ``listens``: the path of its own one, in
         place of the usual one in ``control``; ``NOWHERE`` for none.
         """
-        self.system, self.readonly, self._trust = system, readonly, trust
+        self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
         self._role = role or ("broker" if broker else "")
         self._control: Control | None = None
@@ -87,21 +89,20 @@ class LiveLab(WorkerOrders):
         self._journal: Journal | None = None
         self._nonce = Nonces()
         self._nodes: dict[str, Node] = {}
-        self._brokers = Brokers(system, self._nodes, self._sit, self._left)
+        self._brokers = Brokers(system, self._nodes, self._sit, self._left, curve is not None)
         self._taps = Taps(self._nodes)
         pairing = paired(system, self.options) if pair and broker else None
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
-        self._unsaved = False
         self.unkept: list[str] = []
-        self._closing = threading.Event()
+        self._unsaved, self._closing = False, threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
     def open(self) -> LiveLab:
         """Start everything. Raises Refused where an endpoint can not be bound or is not for binding."""
-        self._context = make_context(self._say, self._trust)
+        self._context = make_context(self._say, self._trust, self._curve)
         try:
             if self._record is not None:
                 self._journal = begin(self._record, self.system, self.options, self._say)
@@ -296,7 +297,7 @@ class LiveLab(WorkerOrders):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
-        self._seat(name, name, self._made("broker", name, name, endpoints))
+        self._seat(name, name, self._brokers.checked(self._made("broker", name, name, endpoints)))
 
     def _tell_client(self, order: object) -> None:
         self._nodes["client"].order("client", order)

@@ -57,6 +57,7 @@ def paths(tmp_path: Path) -> Paths:
         state / "log",
         state / "control",
         tmp_path / "alerts.toml",
+        tmp_path / "keys",
     )
 
 
@@ -328,5 +329,6 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         log=tmp_path / "l/roundhouse.log",
         control=tmp_path / "r",
         alerts=tmp_path / "c/alerts.toml",
+        keys=tmp_path / "c/keys",
     )
     assert list(tmp_path.iterdir()) == []

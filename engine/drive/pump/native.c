@@ -12,8 +12,9 @@
 #include <Python.h>
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
-#define INTERFACE 1 /* native.py knows it too: a binary of another version is not used */
+#define INTERFACE 2 /* native.py knows it too: a binary of another version is not used */
 #define MOST_FRAMES 256
 
 enum { DONTWAIT = 1, SNDMORE = 2, SRCFD = 2 }; /* of zmq.h */
@@ -29,13 +30,15 @@ static void *(*msg_data)(msg_t *);
 static size_t (*msg_size)(const msg_t *);
 static int (*zsend)(void *, const void *, size_t, int);
 static int (*zerrno)(void);
+static const char *(*msg_gets)(const msg_t *, const char *);
 
 /* load(addresses): in the order of native.py's FUNCTIONS. */
 static PyObject *load(PyObject *self, PyObject *args)
 {
-    unsigned long long at[9];
+    unsigned long long at[10];
     (void)self;
-    if (!PyArg_ParseTuple(args, "KKKKKKKKK", at, at + 1, at + 2, at + 3, at + 4, at + 5, at + 6, at + 7, at + 8))
+    if (!PyArg_ParseTuple(args, "KKKKKKKKKK", at, at + 1, at + 2, at + 3, at + 4, at + 5, at + 6, at + 7, at + 8,
+                          at + 9))
         return NULL;
     msg_init = (int (*)(msg_t *))(uintptr_t)at[0];
     msg_recv = (int (*)(msg_t *, void *, int))(uintptr_t)at[1];
@@ -46,6 +49,7 @@ static PyObject *load(PyObject *self, PyObject *args)
     msg_size = (size_t (*)(const msg_t *))(uintptr_t)at[6];
     zsend = (int (*)(void *, const void *, size_t, int))(uintptr_t)at[7];
     zerrno = (int (*)(void))(uintptr_t)at[8];
+    msg_gets = (const char *(*)(const msg_t *, const char *))(uintptr_t)at[9];
     Py_RETURN_NONE;
 }
 
@@ -65,6 +69,8 @@ struct source {
     PyObject *known;  /* dict of peers, or NULL: nobody is looked at */
     int fresh;        /* whether known peers are looked at too */
     PyObject *look;   /* look(peer, descriptor) -> fresh */
+    PyObject *users;  /* dict of peers, to the keys that they were admitted under; or NULL: no keys here */
+    PyObject *judge;  /* judge(peer, key, descriptor) -> whether it is admitted */
     size_t bytes;     /* taken so far */
     int error;        /* errno; 0: none */
     msg_t msg;
@@ -91,18 +97,41 @@ static int look(struct source *from, PyObject *peer, int fd)
     return from->fresh < 0 ? -1 : 0;
 }
 
+/* Whether the peer is admitted under the key that this message came by; -1 with an exception. */
+static int admitted(struct source *from, PyObject *peer)
+{
+    const char *user = msg_gets(&from->msg, "User-Id");
+    if (!user)
+        user = ""; /* from within the process */
+    PyObject *known = PyDict_GetItemWithError(from->users, peer);
+    char *data;
+    Py_ssize_t size;
+    if (known) {
+        if (PyBytes_AsStringAndSize(known, &data, &size) < 0)
+            return -1;
+        if ((size_t)size == strlen(user) && !memcmp(data, user, (size_t)size))
+            return 1;
+    } else if (PyErr_Occurred()) {
+        return -1;
+    }
+    PyObject *told = PyObject_CallFunction(from->judge, "Oyi", peer, user, msg_get(&from->msg, SRCFD));
+    int good = told ? PyObject_IsTrue(told) : -1;
+    Py_XDECREF(told);
+    return good;
+}
+
 static void drop(PyObject **frames, long count)
 {
     while (count)
         Py_DECREF(frames[--count]);
 }
 
-/* The frames of one message into `frames`; how many, or -1 with an exception or with from->error. A message is always
- * read to its end: whatever happens, the next one begins where it should. */
+/* The frames of one message into `frames`; how many, 0 for one that is not admitted, or -1 with an exception or with
+ * from->error. A message is always read to its end: whatever happens, the next one begins where it should. */
 static long take(struct source *from, PyObject **frames, int *asked, int *fd)
 {
     long count = 0;
-    int begun = 0, more, failed = 0;
+    int begun = 0, more, failed = 0, denied = 0;
     *asked = 0;
     do {
         while (msg_recv(&from->msg, from->socket, DONTWAIT) < 0) {
@@ -119,8 +148,15 @@ static long take(struct source *from, PyObject **frames, int *asked, int *fd)
         more = msg_more(&from->msg);
         size_t size = msg_size(&from->msg);
         from->bytes += size;
-        if (failed || count > from->most)
+        if (failed || denied || count > from->most)
             continue;
+        if (count == 1 && from->users) {
+            int good = admitted(from, frames[0]);
+            failed = good < 0;
+            denied = !good;
+            if (failed || denied)
+                continue;
+        }
         if (count == 1 && (*asked = stranger(from, frames[0])) > 0)
             *fd = msg_get(&from->msg, SRCFD);
         frames[count] = *asked < 0 ? NULL : PyBytes_FromStringAndSize(msg_data(&from->msg), (Py_ssize_t)size);
@@ -129,11 +165,9 @@ static long take(struct source *from, PyObject **frames, int *asked, int *fd)
         else
             failed = 1;
     } while (more);
-    if (failed) {
+    if (failed || denied)
         drop(frames, count);
-        return -1;
-    }
-    return count;
+    return failed ? -1 : denied ? 0 : count;
 }
 
 /* Append one message to `all`; 0, or -1 as take(). */
@@ -142,8 +176,8 @@ static int add(struct source *from, PyObject *all)
     PyObject *frames[MOST_FRAMES + 1];
     int asked, fd = -1;
     long count = take(from, frames, &asked, &fd);
-    if (count < 0)
-        return -1;
+    if (count <= 0)
+        return (int)count;
     PyObject *message = PyList_New(count);
     if (!message) {
         drop(frames, count);
@@ -158,7 +192,8 @@ static int add(struct source *from, PyObject *all)
     return wrong;
 }
 
-/* receive(socket, limit, most frames, most bytes[, known, fresh, look]) -> list of lists of bytes, or errno.
+/* receive(socket, limit, most frames, most bytes[, known, fresh, look[, users, judge]])
+ *     -> list of lists of bytes, or errno
  *
  * Up to `limit` messages, fewer once they have `most bytes`. Longer ones are cut to `most frames` + 1. */
 static PyObject *receive(PyObject *self, PyObject *const *args, Py_ssize_t n)
@@ -166,15 +201,19 @@ static PyObject *receive(PyObject *self, PyObject *const *args, Py_ssize_t n)
     (void)self;
     if (!ready())
         return NULL;
-    if ((n != 4 && n != 7) || (n == 7 && !PyDict_Check(args[4]))) {
-        PyErr_SetString(PyExc_TypeError, "receive(socket, limit, frames, bytes[, known, fresh, look])");
+    if ((n != 4 && n != 7 && n != 9) || (n > 4 && !PyDict_Check(args[4])) || (n == 9 && !PyDict_Check(args[7]))) {
+        PyErr_SetString(PyExc_TypeError, "receive(socket, limit, frames, bytes[, known, fresh, look[, users, judge]])");
         return NULL;
     }
     struct source from = {.socket = PyLong_AsVoidPtr(args[0])};
     long limit = PyLong_AsLong(args[1]);
     from.most = PyLong_AsLong(args[2]);
     size_t bytes = PyLong_AsSize_t(args[3]);
-    if (n == 7) {
+    if (n == 9) {
+        from.users = args[7];
+        from.judge = args[8];
+    }
+    if (n > 4) {
         from.known = args[4];
         from.fresh = PyObject_IsTrue(args[5]);
         from.look = args[6];
@@ -190,7 +229,7 @@ static PyObject *receive(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return NULL;
     msg_init(&from.msg);
     int wrong = 0;
-    while (!wrong && PyList_Size(all) < limit && from.bytes < bytes)
+    while (!wrong && PyList_Size(all) < limit && (from.bytes < bytes || !PyList_Size(all)))
         wrong = add(&from, all);
     msg_close(&from.msg);
     if (!wrong || (from.error == EAGAIN && !PyErr_Occurred()))

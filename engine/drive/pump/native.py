@@ -15,9 +15,10 @@ import zmq
 
 from engine.core import Command, Frames, Send
 from engine.drive.links import Links, ZSocket
+from engine.drive.pump.pure import Judge
 from engine.parts.limits import MAX_FRAMES
 
-INTERFACE = 1  # of the binary; native.c knows it too
+INTERFACE = 2  # of the binary; native.c knows it too
 BATCH = 4 * 1024 * 1024  # bytes from which on a batch ends: other threads wait for the GIL meanwhile
 FUNCTIONS = (
     "zmq_msg_init",
@@ -29,6 +30,7 @@ FUNCTIONS = (
     "zmq_msg_size",
     "zmq_send",
     "zmq_errno",
+    "zmq_msg_gets",
 )
 _REFUSED = (0, int(zmq.EAGAIN), int(zmq.EHOSTUNREACH))
 
@@ -45,12 +47,16 @@ class Native:
     def __init__(self, binary: Any) -> None:
         self._receive, self._send, self._send_run = binary.receive, binary.send, binary.send_run
 
-    def receive(self, socket: ZSocket, limit: int, kind: str, links: Links | None = None) -> list[Frames]:
+    def receive(
+        self, socket: ZSocket, limit: int, kind: str, links: Links | None = None, guard: Judge | None = None
+    ) -> list[Frames]:
         """As ``Pump.receive``."""
         if links is None:
             got = self._receive(socket.underlying, limit, MAX_FRAMES, BATCH)
         else:
-            got = self._receive(socket.underlying, limit, MAX_FRAMES, BATCH, links.known, links.fresh, links.look)
+            asked = () if guard is None else (guard.users, guard.judge)
+            looked = links.known, links.fresh, links.look
+            got = self._receive(socket.underlying, limit, MAX_FRAMES, BATCH, *looked, *asked)
         if type(got) is not list:
             raise _error(got)
         return got

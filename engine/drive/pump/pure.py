@@ -30,6 +30,15 @@ _recv = _Backend.recv
 _send = _Backend.send
 
 
+class Judge(Protocol):
+    """Says which messages are taken where peers have keys (``engine.drive.security.guard``)."""
+
+    users: dict[bytes, bytes]
+    """Peer → the key that it is admitted under."""
+
+    def judge(self, peer: bytes, user: bytes, fd: int) -> bool: ...
+
+
 class Pump(Protocol):
     """Takes messages from sockets and gives messages to them, on the thread that owns the socket. Never waits.
 
@@ -38,11 +47,14 @@ class Pump(Protocol):
 
     name: str
 
-    def receive(self, socket: ZSocket, limit: int, kind: str, links: Links | None = None) -> list[Frames]:
+    def receive(
+        self, socket: ZSocket, limit: int, kind: str, links: Links | None = None, guard: Judge | None = None
+    ) -> list[Frames]:
         """Whole messages that are there now: as many as there are, at most ``limit``; fewer where they are large.
 
         An empty list says that nothing is there. ``kind``: of the socket, as in its ``Spec``. ``links``: those of a
-        ROUTER, to be shown who is new.
+        ROUTER, to be shown who is new. ``guard``: of one whose peers have keys, beside its links; it is asked about a
+        peer that is new or comes under another key than before, and what it refuses is left out.
 
         A message of more than MAX_FRAMES frames is read to its end and cut to MAX_FRAMES + 1, which every parser
         refuses. It has an end: libzmq gives nothing of a message before its last frame is there, so a peer that never
@@ -66,7 +78,9 @@ class Pure:
 
     name = "pure"
 
-    def receive(self, socket: ZSocket, limit: int, kind: str, links: Links | None = None) -> list[Frames]:
+    def receive(
+        self, socket: ZSocket, limit: int, kind: str, links: Links | None = None, guard: Judge | None = None
+    ) -> list[Frames]:
         """As ``Pump.receive``.
 
         ROUTER and STREAM put a routing id in front, so their first frame is never the last and need not be asked: a
@@ -80,6 +94,10 @@ class Pure:
                 if routed:
                     frames = [_recv(socket, _NOBLOCK, True)]
                     frame = _recv(socket, 0, False)
+                    if guard is not None and not _admitted(guard, frames[0], frame):
+                        while frame.more:
+                            frame = _recv(socket, 0, False)
+                        continue
                     if links is not None and (fresh or frames[0] not in links.known):
                         fresh = links.look(frames[0], source_of(frame))
                 else:
@@ -117,3 +135,12 @@ class Pure:
             if error:
                 return at + 1, error
         return len(commands), 0
+
+
+def _admitted(guard: Judge, peer: bytes, frame: _Frame) -> bool:
+    """Whether the guard takes a message that begins with this frame."""
+    try:
+        user = str(frame.get("User-Id")).encode()
+    except zmq.ZMQError:  # it came from within the process
+        user = b""
+    return guard.users.get(peer) == user or guard.judge(peer, user, source_of(frame))

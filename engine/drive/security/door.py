@@ -8,6 +8,8 @@ The rules of this file:
 - A private socket serves only peers of this user and of those who are trusted, whichever side connects. Where it binds,
   a stranger's connection is ended as it is accepted; where it connects, its handshake is refused. Either happens before
   the question about it is answered, so nothing a stranger says arrives, and nothing is sent to one.
+- Where a socket speaks CURVE, its peers' keys are looked up (``keyring``): one that is not authorized, or whose role
+  may do nothing there, is answered 400. The key is the User-Id of its messages, which ``guard`` looks at.
 - A domain is that of one socket, so that what its monitor tells is heard before a question about it is answered.
 - An error here must not end the thread, for then nobody could join any more: it is told, and the newcomer refused.
 - Newcomers are put off while descriptors are short (``descriptors``): the connection ends, or is answered 300 where it
@@ -32,9 +34,10 @@ from engine.core import Note
 from engine.drive.inbox import Inbox
 from engine.drive.security.descriptors import Descriptors, hang_up
 from engine.drive.security.intake import LOOK, give_back
+from engine.drive.security.keyring import POLL, Keyring, refusal
 from engine.drive.security.strangers import AGAIN
 from engine.drive.security.users import Trust
-from engine.drive.security.watched import MASK, Tell, Watched
+from engine.drive.security.watched import KEYS, MASK, Tell, Watched
 
 ZSocket = zmq.Socket[bytes]
 Say = Callable[[Note], None]
@@ -42,6 +45,7 @@ Say = Callable[[Note], None]
 ENDPOINT = "inproc://zeromq.zap.01"  # where libzmq asks
 FREED = 5.0  # seconds after which what a connection that was cut off had sent is free, and is given to the system
 NO, LATER, YES = (b"500", b"not understood"), (b"300", b"try again later"), (b"200", b"OK")
+REFUSED = (b"400", b"not authorized")
 
 
 class Door:
@@ -53,7 +57,9 @@ class Door:
         say: Say,
         trust: Trust | None = None,
         descriptors: Descriptors | None = None,
+        keys: Keyring | None = None,
     ) -> None:
+        self._keys, self._keys_at = keys, float("-inf")  # and when they were looked at last
         self.trust = trust or Trust(os.geteuid())
         self.dead: str | None = None  # what ended the thread, if an error of our own did
         self.put_off = 0  # newcomers that were told to try again later
@@ -90,14 +96,28 @@ class Door:
         """Connections that were cut off so far at sockets that are open: they sent a message without an end."""
         return sum(watched.cut for watched in list(self._watched.values()))
 
+    @property
+    def keyless(self) -> int:
+        """Connections that were refused so far at sockets that are open: they had no key that may."""
+        return sum(watched.keyless.count for watched in list(self._watched.values()))
+
     def cut_off(self, domain: bytes, fd: int, size: int) -> None:
         """End a connection of the socket of this domain: so many bytes of a message have come by it, and no end."""
         self._inbox.post(lambda: self._cut_off(domain, fd, size))
 
-    def watch(self, socket: ZSocket, name: str, *, private: bool = False, tell: Tell = lambda event, fd: None) -> None:
+    def watch(
+        self,
+        socket: ZSocket,
+        name: str,
+        *,
+        private: bool = False,
+        tell: Tell = lambda event, fd: None,
+        roles: tuple[str, ...] | None = None,
+    ) -> None:
         """Ask about newcomers at a socket that is about to bind or to connect at ``name``. On its owner's thread.
 
-        ``tell`` is called on the door's thread with everything that the socket's monitor tells, and with GROWN.
+        ``tell`` is called on the door's thread with everything that the socket's monitor tells, with GROWN and KEYS.
+        ``roles``: as in ``Watched``.
         """
         self._count += 1
         domain = b"roundhouse-%d" % self._count
@@ -105,7 +125,7 @@ class Door:
         socket.set(zmq.ZAP_DOMAIN, domain)
         socket.set(zmq.ZAP_ENFORCE_DOMAIN, 1)
         socket.monitor(address, int(MASK))
-        self._inbox.post(lambda: self._attach(address, domain, name, private, tell))
+        self._inbox.post(lambda: self._attach(address, domain, name, private, tell, roles))
 
     # ---- the thread ---------------------------------------------------------------------------------------------
 
@@ -127,6 +147,7 @@ class Door:
                     if (watched := self._watched.get(monitor)) is not None:
                         self._hear(watched, now)
                 self._look(now)
+                self._look_at_keys(now)
                 for watched in list(self._untold):
                     self._tell(watched, now)
         except Exception as error:
@@ -144,6 +165,8 @@ class Door:
         """Milliseconds until there is something to do at the latest."""
         if self._give_back_at < float("inf") or any(watched.intake for watched in self._watched.values()):
             return int(LOOK * 1000)
+        if self._keys is not None:
+            return int(POLL * 1000)
         return 1000 if self._untold else None
 
     def _look(self, now: float) -> None:
@@ -154,6 +177,17 @@ class Door:
         if now >= self._give_back_at:
             self._give_back_at = float("inf")
             give_back()
+
+    def _look_at_keys(self, now: float) -> None:
+        if self._keys is None or now < self._keys_at + POLL:
+            return
+        self._keys_at = now
+        changed, notes = self._keys.refresh()
+        for note in notes:
+            self.say(note)
+        for watched in self._watched.values():
+            if changed and watched.roles is not None:
+                watched.tell(KEYS, 0)
 
     def _cut_off(self, domain: bytes, fd: int, size: int) -> None:
         if not self._ended and (watched := self._domains.get(domain)) is not None:
@@ -168,26 +202,37 @@ class Door:
         """One question: version, number, domain, address, identity, mechanism, and more for some mechanisms."""
         asked = self._zap.recv_multipart()
         number = asked[1] if len(asked) > 1 else b""
-        answer = NO
+        answer, user = NO, b""
         try:
-            answer = self._judge(asked, now)
+            answer, user = self._judge(asked, now)
         except zmq.ContextTerminated:
             raise
         except Exception as error:
             if now >= self._wronged + AGAIN:
                 self._wronged = now
                 self.say(Note("bad", f"newcomers are refused because of an error of our own: {error!r}"))
-        self._zap.send_multipart([b"1.0", number, *answer, b"", b""])
+        self._zap.send_multipart([b"1.0", number, *answer, user, b""])
 
-    def _judge(self, asked: list[bytes], now: float) -> tuple[bytes, bytes]:
+    def _judge(self, asked: list[bytes], now: float) -> tuple[tuple[bytes, bytes], bytes]:
+        """The answer, and the User-Id of whom it lets in."""
         watched = self._domains.get(asked[2]) if len(asked) >= 6 and asked[0] == b"1.0" else None
         if watched is None:
-            return NO
+            return NO, b""
         self._hear(watched, now)
         if not watched.admits_broker():
             self._untold[watched] = None
-            return LATER
-        return LATER if self._full(now) else YES
+            return LATER, b""
+        if self._full(now):
+            return LATER, b""
+        if watched.roles is None:
+            return YES, b""
+        user = asked[6].hex() if asked[5] == b"CURVE" and len(asked) == 7 else ""
+        self._look_at_keys(now)
+        if why := refusal(self._keys, user, watched.roles):
+            watched.keyless.refuse(why)
+            self._untold[watched] = None
+            return REFUSED, b""
+        return YES, user.encode()
 
     def _full(self, now: float) -> bool:
         """Whether a newcomer has to be put off."""
@@ -198,13 +243,15 @@ class Door:
             self.say(Note("bad", words))
         return True
 
-    def _attach(self, address: str, domain: bytes, name: str, private: bool, tell: Tell) -> None:
+    def _attach(
+        self, address: str, domain: bytes, name: str, private: bool, tell: Tell, roles: tuple[str, ...] | None
+    ) -> None:
         if self._ended:
             return  # a socket that is closed by now
         monitor = self._own.socket(zmq.PAIR)
         monitor.connect(address)
         trust = self.trust if private else None
-        self._watched[monitor] = self._domains[domain] = Watched(monitor, domain, name, trust, tell)
+        self._watched[monitor] = self._domains[domain] = Watched(monitor, domain, name, trust, tell, roles)
         self._poller.register(monitor, zmq.POLLIN)
 
     def _hear(self, watched: Watched, now: float) -> None:

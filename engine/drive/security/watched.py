@@ -10,14 +10,16 @@ from engine.core import Note
 from engine.drive.security.descriptors import hang_up, other_end
 from engine.drive.security.greetings import Greetings
 from engine.drive.security.intake import Intake
+from engine.drive.security.keyless import Keyless, unkeyed
 from engine.drive.security.strangers import AGAIN, BROKER, PEER, Strangers
 from engine.drive.security.users import Trust
 from engine.parts.limits import MAX_MESSAGE, MAX_UNFINISHED
 
 Tell = Callable[[int, int], None]
-"""(event of the monitor, or GROWN; descriptor of the connection)"""
+"""(event of the monitor, GROWN or KEYS; descriptor of the connection, or the reason where a handshake has failed)"""
 
 GROWN = -1  # a connection has taken in much
+KEYS = -2  # other keys are authorized than before
 MIB = 1024 * 1024
 
 MASK = (
@@ -34,12 +36,22 @@ MASK = (
 
 class Watched:
     """``monitor``: where its events come from; ``name``: its endpoint; ``trust``: who may be at the other end of a
-    private one, None where anybody may; ``tell`` is told every event.
+    private one, None where anybody may; ``roles``: of the keys that may connect where it speaks CURVE (none: all),
+    None where it does not; ``tell`` is told every event.
     """
 
-    def __init__(self, monitor: zmq.Socket[bytes], domain: bytes, name: str, trust: Trust | None, tell: Tell) -> None:
-        self.monitor, self.domain, self._tell = monitor, domain, tell
+    def __init__(
+        self,
+        monitor: zmq.Socket[bytes],
+        domain: bytes,
+        name: str,
+        trust: Trust | None,
+        tell: Tell,
+        roles: tuple[str, ...] | None = None,
+    ) -> None:
+        self.monitor, self.domain, self.roles, self.tell = monitor, domain, roles, tell
         self.greetings = Greetings()
+        self.keyless = Keyless(name)
         self.strangers = Strangers(name, trust) if trust is not None else None
         self._name = name
         self._broker: int | None = None  # the descriptor of the connection that this socket made
@@ -53,7 +65,7 @@ class Watched:
 
     def hear(self, event: int, fd: int, now: float) -> None:
         """One event of the monitor."""
-        self._tell(event, fd)
+        self.tell(event, fd)
         match event:
             case zmq.EVENT_ACCEPTED:
                 self.greetings.accepted(fd, now)
@@ -62,6 +74,9 @@ class Watched:
                 self.greetings.accepted(fd, now)
             case zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.greetings.greeted()
+            case _ if self.roles is not None and (why := unkeyed(event, fd)):
+                self.greetings.failed(refused=False)
+                self.keyless.refuse(why)
             case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
                 self.greetings.failed(refused=True)
             case zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_AUTH:
@@ -81,7 +96,7 @@ class Watched:
     def look(self) -> None:
         """Tell of the connections that have taken in much."""
         for fd in self.intake.look():
-            self._tell(GROWN, fd)
+            self.tell(GROWN, fd)
 
     def cut_off(self, fd: int, size: int) -> None:
         """End a connection, if it is still there: so many bytes of a message have come by it, and no end."""
@@ -99,7 +114,7 @@ class Watched:
     def untold(self) -> bool:
         """Whether there is something to say."""
         silent = self.strangers is None or not self.strangers.untold
-        return self.greetings.refused > self._told or self.cut > self._cut_told or not silent
+        return self.greetings.refused > self._told or self.cut > self._cut_told or self.keyless.untold or not silent
 
     def notes(self, now: float) -> Iterator[Note]:
         """What is to be said, each kind at most every ``AGAIN`` seconds."""
@@ -115,3 +130,4 @@ class Watched:
             yield Note("bad", self._cut_words + (f"; and {more:,} others" if more else ""))
         if self.strangers is not None and (note := self.strangers.note(now)) is not None:
             yield note
+        yield from self.keyless.notes(now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket
+from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.parts.owners import share
 from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
@@ -28,11 +28,12 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
     streams = tuple(at for at in map(endpoints.stream, bind) if at is not None)
     if options.stream:
         streams = (options.stream,) if options.stream != "none" else ()
-    sockets = [Socket("router", bind=tuple(bind), private=True)]
+    sockets = [Socket("router", bind=tuple(bind), private=True, roles=WORKERS)]
     if inner:
         sockets.append(Socket("router", bind=tuple(map(endpoints.frontend, inner)), name=FRONTEND))
     if options.frontend or outer:
-        sockets.append(Socket("router", bind=(options.frontend,) if options.frontend else outer, name=OPEN))
+        clients = (options.frontend,) if options.frontend else outer
+        sockets.append(Socket("router", bind=clients, name=OPEN, roles=CLIENTS))
     if streams:
         sockets.append(Socket("stream", bind=streams, name=STREAM, private=True))
     return Seat(Broker(options), tuple(sockets))

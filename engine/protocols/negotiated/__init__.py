@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.core import Seat, Socket
+from engine.core import CLIENTS, FALLBACKS, WORKERS, Seat, Socket
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated.broker import Broker, Publish
 from engine.protocols.negotiated.client import Ask, Client
@@ -48,7 +48,8 @@ def primary(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
     pair = Pair("primary", options.heartbeat, _first(theirs))
     core = Broker(options, _config(options, ours + theirs), _first(ours), pair=pair, wall_offset=wall_offset)
     link = (options.peer,) if options.peer else tuple(map(ends.peer_of, bind))
-    return Seat(core, (*_sockets(options, bind), Socket("router", bind=link, name=PEER), *_control(bind)), wall_offset)
+    peer = Socket("router", bind=link, name=PEER, roles=FALLBACKS)
+    return Seat(core, (*_sockets(options, bind), peer, *_control(bind)), wall_offset)
 
 
 def backup(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) -> Seat:
@@ -94,7 +95,8 @@ def _paired(options: Options, first: str, second: str) -> Options:
 
 def _sockets(options: Options, bind: Sequence[str]) -> tuple[Socket, ...]:
     frontend = (options.frontend,) if options.frontend else tuple(map(ends.clients_of, bind))
-    return Socket("router", bind=tuple(bind)), Socket("router", bind=frontend, name=FRONTEND)
+    workers = Socket("router", bind=tuple(bind), roles=WORKERS)
+    return workers, Socket("router", bind=frontend, name=FRONTEND, roles=CLIENTS)
 
 
 def _control(bind: Sequence[str]) -> tuple[Socket, ...]:

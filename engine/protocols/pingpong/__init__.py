@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket
+from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.parts.limits import MAX_FRAME
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
@@ -21,8 +21,8 @@ from engine.system import System
 def _broker(options: Options, bind: Sequence[str]) -> Seat:
     """A broker for workers at the endpoints of ``bind`` and for clients beside each of them."""
     frontends = tuple(dict.fromkeys(options.frontend_of(endpoint) for endpoint in bind))
-    backend = Socket("router", bind=tuple(bind), name=BACKEND)
-    return Seat(Broker(options), (backend, Socket("router", bind=frontends, name=FRONTEND)))
+    backend = Socket("router", bind=tuple(bind), name=BACKEND, roles=WORKERS)
+    return Seat(Broker(options), (backend, Socket("router", bind=frontends, name=FRONTEND, roles=CLIENTS)))
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:

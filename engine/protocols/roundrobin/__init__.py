@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import Seat, Socket
+from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.explain import EXPLAIN
@@ -13,6 +13,7 @@ from engine.protocols.roundrobin.link import another
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.promises import times
 from engine.protocols.roundrobin.rogue import GARBAGE, OVERCREDIT
+from engine.protocols.roundrobin.roles import said
 from engine.protocols.roundrobin.worker import Worker
 from engine.system import System
 
@@ -21,7 +22,8 @@ ENDPOINT = "tcp://127.0.0.1:6714"
 
 def _broker(options: Options, endpoints: Sequence[str]) -> Seat:
     """The original's peers address the broker by the string that they connect to, so that is its routing id."""
-    socket = Socket("router", bind=tuple(endpoints), routing_id=endpoints[0].encode())
+    routing_id = endpoints[0].encode()
+    socket = Socket("router", bind=tuple(endpoints), routing_id=routing_id, roles=WORKERS + CLIENTS, said=said)
     return Seat(Broker(options), (socket,))
 
 

@@ -116,7 +116,7 @@ def test_an_endpoint_that_was_named_is_not_passed_over() -> None:
     seats.errors[HERE] = zmq.EADDRNOTAVAIL
     with pytest.raises(Refused, match="can not bind"):
         seats.open(HERE)
-    with pytest.raises(Refused, match="no authentication"):
+    with pytest.raises(Refused, match="roundhouse keys new NAME"):
         seats.open("tcp://0.0.0.0:6717")
     assert seats.said == []
 

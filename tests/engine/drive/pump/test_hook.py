@@ -11,6 +11,7 @@ import pytest
 
 from engine.drive.pump import hook
 from engine.drive.pump.hook import BINARY, HERE, Failed, Hook, compile_pump, compilers, place
+from engine.drive.pump.native import INTERFACE
 from tests.helpers.pumps import SOURCE, binary_at
 
 Script = Callable[[str], Path]
@@ -67,7 +68,7 @@ def needs_compiler() -> None:
 def test_what_is_compiled_loads(tmp_path: Path) -> None:
     needs_compiler()
     compile_pump(SOURCE, tmp_path / BINARY)
-    assert binary_at(tmp_path / BINARY).INTERFACE == 1
+    assert binary_at(tmp_path / BINARY).INTERFACE == INTERFACE
 
 
 def test_a_wheel_holds_the_binary_and_is_tagged_for_every_later_python(root: Path) -> None:

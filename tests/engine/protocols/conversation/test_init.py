@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.core import MAIN, Socket
+from engine.core import CLIENTS, MAIN, WORKERS, Socket
 from engine.protocols.conversation import SYSTEM
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
@@ -16,9 +16,9 @@ def test_the_broker_has_four_sockets_and_takes_orders_within_its_process_alone()
     seat = SYSTEM.broker(Options(), ("tcp://127.0.0.1:7000", "inproc://x"))
     assert isinstance(seat.core, Broker)
     assert seat.sockets == (
-        Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN, private=True),
+        Socket("router", bind=("tcp://127.0.0.1:7000", "inproc://x"), name=MAIN, private=True, roles=WORKERS),
         Socket("router", bind=("inproc://x-frontend",), name=FRONTEND),
-        Socket("router", bind=("tcp://127.0.0.1:7100",), name=OPEN),
+        Socket("router", bind=("tcp://127.0.0.1:7100",), name=OPEN, roles=CLIENTS),
         Socket("stream", bind=("tcp://127.0.0.1:7200",), name=STREAM, private=True),
     )
     assert [socket.name for socket in SYSTEM.broker(Options(), ("inproc://x",)).sockets] == [MAIN, FRONTEND]

@@ -20,8 +20,8 @@ def group(seat: Seat) -> list[str]:
 def test_a_single_broker_has_two_sockets_and_one_that_only_its_process_reaches() -> None:
     seat = SYSTEM.broker(Options(group="tcp://127.0.0.1:9"), BIND)
     assert seat.sockets == (
-        Socket("router", bind=BIND),
-        Socket("router", bind=FRONTENDS, name="frontend"),
+        Socket("router", bind=BIND, roles=("worker",)),
+        Socket("router", bind=FRONTENDS, name="frontend", roles=("client", "operator")),
         Socket("router", bind=("inproc://negotiated-control",), name="control"),
     )
     assert len(SYSTEM.broker(Options(), (HERE,)).sockets) == 2, "over tcp nobody gives orders"
@@ -30,7 +30,7 @@ def test_a_single_broker_has_two_sockets_and_one_that_only_its_process_reaches()
 
 def test_a_pair_has_a_link_and_one_configuration() -> None:
     first, second = primary(PAIR, (HERE,)), backup(PAIR, (FALLBACK,))
-    assert first.sockets[2] == Socket("router", bind=("tcp://127.0.0.1:6917",), name="peer")
+    assert first.sockets[2] == Socket("router", bind=("tcp://127.0.0.1:6917",), name="peer", roles=("broker",))
     peer = Socket("dealer", connect=("tcp://127.0.0.1:6917",), routing_id=b"fallback", name="peer")
     assert second.sockets[2] == peer
     assert group(first) == group(second) == [HERE, FALLBACK]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.core import Socket
+from engine.core import CLIENTS, WORKERS, Socket
 from engine.protocols.pingpong import SYSTEM
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.client import Client
@@ -20,8 +20,8 @@ def test_the_broker_has_a_socket_for_workers_and_one_for_clients() -> None:
     seat = SYSTEM.broker(Options(), (HERE, "inproc://x"))
     assert isinstance(seat.core, Broker)
     assert seat.sockets == (
-        Socket("router", bind=(HERE, "inproc://x"), name="backend"),
-        Socket("router", bind=("tcp://127.0.0.1:6815", "inproc://x-frontend"), name="frontend"),
+        Socket("router", bind=(HERE, "inproc://x"), name="backend", roles=WORKERS),
+        Socket("router", bind=("tcp://127.0.0.1:6815", "inproc://x-frontend"), name="frontend", roles=CLIENTS),
     )
 
 

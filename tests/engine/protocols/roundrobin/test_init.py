@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from engine.core import Socket
+from engine.core import CLIENTS, WORKERS, Socket
 from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.roles import said
 from engine.protocols.roundrobin.worker import Worker
 
 TCP = "tcp://127.0.0.1:6714"
@@ -17,7 +18,9 @@ def test_the_system_says_who_it_is() -> None:
 def test_the_broker_is_called_by_the_string_that_peers_connect_to() -> None:
     seat = SYSTEM.broker(Options(), (TCP, "inproc://roundrobin"))
     assert isinstance(seat.core, Broker)
-    assert seat.sockets == (Socket("router", bind=(TCP, "inproc://roundrobin"), routing_id=TCP.encode()),)
+    (socket,) = seat.sockets
+    assert (socket.bind, socket.routing_id) == ((TCP, "inproc://roundrobin"), TCP.encode())
+    assert socket.roles == WORKERS + CLIENTS and socket.said is said
 
 
 def test_peers_are_called_by_that_string_and_a_number() -> None:
