@@ -21,6 +21,7 @@ BODY = 70  # lines of a function, without its decorators
 
 IMPURE = {
     "console/cli/explore.py": "measures how long a walk takes, and says it",
+    "console/cli/streams.py": "stamps what it tells as JSON",
     "console/cli/standing.py": "gives the watcher the time at which it is asked",
     "console/app.py": "the screen's timer reads the clock, and gives it on as an argument",
     "console/host.py": "the same",
@@ -42,6 +43,7 @@ IMPURE = {
     "tests/helpers/processes.py": "",
     "tests/helpers/settle.py": "lets other tasks go on, for no time",
     "tests/helpers/terminal.py": "",
+    "tests/console/cli/test_standing.py": "is a service manager that hears",
     "tests/loopback/": "",
     "tests/terminal/": "",
     "tests/interop/": "",

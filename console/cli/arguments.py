@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from console.cli import explorearguments, keyarguments, operatearguments, queuearguments
-from console.cli.parsing import Parser, add_control, add_env, keeper, option
+from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
@@ -216,14 +216,17 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     verbose = option("-v", action="store_true", dest="verbose", help="print the broker's table every second")
     shown: Sequence[str] = ("roundhouse broker", f"roundhouse broker --system {OTHER} --bind tcp://127.0.0.1:7000")
     words = "run a broker, and print ready once it listens"
-    add_control(command("broker", words, bind, trust, verbose, level, *every, examples=shown))
+    broker = command("broker", words, bind, trust, verbose, level, *every, examples=shown)
     shown = ("roundhouse worker --count 10", "roundhouse worker --slots 1 --connect tcp://127.0.0.1:7000")
     words = "run workers for a broker elsewhere, and print ready once all have joined"
     runs = f"what workers of {' or '.join(catalogue.SERVERS)} offer: NAME=COMMAND or NAME=module:function"
     services = option("--services", metavar="A,B", action=keep(catalogue.SERVERS[0], "services"), help=runs)
     worker = command("worker", words, connect, workers, takes, services, trust, level, *every, examples=shown)
     add_env(worker)
-    add_control(worker)
+    for parser in (broker, worker):
+        add_control(parser)
+        add_standing(parser)
+        add_log(parser)
     shown = ("roundhouse client", "roundhouse client --connect tcp://127.0.0.1:7000 -d 1")
     words = "run a client with a prompt, or the commands that its input holds"
     command("client", words, connect, level, *every, examples=shown)

@@ -17,7 +17,7 @@ from engine.drive.control.server import listening
 from engine.drive.pipeline import Pipeline
 from engine.labs.health import Health
 from engine.labs.queuestatus import of_pipeline
-from engine.labs.watcher import Source
+from engine.labs.watcher import Source, disk_of
 from engine.protocols.diskqueue import SYSTEM
 from engine.settings import Settings
 
@@ -31,7 +31,7 @@ def attended(made: Pipeline, options: Namespace, settings: Settings, say: Callab
     words: dict[str, Any] = {}
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
-        standing(source_of(made, say), settings, words),
+        standing(source_of(made, say), settings, words, options),
         listening(say, None if at == NOWHERE else at, told, words),
     ):
         yield
@@ -41,4 +41,4 @@ def source_of(made: Pipeline, say: Callable[[Note], None]) -> Source:
     """What is asked for a status. Its watchdog is this process's main thread, so no dead thread is to be told of."""
     well = Health((), 0.0)
     seen = lambda _: of_pipeline(made.picture())  # noqa: E731 - one line as the others
-    return Source(SYSTEM.name, ROLE, (made.root,), Path(made.root), seen, lambda: well, tuple, say)
+    return Source(SYSTEM.name, ROLE, (made.root,), seen, lambda: well, tuple, say, lambda: disk_of(Path(made.root)))

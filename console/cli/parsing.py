@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from console.cli.streams import tell
-from console.readers import control, variables
+from console.readers import control, target, variables
 from engine.schema import OneOf, nearest
 from engine.settings import Flag
 
@@ -70,6 +70,22 @@ def add_env(parser: Parser) -> None:
     """``--env``, for commands that run an operator's commands."""
     words = "environment variables for the commands that run here, as PATH,HOME (all)"
     parser.add_argument("--env", metavar="NAMES", type=variables, default=argparse.SUPPRESS, help=words)
+
+
+def add_standing(parser: Parser) -> None:
+    """Arguments of what runs on as a service."""
+    words = "serve OpenMetrics for Prometheus at HOST:PORT of this machine (pip install 'roundhouse[metrics]')"
+    parser.add_argument("--metrics", metavar="HOST:PORT", help=words)
+    words = "write the process id to a file; SIGHUP then reads the rules of alerts again, and ends nothing"
+    parser.add_argument("--pid-file", metavar="FILE", type=target, help=words)
+
+
+def add_log(parser: Parser) -> None:
+    """Where events are kept."""
+    words = "keep all events in a file too, rotated at 10 MiB, four older ones kept"
+    parser.add_argument("--log-file", metavar="FILE", type=target, help=words)
+    words = "text or json: how events are written, to the file or to stderr where there is none (text)"
+    parser.add_argument("--log-format", metavar="FORM", choices=("text", "json"), default="text", help=words)
 
 
 def add_control(parser: Parser) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from console import bulks
 from console.cli.common import broker_of, configured, control_of, lab_of, settings_of, spoken, system_of
 from console.cli.prompt import Prompt, words_of
 from console.cli.runs import follow, met, one_line
 from console.cli.signals import Signals
-from console.cli.standing import watched
+from console.cli.standing import is_service, reload, watched
 from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
@@ -23,11 +24,14 @@ from console.history import History
 from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
+from engine.labs.watcher import Watcher
 from engine.parts.bulk import BulkSpec
 from engine.runs.summary import summary
 from engine.settings import Flag, Settings
 
 LOOK = 0.25  # seconds between two looks at how things are
+DRAIN = 30.0  # seconds that workers may take to finish after a signal
+STEP = 0.05  # seconds between two looks meanwhile
 JOINED = 5.0  # seconds that workers may take to join, until it is said that they have not
 
 
@@ -50,12 +54,18 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
             if options.verbose:
                 result(table(lab.table()))
 
-    with Signals() as signals:
-        with configured(settings, options.bind), lab, watched(lab, "broker", lab.endpoints, settings):
+    with Signals(is_service(options)) as signals:
+        with (
+            configured(settings, options.bind),
+            lab,
+            watched(lab, "broker", lab.endpoints, settings, options) as watcher,
+        ):
             told.begin()
             announce(f"ready {' '.join(lab.endpoints)}\n")
             words = {"workers": lambda _: result(table(lab.table())), **of_jobs(lab, settings)}
-            status = serve(lab, signals, shown, at_prompt("broker", lab, settings, words))
+            status = serve(
+                lab, signals, reloading(shown, signals, watcher, settings), at_prompt("broker", lab, settings, words)
+            )
         return status if told.end(lab.unkept) else status or 1
 
 
@@ -70,8 +80,8 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
     asked = {"connect": connect, "workers": count, "journal": options.journal, "trust": options.trust}
     lab = lab_of(settings, broker=False, client=False, role="worker", listens=control_of(options), **asked)
     told = Told(lab, options.level)
-    with Signals() as signals:
-        with lab, watched(lab, "worker", (connect,), settings):
+    with Signals(is_service(options)) as signals:
+        with lab, watched(lab, "worker", (connect,), settings, options) as watcher:
             told.begin()
             looks = 0
             while not joined(workers := look(lab)) and not lab.health().dead and not signals.wait(LOOK / 5):
@@ -85,7 +95,8 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
                 announce(f"ready {workers.joined} workers at {connect}\n")
             prompt = at_prompt("worker", lab, settings, _of_worker(lab, told, connect))
             busy = (lambda: True) if prompt else (lambda: (workers := look(lab)) is None or workers.here > 0)
-            status = serve(lab, signals, told.tell, prompt, busy)
+            status = serve(lab, signals, reloading(told.tell, signals, watcher, settings), prompt, busy)
+            drain(lab, signals)
         return status if told.end(lab.unkept) else status or 1
 
 
@@ -210,6 +221,28 @@ def _of_client(
 
 def _workers(n: int) -> str:
     return "1 worker" if n == 1 else f"{n:,} workers"
+
+
+def reloading(shown: Callable[[], None], signals: Signals, watcher: Watcher, settings: Settings) -> Callable[[], None]:
+    """``shown``, and what a service does that is asked to read its configuration again."""
+
+    def act() -> None:
+        shown()
+        if signals.asks_to_reload():
+            reload(watcher, settings)
+
+    return act
+
+
+def drain(lab: LiveLab, signals: Signals) -> None:
+    """After a signal: let the workers finish what they hold, until a second signal or ``DRAIN`` seconds later."""
+    with suppress(Refused):  # they are leaving already, or there are none
+        if signals.caught is not None:
+            lab.remove_workers(lab.workers().here)
+            for _ in range(round(DRAIN / STEP)):
+                if not any(view.running for view in lab.crew().values()) or signals.again(STEP):
+                    return
+            tell(f"workers still hold tasks after {DRAIN:.0f} s; they are given up")
 
 
 def look(lab: LiveLab) -> Workers | None:

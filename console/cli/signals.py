@@ -22,8 +22,12 @@ class Signals:
     WAKE: ClassVar[int] = signal.SIGUSR1
     """Ends the reading of a line, and says nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(self, service: bool = False) -> None:
+        """``service``: SIGHUP asks to read the configuration again, and ends nothing."""
         self.caught: int | None = None
+        self._service = service
+        self._count = 0  # of ending signals
+        self._hung_up = False
         self.waits = False  # for a line
         self._arrived: SimpleQueue[int] = SimpleQueue()  # its put may interrupt its own get, unlike an Event's set
 
@@ -54,12 +58,28 @@ class Signals:
                 self._arrived.get(timeout=seconds)
         return self.caught is not None
 
+    def again(self, seconds: float) -> bool:
+        """Wait so long, or until a second signal comes; whether one has come."""
+        if self._count < 2:
+            with suppress(Empty):
+                self._arrived.get(timeout=seconds)
+        return self._count > 1
+
+    def asks_to_reload(self) -> bool:
+        """Whether a service was sent SIGHUP since this was asked last."""
+        hung_up, self._hung_up = self._hung_up, False
+        return hung_up
+
     def status(self, otherwise: int) -> int:
         """The exit status: 128 + the signal's number, or ``otherwise`` where none came."""
         return otherwise if self.caught is None else 128 + self.caught
 
     def _note(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGHUP and self._service:
+            self._hung_up = True
+            return
         if number != self.WAKE:
+            self._count += 1
             if self.caught is None:
                 self.caught = number
             self._arrived.put(number)

@@ -1,36 +1,89 @@
-"""What a process has that runs on: a watcher of alerts, and the answers that its control socket gives out of it."""
+"""What a process has that runs on: a watcher of alerts, answers of its control socket, metrics, a process file, a log.
+
+To a service manager it says when it is ready, that it is alive, and that it ends.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
+from console.cli.streams import tell, tell_as
 from engine.alerts.rules import read_rules
+from engine.drive.logfile import LogFile
+from engine.drive.service import Notify, process_file
 from engine.labs.lab import Lab
+from engine.labs.metrics import served
 from engine.labs.watcher import Source, Watcher, of_lab
-from engine.settings import Settings
+from engine.settings import Settings, Wrong
 
 Answer = Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
 
 
+def is_service(options: Namespace) -> bool:
+    """Whether it runs as a service: then SIGHUP asks it to read its configuration again."""
+    return Notify(os.environ).wanted or getattr(options, "pid_file", None) is not None
+
+
 @contextmanager
-def standing(source: Source, settings: Settings, words: dict[str, Any]) -> Iterator[Watcher]:
+def standing(
+    source: Source, settings: Settings, words: dict[str, Any], options: Namespace, log: LogFile | None = None
+) -> Iterator[Watcher]:
     """Watch a source as long as this lasts, and answer for it in ``words``, those of its control socket.
 
-    Raises ``engine.settings.Wrong`` where the file of alerts is wrong.
+    Raises ``engine.settings.Wrong`` where the file of alerts is wrong, ``engine.errors.Refused`` for other options.
     """
     rules = read_rules(settings.paths.alerts, optional=True)
-    with Watcher(source, rules) as watcher:
+    notify = Notify(os.environ)
+
+    def looked(well: bool) -> None:
+        if log is not None:
+            log.follow()
+        if well:
+            notify.say("WATCHDOG=1")
+
+    with ExitStack() as stack:
+        if getattr(options, "pid_file", None) is not None:
+            stack.enter_context(process_file(options.pid_file))
+        if log is not None:
+            stack.callback(log.close)
+        watcher = stack.enter_context(Watcher(source, rules, looked))
+        if getattr(options, "metrics", None) is not None:
+            url = stack.enter_context(served(options.metrics, lambda: watcher.status(time.monotonic(), listed=False)))
+            tell(f"metrics are at {url}")
         words.update(words_of(watcher))
+        notify.say("READY=1")
+        stack.callback(notify.say, "STOPPING=1")
         yield watcher
 
 
-def watched(lab: Lab, role: str, endpoints: tuple[str, ...], settings: Settings) -> AbstractContextManager[Watcher]:
-    """The same of a lab that is open."""
-    return standing(of_lab(lab, role, endpoints, settings.paths.state), settings, lab.words)
+def watched(
+    lab: Lab, role: str, endpoints: tuple[str, ...], settings: Settings, options: Namespace
+) -> AbstractContextManager[Watcher]:
+    """The same of a lab that is open, with its log."""
+    source = of_lab(lab, role, endpoints, settings.paths.state)
+    if getattr(options, "log_file", None) is None:
+        tell_as(getattr(options, "log_format", "text"))
+        return standing(source, settings, lab.words, options)
+    log = LogFile(options.log_file, options.log_format, lab.feed)
+    source = source._replace(unkept=lambda: (*lab.unkept, *filter(None, [log.lost])))
+    return standing(source, settings, lab.words, options, log)
+
+
+def reload(watcher: Watcher, settings: Settings) -> None:
+    """Read the rules of alerts again; wrong ones are told, and those before stay."""
+    try:
+        watcher.reload(read_rules(settings.paths.alerts, optional=True), time.monotonic())
+    except Wrong as wrong:
+        for problem in wrong.problems:
+            tell(str(problem))
+    else:
+        tell("the rules of alerts were read again")
 
 
 def words_of(watcher: Watcher) -> dict[str, Answer]:

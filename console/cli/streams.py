@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 import errno
+import json
 import os
 import shutil
 import sys
 from collections import deque
 from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from console.text import clean, clean_lines, label
+from engine.drive.logfile import Form, line_of
 from engine.feed import Feed
 from engine.files import safely
 from engine.parts.bulk import BulkView
@@ -131,10 +134,26 @@ def tell(text: str) -> None:
     told with the next message that can be.
     """
     missed = f" ({_Missed.count:,} messages before this one could not be printed)" if _Missed.count else ""
-    if _to_stderr(f"roundhouse: {clean(text, LONGEST)}{missed}\n"):
-        _Missed.count = 0
-    else:
-        _Missed.count += 1
+    text = f"{clean(text, LONGEST)}{missed}"
+    _tell_line(f"{json.dumps({'at': now(), 'text': text})}\n" if _Form.json else f"roundhouse: {text}\n")
+
+
+def tell_as(form: Form) -> None:
+    """How messages are told from now on: as text, or each as a line of JSON."""
+    _Form.json = form == "json"
+
+
+class _Form:
+    json = False
+
+
+def now() -> str:
+    """The time, as it stands in JSON."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _tell_line(line: str) -> None:
+    _Missed.count = 0 if _to_stderr(line) else _Missed.count + 1
 
 
 class _Missed:
@@ -199,7 +218,10 @@ class Alarms:
             self._count()
         for fact in shown:
             who = f" · {label(fact.subject)}" if fact.subject else ""
-            tell(f"{fact.source}: {fact.text}{who}")
+            if _Form.json:
+                _tell_line(line_of(fact, "json"))
+            else:
+                tell(f"{fact.source}: {fact.text}{who}")
             self._told.append(fact.text)
 
     def _count(self) -> None:

@@ -25,7 +25,7 @@ def of_pipeline(view: PipelineView) -> Seen:
     }
     drivers = [_driver(driver) for driver in view.drivers]
     every = totals((driver["state"], driver["slots"], driver["free"]) for driver in drivers)
-    return Seen(every, drivers, [], ledger, counters, _queues(view), measured=False)
+    return Seen(every, drivers, [], ledger, counters, _queues(view), at=view.at, measured=False)
 
 
 def _driver(row: DriverRow) -> dict[str, Any]:

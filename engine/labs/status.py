@@ -59,6 +59,7 @@ class Seen(NamedTuple):
     counters: Mapping[str, int]
     queues: list[dict[str, Any]]
     serving: bool = True
+    at: float = 0.0  # when the newest picture was made; only compared with itself
     measured: bool = True  # whether both sides of the ledger were counted apart from each other
 
 
@@ -118,11 +119,19 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
         if not isinstance(crew, Mapping):
             return None
         own = [_own(name, view) for name, view in crew.items()]
-        return Seen(totals((row["state"], row["slots"], row["free"]) for row in own), own, clients, None, {}, [])
+        return Seen(
+            totals((row["state"], row["slots"], row["free"]) for row in own),
+            own,
+            clients,
+            None,
+            {},
+            [],
+            at=max((row.at for row in crew.values()), default=0.0),
+        )
     view = next((view for view in brokers if view.serving), brokers[0])
     every = totals((row.state, row.slots, row.free) for row in view.workers)
     workers = [_worker(row, view.at) for row in view.workers] if listed else []
-    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving)
+    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at)
 
 
 def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:

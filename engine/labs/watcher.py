@@ -32,6 +32,7 @@ from engine.system import QueueSystem
 
 LOOK = 1.0  # seconds between two looks
 SHARE = 0.02  # of one processor that looking may take
+STUCK = 15.0  # seconds without another picture after which nothing goes on
 CLOSE = 1.0  # seconds that closing may take
 
 
@@ -41,22 +42,26 @@ class Source(NamedTuple):
     system: str
     role: str
     endpoints: tuple[str, ...]
-    folder: Path  # whose disk counts
     seen: Callable[[bool], Seen | None]
     health: Callable[[], Health]
     unkept: Callable[[], Sequence[str]]
     say: Callable[[Note], None]
+    disk: Callable[[], Disk | None]
 
 
 class Watcher:
-    """``rules``: what fires, and who is told. ``alive``: is called after each look of the thread."""
+    """``rules``: what fires, and who is told.
 
-    def __init__(self, source: Source, rules: Rules, alive: Callable[[Health], None] = lambda _: None) -> None:
-        self._source, self._rules, self._alive = source, rules, alive
+    ``looked``: is called after each look of the thread, with whether all threads live and pictures go on.
+    """
+
+    def __init__(self, source: Source, rules: Rules, looked: Callable[[bool], None] = lambda _: None) -> None:
+        self._source, self._rules, self._looked = source, rules, looked
         self._began = time.monotonic()
         self._watch = Watch(rules.rules, self._began)
         self._meter = Meter()
         self._recent: Recent | None = None
+        self._at, self._moved = -1.0, self._began  # of the newest picture, and when there was another one
         self._versions: Mapping[str, str] = versions()
         self._lock = threading.Lock()
         self._notifier = Notifier(rules.notify, source.say)
@@ -80,6 +85,8 @@ class Watcher:
         """Evaluate the rules at monotonic ``now``, and tell what has changed."""
         with self._lock:
             seen = self._source.seen(False)
+            if seen is not None and seen.at != self._at:
+                self._at, self._moved = seen.at, now
             if seen is not None and seen.ledger is not None:
                 self._recent = self._meter.look(now, seen.ledger)
             changes = self._watch.look(self._status(seen, now), now)
@@ -87,10 +94,10 @@ class Watcher:
             self._tell(change)
         return changes
 
-    def status(self, now: float) -> dict[str, Any]:
-        """The status at monotonic ``now``, with each worker and the alerts that are not cleared."""
+    def status(self, now: float, listed: bool = True) -> dict[str, Any]:
+        """The status at monotonic ``now``; ``listed``: with each worker."""
         with self._lock:
-            return self._status(self._source.seen(True), now)
+            return self._status(self._source.seen(listed), now)
 
     def alerts(self) -> list[Alert]:
         """All alerts, those that fire first."""
@@ -116,7 +123,7 @@ class Watcher:
 
     def _status(self, seen: Seen | None, now: float) -> dict[str, Any]:
         source = self._source
-        up, disk = now - self._began, disk_of(source.folder)
+        up, disk = now - self._began, source.disk()
         process = Process(
             source.system, source.role, source.endpoints, os.getpid(), time.time(), up, self._versions, disk
         )
@@ -136,12 +143,12 @@ class Watcher:
         while not self._closing.wait(pause):
             began = time.monotonic()
             self.look(began)
-            self._alive(self._source.health())
+            self._looked(not self._source.health().dead and began - self._moved < STUCK)
             pause = max(LOOK, (time.monotonic() - began) / SHARE)
 
 
 def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Source:
-    """A lab as a source."""
+    """A lab as a source; the disk of ``folder`` is the one that counts."""
     any_lab: Any = lab
 
     def seen(listed: bool) -> Seen | None:
@@ -152,7 +159,7 @@ def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Sou
     def say(note: Note) -> None:
         lab.feed.fact(note, "alerts", time.time())
 
-    return Source(lab.system.name, role, endpoints, folder, seen, lab.health, lambda: lab.unkept, say)
+    return Source(lab.system.name, role, endpoints, seen, lab.health, lambda: lab.unkept, say, lambda: disk_of(folder))
 
 
 def disk_of(folder: Path) -> Disk | None:

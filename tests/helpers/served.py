@@ -14,6 +14,7 @@ from engine.alerts.rules import DEFAULTS, Rules
 from engine.drive.control.found import about
 from engine.drive.control.place import place
 from engine.drive.control.server import listening
+from engine.labs.status import Disk
 from engine.labs.watcher import Watcher, of_lab
 from tests.helpers.fake_lab import FakeLab
 
@@ -31,7 +32,8 @@ def runtime() -> Iterator[Path]:
 @contextmanager
 def served(folder: Path, lab: FakeLab, rules: Rules | None = None, **words: Any) -> Iterator[Watcher]:
     """The lab at its control socket in this folder, as a broker at its endpoints; with these words as well."""
-    watcher = Watcher(of_lab(lab, "broker", lab.endpoints, folder), rules or Rules(DEFAULTS))
+    source = of_lab(lab, "broker", lab.endpoints, folder)._replace(disk=lambda: Disk("/srv", 50, 100))
+    watcher = Watcher(source, rules or Rules(DEFAULTS))
     told = about(lab.system.name, "broker", lab.endpoints)
     folder.mkdir(mode=0o700, exist_ok=True)
     try:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from console.cli.roles import joined, look, serve
+from console.cli.roles import drain, joined, look, serve
 from console.cli.signals import Signals
 from console.cli.streams import Alarms
 from engine.core import Note
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.health import Health, Workers
+from engine.parts.view import WorkerView
 
 
 class Server:
@@ -71,3 +72,52 @@ def test_workers_that_are_too_busy_to_say_are_still_there() -> None:
     assert look(lab) is None and not joined(None)
     lab.workers = lambda: Workers(2, 1)
     assert look(lab) == (2, 1) and not joined(Workers(2, 1)) and joined(Workers(2, 2))
+
+
+class Crew:
+    """A lab whose workers hold tasks for so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.left, self.told = looks, 0
+
+    def workers(self) -> Workers:
+        return Workers(2, 2)
+
+    def remove_workers(self, n: int) -> None:
+        self.told = n
+
+    def crew(self) -> dict[str, WorkerView]:
+        self.left -= 1
+        return {"w1": WorkerView(0.0, "working", 10, max(0, self.left), 0, 0.0)}
+
+
+def test_after_a_signal_workers_finish_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.cli.roles.STEP", 0.001)
+    lab: Any = Crew(5)
+    with Signals() as signals:
+        drain(lab, signals)
+        assert (lab.told, lab.left) == (0, 5)
+        signal.raise_signal(signal.SIGTERM)
+        drain(lab, signals)
+    assert (lab.told, lab.left) == (2, 0)
+
+
+def test_a_second_signal_ends_them_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lab: Any = Crew(10**9)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        drain(lab, signals)
+    assert lab.left == 10**9 - 1 and capsys.readouterr().err == ""
+
+
+def test_workers_that_do_not_finish_are_given_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("console.cli.roles.DRAIN", 0.01)
+    monkeypatch.setattr("console.cli.roles.STEP", 0.001)
+    lab: Any = Crew(10**9)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        drain(lab, signals)
+    assert "workers still hold tasks after 0 s; they are given up" in capsys.readouterr().err

@@ -33,3 +33,21 @@ def test_what_was_ignored_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_second_signal_is_told_from_the_first() -> None:
+    with Signals() as signals:
+        assert not signals.again(0)
+        signal.raise_signal(signal.SIGTERM)
+        assert not signals.again(0) and not signals.again(0)
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.again(3600) and signals.again(3600)
+
+
+def test_a_service_that_is_hung_up_on_reads_its_configuration_again() -> None:
+    with Signals(service=True) as signals:
+        assert not signals.asks_to_reload()
+        signal.raise_signal(signal.SIGHUP)
+        assert not signals.wait(0) and signals.asks_to_reload() and not signals.asks_to_reload()
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.wait(0) and signals.status(0) == 143

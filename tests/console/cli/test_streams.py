@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from console.cli import streams
 from console.cli.streams import BAR, LINES, Alarms, OutputLost, Progress, bar, deliver, progress, result, tell
 from engine.core import Note
 from engine.feed import Feed
@@ -253,3 +255,19 @@ def test_an_8_bit_terminal_is_drawn_on_with_what_it_has(encoding: str) -> None:
     stream = io.TextIOWrapper(file, encoding=encoding, errors="roundhouse", write_through=True)
     stream.write("p50 ≠ 5 … ▁█─ ✓ 漢")
     assert file.getvalue() == b"p50 != 5 ... .#- + ?"
+
+
+def test_messages_as_lines_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    feed = Feed()
+    feed.fact(Note("bad", "it \x1b[2J", b"w1"), "broker", 1_750_000_000.25)
+    streams.tell_as("json")
+    try:
+        Alarms(feed).tell()
+        tell("hello")
+    finally:
+        streams.tell_as("text")
+    fact, message = map(json.loads, capsys.readouterr().err.splitlines())
+    assert fact == {
+        "at": "2025-06-15T15:06:40.250+00:00", "level": "bad", "source": "broker", "text": "it ·[2J", "subject": "w1",
+    }  # fmt: skip
+    assert message.keys() == {"at", "text"} and message["text"] == "hello"

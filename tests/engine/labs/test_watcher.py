@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.alerts.rules import DEFAULTS, Rule, Rules
+from engine.labs import watcher as watching
 from engine.labs.health import Health
 from engine.labs.watcher import Watcher, disk_of, of_lab
 from tests.helpers.fake_lab import FakeLab
@@ -80,11 +81,28 @@ def test_what_can_not_be_written_is_one_alarm(lab: FakeLab, tmp_path: Path) -> N
 
 
 def test_its_thread_looks_and_says_that_it_is_alive(lab: FakeLab, tmp_path: Path) -> None:
-    alive: list[Health] = []
+    alive: list[bool] = []
     before = set(threading.enumerate())
     with Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), Rules((NONE,)), alive.append):
         until(lambda: alive)
-    assert set(threading.enumerate()) <= before and alive[0] == lab.health()
+    assert set(threading.enumerate()) <= before and alive[0]
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+def test_pictures_that_do_not_go_on_are_noticed(
+    lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stuck: bool
+) -> None:
+    alive: list[bool] = []
+    monkeypatch.setattr(watching, "LOOK", 0.0)
+    monkeypatch.setattr(watching, "STUCK", 0.0 if stuck else 60.0)
+    with Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), Rules((NONE,)), alive.append):
+        until(lambda: len(alive) > 1)
+    assert alive[1] is not stuck
+    lab.state = Health(("pool: OSError",), 0.0)
+    alive.clear()
+    with Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), Rules((NONE,)), alive.append):
+        until(lambda: alive)
+    assert not alive[0]
 
 
 def test_disk_queues_are_watched_as_well(tmp_path: Path) -> None:
