@@ -92,13 +92,57 @@ class Disconnected(NamedTuple):
     peer: bytes = b""
 
 
+class Outcome(NamedTuple):
+    """How a task ended: ``why`` it failed, empty where it succeeded; what it was answered, by whom."""
+
+    why: str
+    data: bytes | None = None
+    worker: bytes = b""
+
+
+class Leased(NamedTuple):
+    """A task of the store that is this broker's to have done. ``token``: never given out twice.
+
+    ``attempts``: leases of it before this one, by brokers that are gone; ``lost``: workers that were lost with it.
+    """
+
+    token: int
+    client: bytes
+    message: Frames
+    attempts: int
+    lost: int
+
+
+class Stored(NamedTuple):
+    """What ``Store`` of the same number asked for is done, and on the disk.
+
+    ``fates``: of each of its tasks None where it is new and kept; its ``Outcome`` where it was kept before and has
+    ended; "kept" where it was kept before and has not. None of them is kept where tasks are ``refused`` now, and why.
+    ``fenced``: the tokens of those it ended that are another's by now. ``waiting``: tasks that nobody has leased.
+    """
+
+    number: int
+    fates: list[Outcome | str | None]
+    leased: list[Leased]
+    fenced: list[int]
+    waiting: int
+    refused: str = ""
+
+
+class Unstored(NamedTuple):
+    """Nothing of what ``Store`` of the same number asked for is done, and why."""
+
+    number: int
+    why: str
+
+
 class Paused(NamedTuple):
     """The process did not run for so long (SIGSTOP, a suspended machine): silence meanwhile was our own."""
 
     seconds: float
 
 
-Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused | Connected | Disconnected
+Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused | Connected | Disconnected | Stored | Unstored
 
 # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +233,35 @@ class Save(NamedTuple):
     content: bytes
 
 
-Command = Send | Start | Cancel | Reopen | Note | Save | Exit
+class Entry(NamedTuple):
+    """A task that is to be kept, with who asks for it. Its id is ``message[1]``."""
+
+    client: bytes
+    message: Frames
+
+
+class Ended(NamedTuple):
+    """A leased task has ended."""
+
+    token: int
+    outcome: Outcome
+
+
+class Store(NamedTuple):
+    """Have the store of this core do all this, in this order: ``Stored`` or ``Unstored`` of this number follows.
+
+    ``ended``: leased tasks that have ended; ``lost``: tokens of those that a worker was lost with; ``tasks``: to be
+    kept; ``lease``: give this core so many of those that wait, oldest first, fewer where there are not so many.
+    """
+
+    number: int
+    ended: list[Ended]
+    lost: list[int]
+    tasks: list[Entry]
+    lease: int
+
+
+Command = Send | Start | Cancel | Reopen | Note | Save | Store | Exit
 
 # ---- orders that more than one core takes -----------------------------------------------------------------------
 

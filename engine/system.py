@@ -77,6 +77,7 @@ class System:
     ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
+    ``backlog(options)``: the store that a broker's tasks are kept in, as ``engine.drive.stores`` names it; empty: none.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -108,6 +109,7 @@ class System:
     window: Callable[[Any], int] = lambda options: share(options.max_backlog)
     orders: Orders | None = None
     explored: Explored = UNEXPLORED
+    backlog: Callable[[Any], str] = lambda options: ""
 
 
 @dataclass(frozen=True, slots=True)

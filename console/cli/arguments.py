@@ -24,6 +24,7 @@ from engine.system import SEED_LANE
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
 TAKERS = " or ".join(catalogue.TAKERS)
 LANED = next(system for system in SYSTEMS.values() if system.lane)
+STORED = next(system for system in SYSTEMS.values() if hasattr(system.options, "backlog"))
 EXAMPLES = (
     "roundhouse",
     f"roundhouse --system {OTHER}",
@@ -119,6 +120,8 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error(f"{command}: --bound needs a --baseline")
         case command if systems and any(flag.name == "--lane" for flag in flags) and LANED.name not in systems:
             parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
+        case command if systems and any(flag.place[-1] == "backlog" for flag in flags) and STORED.name not in systems:
+            parser.error(f"--durable, --backlog: {', '.join(sorted(systems))} keeps its tasks in memory")
         case command if hasattr(options, "env") and command not in RUNNERS:
             parser.error(
                 f"{command}: --env is for {', '.join(filter(None, RUNNERS))} and the console, which run commands"
@@ -170,7 +173,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     connect = option(
         "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"
     )
-    every = (system, option("--lane", **lane), journal, _keys(keep))
+    every = (system, option("--lane", **lane), journal, _keys(keep), *_stores(keep))
     _roles(command, keep, every, connect)
     _runs(command, keep, every)
     _jobs(command, connect)
@@ -199,6 +202,17 @@ def _keys(keep: Keep) -> Parser:
     server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
     parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
     return parent
+
+
+def _stores(keep: Keep) -> tuple[Parser, Parser]:
+    """The arguments that have a broker keep what it accepted, and clients name their tasks so that they are known."""
+    place = (STORED.name, "backlog")
+    durable = "keep what is accepted on disk, in the usual file; of a client: send tasks that a broker knows again"
+    backlog = f"the same in a file of your own, for {STORED.name}: sqlite:PATH"
+    return (
+        option("--durable", nargs=0, action=keep(*place, true="sqlite:"), help=durable),
+        option("--backlog", metavar="STORE", action=keep(*place), help=backlog),
+    )
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:

@@ -5,11 +5,26 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable
-from typing import cast
+from typing import Protocol, cast
 
 import zmq
 
-from engine.core import NEVER, Command, Event, Frames, Seat, Send, Unsent
+from engine.core import (
+    NEVER,
+    Cancel,
+    Command,
+    Event,
+    Frames,
+    Piped,
+    Process,
+    Seat,
+    Send,
+    Start,
+    Store,
+    Stored,
+    Unsent,
+    Unstored,
+)
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
 from engine.drive.links import FAILED, Calls, Links, Monitor, ZSocket, outer
@@ -164,19 +179,67 @@ class Port:
         close_socket(self._context, self.socket, linger)
 
 
+class Keeper(Protocol):
+    """What does a core's ``Store`` commands, on a thread of its own (``engine.drive.stores.writer``)."""
+
+    def start(self, answer: Callable[[list[Stored | Unstored]], None]) -> None:
+        """``answer`` is called on that thread."""
+
+    def submit(self, command: Store) -> None:
+        """Do this after what was submitted before."""
+
+    def close(self) -> bool:
+        """Do what was submitted, and end."""
+
+
 class HostedCore:
     """One core that sits on the node."""
 
-    __slots__ = ("core", "jobs", "name", "ports", "routes", "scheduled", "signature", "wall")
+    __slots__ = ("core", "jobs", "keeper", "name", "ports", "routes", "scheduled", "signature", "wall")
 
-    def __init__(self, name: str, seat: Seat, done: Callable[[object, bool, bytes], None]) -> None:
-        self.name, self.core = name, seat.core
+    def __init__(
+        self, name: str, seat: Seat, done: Callable[[object, bool, bytes], None], keeper: Keeper | None = None
+    ) -> None:
+        """``keeper``: of a core that gives ``Store`` commands."""
+        self.name, self.core, self.keeper = name, seat.core, keeper
         self.wall = None if seat.wall is None else WallClock(seat.wall)
         self.ports: dict[str, Port] = {}
         self.scheduled = NEVER  # the earliest time in the agenda for this chair
         self.jobs = Jobs(done)  # costs nothing before the first body
         self.routes = False  # whether all its sockets are ROUTERs
         self.signature = b""  # its routing id, where it is one of many on its node
+
+    def begin(self, post: Callable[[Callable[[], None]], None], hand: Callable[[Event], None]) -> None:
+        """It sits. ``post``: have its node's thread do this; ``hand``: have it take an event, on that thread."""
+
+        def answer(answers: list[Stored | Unstored]) -> None:
+            def act() -> None:
+                for event in answers:
+                    hand(event)
+
+            post(act)
+
+        if self.keeper is not None:
+            self.keeper.start(answer)
+
+    def does(self, command: Command) -> bool:
+        """Carry out what needs no node; False for any other command."""
+        match command:
+            case Start(key, Process() | Piped() as body):
+                self.jobs.start(key, body)
+            case Cancel(key):
+                self.jobs.cancel(key)
+            case Store() if self.keeper is not None:
+                self.keeper.submit(command)
+            case _:
+                return False
+        return True
+
+    def close(self) -> None:
+        """End its task bodies, and what its store has to do."""
+        self.jobs.close()
+        if self.keeper is not None:
+            self.keeper.close()
 
     def seat(self) -> Seat:
         """The core and its sockets as they are now: some may have been opened anew, elsewhere or under another id."""

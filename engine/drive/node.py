@@ -28,7 +28,6 @@ import zmq
 
 from engine.core import (
     NEVER,
-    Cancel,
     Command,
     Event,
     Exit,
@@ -36,8 +35,6 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
-    Piped,
-    Process,
     Received,
     Reopen,
     Save,
@@ -50,7 +47,7 @@ from engine.core import (
 from engine.core import Socket as Spec
 from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
-from engine.drive.hosted import HostedCore, Port
+from engine.drive.hosted import HostedCore, Keeper, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
 from engine.drive.sockets import Context
@@ -115,9 +112,9 @@ class Node:
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    def seat(self, name: str, seat: Seat) -> Future[None]:
+    def seat(self, name: str, seat: Seat, keeper: Keeper | None = None) -> Future[None]:
         """Open a seat's sockets and start its core; the future raises what opening raised (zmq.ZMQError)."""
-        return self._call(lambda: self._open(name, seat))
+        return self._call(lambda: self._open(name, seat, keeper))
 
     def order(self, name: str, order: object) -> None:
         """Hand an order to one core; of no effect if it is gone."""
@@ -279,6 +276,8 @@ class Node:
         return refused
 
     def _rarely(self, chair: HostedCore, command: Command) -> None:
+        if chair.does(command):
+            return
         match command:
             case Note():
                 note = command if command.subject else command._replace(subject=chair.signature)
@@ -303,14 +302,10 @@ class Node:
                 if failed or not self._told:
                     note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
                     self._feed.fact(note, self.name, time.time())
-            case Start(key, Process() | Piped() as body):
-                chair.jobs.start(key, body)
             case Start(key, body):
                 words = f"nothing here runs a {type(body).__name__}"
                 self._feed.fact(Note("bad", f"{chair.name}: {words}"), self.name, time.time())
                 self.finish(chair.name, key, False, words.encode())
-            case Cancel(key):
-                chair.jobs.cancel(key)
             case Save(name, content):
                 self._save(name, content)
             case _:
@@ -344,14 +339,13 @@ class Node:
         self._feed.show(self.name, pictures.get(self.name, pictures))
 
     def _hand(self, name: str, event: Event) -> None:
-        chair = self._chairs.get(name)
-        if chair is not None:
+        if (chair := self._chairs.get(name)) is not None:
             self._handle(chair, event)
 
     # ---- opening and closing ------------------------------------------------------------------------------------
 
-    def _open(self, name: str, seat: Seat) -> None:
-        chair = HostedCore(name, seat, partial(self.finish, name))
+    def _open(self, name: str, seat: Seat, keeper: Keeper | None) -> None:
+        chair = HostedCore(name, seat, partial(self.finish, name), keeper)
         try:
             for spec in seat.sockets:
                 self._plug(chair, spec)
@@ -363,6 +357,7 @@ class Node:
         chair.signature = seat.sockets[0].routing_id if seat.sockets and name != self.name else b""
         for seated in self._seated.values():
             seated(name, seat)
+        chair.begin(self._inbox.post, partial(self._hand, name))
         self._handle(chair, Started())
 
     def _plug(self, chair: HostedCore, spec: Spec) -> None:
@@ -389,12 +384,11 @@ class Node:
         port.close(linger)
 
     def _leave(self, name: str, linger: int = 0) -> None:
-        chair = self._chairs.pop(name, None)
-        if chair is not None:
+        if (chair := self._chairs.pop(name, None)) is not None:
             self._close(chair, linger)
 
     def _close(self, chair: HostedCore, linger: int = 0) -> None:
         for port in chair.ports.values():
             self._shut(port, linger)
         chair.ports.clear()
-        chair.jobs.close()
+        chair.close()

@@ -33,6 +33,7 @@ from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
 from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.record import begin
+from engine.labs.stored import keeper_of, tagged
 from engine.labs.taps import Taps
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, ClientView, WorkerView
@@ -85,7 +86,7 @@ class LiveLab(WorkerOrders):
         self._connect, self._wanted, self._slots = connect, workers, slots
         self._with_broker, self._with_client = broker, client
         self._history, self._record = history, journal
-        self._keepsake = Keepsake(state)
+        self._state, self._keepsake = state, Keepsake(state)
         self._journal: Journal | None = None
         self._nonce = Nonces()
         self._nodes: dict[str, Node] = {}
@@ -175,7 +176,7 @@ class LiveLab(WorkerOrders):
         if view is not None and view.state != "ended":
             raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
         self.admit(spec)
-        self._run = self._begun(spec)
+        self._run = self._begun(spec := tagged(self.system, self.options, spec))
         self._unsaved = True
         self._nodes["client"].order("client", spec)
 
@@ -297,7 +298,9 @@ class LiveLab(WorkerOrders):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _sit(self, name: str, endpoints: tuple[str, ...]) -> None:
-        self._seat(name, name, self._brokers.checked(self._made("broker", name, name, endpoints)))
+        seat = self._brokers.checked(self._made("broker", name, name, endpoints))
+        keeper = keeper_of(self.system, self.options, self._state, self._say)
+        self._node(name).seat(name, seat, keeper).result(CLOSE)
 
     def _tell_client(self, order: object) -> None:
         self._nodes["client"].order("client", order)
@@ -333,9 +336,6 @@ class LiveLab(WorkerOrders):
             self._keepsake.save(self.system.name, content)
         except OSError as error:
             self._lose(f"{name} could not be kept: {error}")
-
-    def _seat(self, node: str, name: str, seat: Seat) -> None:
-        self._node(node).seat(name, seat).result(CLOSE)
 
     def _ask(self, node: str, name: str | None = None) -> Any:
         """The picture of one core, or of all on a node, by name."""

@@ -41,6 +41,7 @@ class BulkSpec(NamedTuple):
     rate: float | None = None  # tasks a second; None: closed loop
     timeout: float = 5.0  # seconds from sending to the reply
     tracked: bool = True
+    tag: bytes = b""  # 12 random bytes: ids of 16 that are nobody else's, for a broker that keeps what it accepts
 
     @property
     def warmup(self) -> int:

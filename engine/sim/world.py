@@ -38,15 +38,20 @@ from engine.core import (
     Socket,
     Start,
     Started,
+    Store,
+    Stored,
     Unsent,
+    Unstored,
     Woken,
 )
 from engine.journal.codec import kept
+from engine.parts.store import Memory, Unavailable
 from engine.sim.agenda import Agenda
 from engine.sim.wire import Change, Host, Link, Port, Wires
 
 NOTES = 10_000  # newest notes that are kept
 PAUSE = 2.0  # seconds of not being run that a core is told of, as in the driver
+COMMIT = 0.002  # seconds that a store takes
 SPINS = 1_000  # wake-ups of one core at one moment: more is a core that asks for the past for ever
 
 
@@ -111,6 +116,7 @@ class World:
         self.invariants: list[Callable[[World], None]] = []
         self.watchers: list[Watcher] = []
         self.checks = checks
+        self.stores: dict[str, Memory] = {}  # by the seat that has asked for one; they outlive its core
         self.acting = ""  # the seat that an event is given to, or was last
         self._bodies = bodies
         self._agenda = Agenda()
@@ -125,6 +131,8 @@ class World:
         assert name not in self._nodes, f"{name} is alive"
         node = self._nodes[name] = _Node(name, seat.core)
         self.exits.pop(name, None)
+        if name in self.stores:
+            self.stores[name].reopen()
         for spec in seat.sockets:
             node.ports[spec.name] = self._wires.plug(node, spec)
         self.after(0.0, self._give, node, Started())
@@ -323,11 +331,23 @@ class World:
                         self._begin(node, key, Outcome(0.0, False, b""))
                 case Reopen(socket, routing_id, endpoint):
                     self._reopen(node, socket, routing_id, endpoint)
+                case Store():
+                    self._store(node, command)
                 case Exit():
                     self.exits[node.name] = command
                     self._close(node)
                     return []
         return refused
+
+    def _store(self, node: _Node, command: Store) -> None:
+        """Its store has it at once; whoever crashes before the answer does not hear of it."""
+        store = self.stores.setdefault(node.name, Memory())
+        answer: Stored | Unstored
+        try:
+            answer = store.perform([command])[0]
+        except Unavailable as why:
+            answer = Unstored(command.number, str(why))
+        self.after(COMMIT, self._give, node, answer)
 
     def _begin(self, node: _Node, key: object, outcome: Outcome) -> None:
         ticket = node.bodies[key] = next(self._tickets)

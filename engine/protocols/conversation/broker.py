@@ -28,7 +28,9 @@ from engine.core import (
     Received,
     Send,
     Started,
+    Stored,
     Unsent,
+    Unstored,
     Withdraw,
     Woken,
 )
@@ -80,8 +82,7 @@ class Broker:
             case Received(found, socket):
                 if socket in (FRONTEND, OPEN):
                     for frames in found:
-                        asked = self.desk.read(frames, socket, now, out)
-                        if asked is not None:
+                        if (asked := self.desk.read(frames, socket, now, out)) is not None:
                             self._do(*asked, now, out)
                 else:
                     read = self._streamed if socket == STREAM else self._arrived
@@ -101,10 +102,9 @@ class Broker:
                 out.append(Note("warn", f"paused for {seconds:.1f} s: nobody is expired for that"))
             case Connected(socket, peer) | Disconnected(socket, peer) if socket == MAIN and peer in self.links:
                 lively = now < self.liveness.last(peer) + 2 * self.options.heartbeat
-                told = self.links[peer].changed(isinstance(event, Connected), lively)
+                out += (told := self.links[peer].changed(isinstance(event, Connected), lively))
                 self.counts["taken over"] += len(told)
-                out += told
-            case Started() | Finished() | Connected() | Disconnected():
+            case Started() | Finished() | Connected() | Disconnected() | Stored() | Unstored():
                 pass
             case _:
                 assert_never(event)

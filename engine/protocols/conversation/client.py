@@ -29,7 +29,9 @@ from engine.core import (
     Send,
     Started,
     StopRun,
+    Stored,
     Unsent,
+    Unstored,
     Woken,
 )
 from engine.parts.bulk import Bulk, BulkSpec
@@ -119,7 +121,7 @@ class Client:
             case Disconnected():
                 self._broken = True
                 self._taken.disconnected()
-            case Woken() | Finished():
+            case Woken() | Finished() | Stored() | Unstored():
                 pass
             case _:
                 assert_never(event)

@@ -36,7 +36,9 @@ from engine.core import (
     Slow,
     Start,
     Started,
+    Stored,
     Unsent,
+    Unstored,
     Woken,
 )
 from engine.parts.machine import Walk
@@ -84,20 +86,16 @@ class Worker:
         self.max_nproc = slots
         self.running: dict[int, TaskBody] = {}  # by our own number, which names a process to the driver
         self.violations = Violations()
-        self.done = 0
+        self.done = self._used = self._started = 0
         self._sent = Sent()  # in this conversation
-        self._used = 0
         self._owed: deque[_Ended] = deque()
-        self._started = 0
-        self._slow = 0.0
+        self._slow = self._heard = 0.0
         self._due: list[tuple[float, int]] = []  # when built-in tasks that run are to be answered: a heap
         self._decoder = Decoder(options.body_limit)
-        self._heard = 0.0
-        self._beat = NEVER
         self._lost = False  # the next opening needs a new connection …
         self._is_taken = False  # … under another name
         self._broken = False  # libzmq's connection is, and there is no other yet
-        self._patient = NEVER  # until then: the broker may leave an opening unanswered, on this connection
+        self._beat = self._patient = NEVER  # until the latter an opening may stay unanswered, on this connection
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Take one event (``engine.core``). Orders: Leave, Slow."""
@@ -135,6 +133,8 @@ class Worker:
             case Disconnected():
                 self._broken = True
                 self._taken.disconnected()
+            case Stored() | Unstored():  # it gives no Store
+                pass
             case _:
                 assert_never(event)
         self._leave_if_idle(out)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
+from engine.protocols.roundrobin.durable import Durable
 from engine.protocols.roundrobin.explain import EXPLAIN
 from engine.protocols.roundrobin.explored import EXPLORED
 from engine.protocols.roundrobin.link import another
@@ -24,7 +25,7 @@ def _broker(options: Options, endpoints: Sequence[str]) -> Seat:
     """The original's peers address the broker by the string that they connect to, so that is its routing id."""
     routing_id = endpoints[0].encode()
     socket = Socket("router", bind=tuple(endpoints), routing_id=routing_id, roles=WORKERS + CLIENTS, said=said)
-    return Seat(Broker(options), (socket,))
+    return Seat(Durable(options) if options.backlog else Broker(options), (socket,))
 
 
 def _peer(endpoint: str, nonce: int) -> Socket:
@@ -55,5 +56,6 @@ SYSTEM = System(
     overclaims=OVERCREDIT,
     owners=True,
     lane="packed",
+    backlog=lambda options: str(options.backlog),
     explored=EXPLORED,
 )

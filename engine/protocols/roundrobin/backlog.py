@@ -32,11 +32,12 @@ class Backlog:
         self.suspects: Suspects[Worker] = Suspects()
         self.owners = Owners(options.max_backlog, options.expiry, options.task_deadline)
         self.peak = Peak()
+        self.kept = 0  # tasks that wait in a store, and stand in no other place
         self.over_share = 0  # tasks that were dropped because their client had enough waiting
         self._most = options.max_backlog
 
     def __len__(self) -> int:
-        return len(self.fresh) + len(self.suspects.waiting)
+        return len(self.fresh) + len(self.suspects.waiting) + self.kept
 
     def mark(self, now: float) -> None:
         """More wait than before."""
@@ -73,6 +74,11 @@ class Backlog:
             self.owners.again(task)
         self.suspects.waiting.extendleft(task for task in reversed(tasks) if task.attempt)
         self.fresh.extendleft(task for task in reversed(tasks) if not task.attempt)
+
+    def load(self, task: Task) -> None:
+        """A task of the store waits here, behind all others of its kind."""
+        self.owners.again(task)
+        (self.suspects.waiting if task.attempt else self.fresh).append(task)
 
     def remove(self, task: Task) -> None:
         """A task waits no longer, and nobody gets it."""

@@ -67,6 +67,8 @@ class Broker:
         self.denied = 0  # PINGs of peers that took themselves for registered
         self.inspected: bytes | None = None
         self._resumed = -NEVER  # when a pause of our own ended
+        self._accept, self._relay = self.pool.accept, self.pool.lanes.relay
+        self._stores = False  # whether there is a store: see ``durable.py``, which has both go its own way
 
     # ---- the contract --------------------------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class Broker:
                 pool.settled(worker, now, out)
         if what is TASK:
             self.callers.sent(peer, 1, now)
-            if pool.accept(peer, [frames[3:-1]], now, out):
+            if self._accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
         elif what is REPLY:
             self._reply(worker, frames, now, out)
@@ -164,7 +166,7 @@ class Broker:
         if task is None or task.worker:
             out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
             return
-        self.pool.end(task)
+        self.pool.end(task, "withdrawn")
         self.pool.ledger.fail("withdrawn")
         self.pool.drain(now, out)
         out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
@@ -182,8 +184,8 @@ class Broker:
             return
         if not pool.succeed(task, worker, peer, now, owes=True):
             pool.drain(now, out)  # it waited, and may have kept a worker for itself
-        if frames[1] in pool.lanes.peers:
-            pool.lanes.relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
+        if self._stores or frames[1] in pool.lanes.peers:
+            self._relay(*key, peer, frames[6] if len(frames) == 8 else None, out)
         else:
             frames.append(frames.pop(0))
             out.append(Send(frames))
@@ -231,7 +233,7 @@ class Broker:
                 if peer in self.pool.workers:
                     self.pool.liveness.heard(peer, now)
                 self.callers.sent(peer, len(tasks), now)
-                for _ in range(self.pool.accept(peer, tasks, now, out)):
+                for _ in range(self._accept(peer, tasks, now, out)):
                     out += self.violations.add(peer, IN_USE, now)
             case packed.ANSWERS:
                 answers = packed.read_answers(frame)
@@ -266,7 +268,7 @@ class Broker:
                 pool.end_quietly(worker, task)
             else:
                 pool.succeed(task, worker, peer, now)
-                pool.lanes.relay(client, ident, peer, None if answer is True else answer, out)
+                self._relay(client, ident, peer, None if answer is True else answer, out)
         if worker is not None and freed:
             pool.free(worker, On.INCREMENT, now, out, freed)
         if late:
@@ -285,7 +287,7 @@ class Broker:
             out += self.violations.add(peer, "reply to a task that wants none", now)
         else:
             self.pool.succeed(task, worker, peer, now, owes=True)
-            self.pool.lanes.relay(*key, peer, None if answer is True else answer, out)
+            self._relay(*key, peer, None if answer is True else answer, out)
         return 0 if worker is None else self.pool.redeem(worker)
 
     # ---- heartbeats ----------------------------------------------------------------------------------------------

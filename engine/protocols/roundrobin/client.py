@@ -34,6 +34,7 @@ from engine.core import (
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.machine import Walk
+from engine.parts.store import GLOBAL
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
@@ -177,12 +178,17 @@ class Client:
             out.append(Send([packed.tasks(batch)]))
 
     def _ident(self, task: int, size: int) -> bytes:
+        if self.bulk is not None and self.bulk.spec.tag:
+            return self.bulk.spec.tag + task.to_bytes(GLOBAL - len(self.bulk.spec.tag), "big")
         return ((self._base + task) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
     def _task(self, ident: bytes) -> int:
         """The run's task under an id; a number outside the run for an id that is not of it."""
         assert self.bulk is not None
-        size = ID_BYTES[self.bulk.spec.kind]
+        tag, size = self.bulk.spec.tag, ID_BYTES[self.bulk.spec.kind]
+        if tag:
+            right = len(ident) == GLOBAL and ident.startswith(tag)
+            return int.from_bytes(ident[len(tag) :], "big") if right else -1
         if len(ident) != size:
             return -1
         return (int.from_bytes(ident, "little") - self._base) & ((1 << 8 * size) - 1)
@@ -233,6 +239,9 @@ class Client:
             self.late += 1
             return
         self._answers[self._state].times += 1
+        if bulk.spec.tag and (why := wire.failed(answer)):
+            bulk.failed(task, why, now)
+            return
         fault, size = None, 0
         if bulk.spec.kind == "data":
             size = self._size

@@ -19,6 +19,7 @@ from enum import Enum
 
 from engine.core import Frames
 from engine.parts.limits import MAX_FRAME, MAX_FRAMES, MAX_ID, MAX_ROUTING_ID, MAX_SLOTS, decimal
+from engine.parts.plain import clean
 
 VERSION = b"LMQv100"
 
@@ -195,6 +196,24 @@ def unclaimed(ident: bytes) -> bool:
 def agreed(ident: bytes) -> bytes | None:
     """The id of the PONG that agrees to the packed lane; None where the PING does not ask for it."""
     return ident[:3] + _AGREES + ident[7:] if len(ident) == 8 and ident[3:7] == _ASKS else None
+
+
+# ---- how a task failed, to a client of ours: DATA of no stream, under an id that an original does not have -----------
+
+_FAILED = b"\x15RHX1"
+_MOST_WHY = 200  # bytes
+
+
+def failure(why: str) -> bytes:
+    """DATA that says why a task failed."""
+    return _FAILED + why.encode()[:_MOST_WHY]
+
+
+def failed(data: bytes | None) -> str:
+    """Why a task failed; empty where the DATA does not say that it did."""
+    if data is None or not data.startswith(_FAILED):
+        return ""
+    return clean(data[len(_FAILED) :][:_MOST_WHY].decode("utf-8", "replace"), _MOST_WHY) or "failed"
 
 
 # ---- builders ----------------------------------------------------------------------------------------------------

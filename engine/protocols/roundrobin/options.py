@@ -39,3 +39,11 @@ class Options:
 
     packed: bool = False
     """Whether peers of ours ask for the packed lane, and a broker of ours agrees; others never see it either way."""
+
+    backlog: str = ""
+    """Where what was accepted survives the broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file. Clients of ours
+    that have it set name their tasks by ids of 16 bytes. Empty: in memory, lost with the broker."""
+
+    def __post_init__(self) -> None:
+        if self.backlog and not self.backlog.startswith("sqlite:"):
+            raise ValueError(f"backlog is sqlite:PATH, or empty for memory, not {self.backlog!r}")

@@ -25,6 +25,7 @@ class Owners:
 
     def __init__(self, backlog: int, expiry: float, held: float) -> None:
         self.most = share(backlog)  # tasks of one client
+        self.stay = False  # whether the tasks of a client that is gone are done all the same, for a store keeps them
         self._expiry, self._held = expiry, held
         self.waiting: dict[bytes, int] = {}  # tasks by client, never 0
         self._sizes: dict[bytes, int] = {}  # bytes by client, never 0
@@ -72,6 +73,8 @@ class Owners:
 
     def ended(self, client: bytes, now: float) -> None:
         """Its connection ended."""
+        if self.stay:
+            return
         self._ended.pop(client, None)
         self._ended[client] = max(now + self._expiry, _last(self._ended))
         if len(self._ended) > KEPT:

@@ -150,10 +150,10 @@ class Pool:
             self.overdue_at = now + self.options.task_deadline
         self.lanes.deliver(worker.key, task.key[0], message, out)
 
-    def end(self, task: Task) -> Worker | None:
-        """Take a task out, wherever it is; returns who held it. If nobody did, the caller drains."""
-        if len(task.message) > PLAIN or self.former:
-            self.records.close(task)
+    def end(self, task: Task, why: str = "") -> Worker | None:
+        """Take out a task, which failed where ``why`` says so; returns who held it. If nobody did, the caller drains"""
+        if len(task.message) > PLAIN or self.former or self.records.told is not None:
+            self.records.close(task, why)
         else:
             del self.tasks[task.key]
         if not task.worker:
@@ -240,7 +240,7 @@ class Pool:
 
     def end_quietly(self, worker: Worker, task: Task) -> None:
         """A task that needs no reply is done; one that wanted a reply has failed. The caller frees its slot."""
-        self.end(task)
+        self.end(task, "" if task.message[0] == EXEC else "unanswered")
         if task.message[0] == EXEC:
             worker.done += 1
             self.ledger.succeeded += 1
@@ -376,7 +376,7 @@ class Pool:
                 if task.given + allowed > now:
                     oldest = min(oldest, task.given)
                     break
-                self.end(task)
+                self.end(task, "deadline")
                 self.ledger.fail("deadline")
                 worker.failed += 1
                 slots += 1

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from engine.core import Command, Frames, Note
+from engine.core import Command, Frames, Leased, Note
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
 from engine.parts.limits import MAX_HELD
 from engine.protocols.roundrobin.backlog import FULL, Backlog
-from engine.protocols.roundrobin.messages import PLAIN
+from engine.protocols.roundrobin.messages import KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import is_awaited, size_of
+
+AGAIN = "asked again"
 
 
 class Records:
@@ -34,6 +36,7 @@ class Records:
         self.size = 0  # bytes of all tasks
         self.redelivered = 0
         self.again = 0  # tasks that were asked for while they were here
+        self.told: list[tuple[Task, str | None]] | None = None  # for a store: what ended and how; None: was taken back
         self._max_deliveries = options.max_deliveries
         self._told: set[str] = set()  # why tasks were dropped, as far as that was noted
 
@@ -50,9 +53,11 @@ class Records:
             out.append(Note("bad", why, client))
         return False
 
-    def close(self, task: Task) -> None:
-        """A task has ended, and is in no place any more."""
+    def close(self, task: Task, why: str = "") -> None:
+        """A task has ended, ``why`` it failed, and is in no place any more."""
         del self.tasks[task.key]
+        if self.told is not None:
+            self.told.append((task, why))
         if len(task.message) > PLAIN:
             self.size -= size_of(task.message)
         if self.former:
@@ -68,9 +73,12 @@ class Records:
             task.worker = b""
             spent = task.attempt >= self._max_deliveries
             if spent or (self.backlog.owners.gone(task.key[0]) and is_awaited(task)):
-                self.close(task)
-                self.ledger.fail("undeliverable" if spent else "withdrawn")
+                why = "undeliverable" if spent else "withdrawn"
+                self.close(task, why)
+                self.ledger.fail(why)
             else:
+                if self.told is not None and task.attempt:
+                    self.told.append((task, None))
                 again.append(task)
                 self.former.setdefault(task.key, []).append(worker)
         self.backlog.again(again)
@@ -80,12 +88,14 @@ class Records:
         """What waits of these clients has failed; see ``Backlog.withdraw``. Returns how many."""
         found = self.backlog.withdraw(clients, gone)
         for task in found:
-            self.close(task)
+            self.close(task, "withdrawn")
             self.ledger.fail("withdrawn")
         return len(found)
 
     def unreachable(self, replies: int) -> None:
-        """So many replies, counted as successes when they were sent, did not reach their client."""
+        """So many replies, counted as successes when they were sent, did not reach their client; a store keeps them."""
+        if self.told is not None:
+            return
         self.ledger.succeeded -= replies
         self.ledger.fail("client gone", replies)
 
@@ -95,3 +105,39 @@ class Records:
             task = self.tasks.get(key)
             if task is not None and task.worker == worker:
                 task.attempt -= 1
+
+    # ---- of a broker with a store ------------------------------------------------------------------------------------
+
+    def keep(self) -> list[tuple[Task, str | None]]:
+        """From now on a store keeps the tasks; where it is told what has become of them. See ``told``."""
+        self.told = []
+        self.backlog.owners.stay = True  # what a client asked for that is gone is done all the same
+        return self.told
+
+    def known(self) -> None:
+        """A task was asked for that is here, or in the store, or has ended."""
+        self.again += 1
+
+    def refuse(self) -> None:
+        """A task is not kept."""
+        self.ledger.sent += 1
+        self.ledger.dropped += 1
+
+    def stored(self, news: int, waiting: int) -> None:
+        """So many tasks are the store's that were not, and so many wait there now."""
+        self.ledger.sent += news
+        self.backlog.kept = waiting
+
+    def load(self, one: Leased, now: float) -> Task | None:
+        """A task of the store waits here; None where its client asked for it again, and it is here already."""
+        if one.attempts:
+            self.redelivered += 1
+        key = (one.client, one.message[1])
+        if key in self.tasks:
+            self.ledger.fail(AGAIN)
+            return None
+        task = self.tasks[key] = Task(key, KINDS.get(one.message[2], OTHER), one.message, now)
+        task.attempt = min(one.lost, self._max_deliveries - 1)
+        self.size += size_of(one.message)
+        self.backlog.load(task)
+        return task

@@ -1,0 +1,180 @@
+"""What a store of tasks is, and the reference: one in memory, which forgets nothing but at the end of its process.
+
+The rules of this file:
+
+- A task is kept once and ends once. Which it is, is told by its id where that has ``GLOBAL`` bytes: those ids are
+  random, and whoever sends one again asks for the same task. Any other id is its client's own, and a new task.
+- What is kept waits until it is leased, oldest first. A lease lasts until its task ends or the store is opened anew.
+- Each lease has a token, which is never given out again. A token that counts no longer changes nothing: it is fenced.
+- ``perform`` does what many commands ask for at once, and has all of it on the disk when it returns, or none of it.
+- The outcome of a task with such an id is kept for a time, to be asked for again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple, Protocol
+
+from engine.core import Entry, Leased, Outcome, Store, Stored
+
+GLOBAL = 16  # bytes of an id that is nobody else's
+KEPT = "kept"  # the fate of a task that was kept before and has not ended
+EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
+MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
+MOST_RESULTS = 1_000_000  # outcomes that are kept, the newest
+
+
+class Unavailable(Exception):
+    """The store can do nothing now; the text says why."""
+
+
+class Counts(NamedTuple):
+    """accepted = succeeded + failed by kind + waiting + leased, over all times that it was open; and results kept."""
+
+    accepted: int
+    succeeded: int
+    failed: tuple[tuple[str, int], ...]
+    waiting: int
+    leased: int
+    results: int
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the two sides agree; the right one is counted where the tasks are."""
+        ended = self.succeeded + sum(n for _, n in self.failed)
+        return self.accepted == ended + self.waiting + self.leased
+
+
+class Keeps(Protocol):
+    """Where tasks are kept. One thread at a time."""
+
+    name: str
+    """What an operator calls it."""
+
+    def perform(self, commands: list[Store]) -> list[Stored]:
+        """Do all of it, one answer a command. Raises Unavailable, and then none of it is done."""
+
+    def counts(self) -> Counts:
+        """The books. Raises Unavailable."""
+
+    def result(self, ident: bytes) -> Outcome | str | None:
+        """The outcome of a task with a global id; KEPT where it has not ended, None where nothing is known of it."""
+
+    def close(self) -> None:
+        """Let go of it; leases end when it is opened again."""
+
+
+class _Row:
+    __slots__ = ("attempts", "entry", "leased", "lost")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.attempts = self.lost = 0
+        self.leased = False
+
+
+class Memory:
+    """The reference. ``room``: tasks that may be kept at a time. ``down``: why nothing is done, for tests."""
+
+    name = "memory"
+
+    def __init__(self, room: int = 1_000_000, results: int = MOST_RESULTS) -> None:
+        self.room, self.most = room, results
+        self.down = ""
+        self.epoch = 0
+        self._seq = 0
+        self._rows: OrderedDict[int, _Row] = OrderedDict()
+        self._ids: dict[bytes, int] = {}  # of tasks that have not ended
+        self._results: OrderedDict[bytes, Outcome] = OrderedDict()
+        self._accepted = self._succeeded = 0
+        self._failed: dict[str, int] = {}
+        self.reopen()
+
+    def reopen(self) -> None:
+        """As after the end of the process that used it: what was leased waits again."""
+        self.epoch += 1
+        for row in self._rows.values():
+            row.attempts += row.leased
+            row.leased = False
+
+    def perform(self, commands: list[Store]) -> list[Stored]:
+        """See ``Keeps``."""
+        if self.down:
+            raise Unavailable(self.down)
+        return [self._do(command) for command in commands]
+
+    def _do(self, command: Store) -> Stored:
+        fenced = [token for token, outcome in command.ended if not self._end(token, outcome)]
+        for token in command.lost:
+            if (row := self._mine(token)) is not None:
+                row.lost += 1
+        refused, fates = "", list[Outcome | str | None]()
+        if len(self._rows) + max(1, len(command.tasks)) > self.room:
+            refused = f"the store is full: it holds {self.room:,} tasks"
+        else:
+            fates = [self._put(entry) for entry in command.tasks]
+        leased = self._lease(command.lease)
+        waiting = sum(not row.leased for row in self._rows.values())
+        return Stored(command.number, fates, leased, fenced, waiting, refused)
+
+    def _put(self, entry: Entry) -> Outcome | str | None:
+        ident = entry.message[1]
+        if len(ident) == GLOBAL:
+            if ident in self._ids:
+                return KEPT
+            if (outcome := self._results.get(ident)) is not None:
+                return outcome
+        self._seq += 1
+        if len(ident) == GLOBAL:
+            self._ids[ident] = self._seq
+        self._rows[self._seq] = _Row(Entry(entry.client, list(entry.message)))
+        self._accepted += 1
+        return None
+
+    def _lease(self, most: int) -> list[Leased]:
+        found: list[Leased] = []
+        size = 0
+        for seq, row in self._rows.items():
+            if len(found) >= most or size > MOST_LEASED:
+                break
+            if not row.leased:
+                row.leased = True
+                size += sum(map(len, row.entry.message))
+                token = self.epoch << EPOCHS | seq
+                found.append(Leased(token, row.entry.client, list(row.entry.message), row.attempts, row.lost))
+        return found
+
+    def _mine(self, token: int) -> _Row | None:
+        row = self._rows.get(token & (1 << EPOCHS) - 1)
+        return row if row is not None and row.leased and token >> EPOCHS == self.epoch else None
+
+    def _end(self, token: int, outcome: Outcome) -> bool:
+        row = self._mine(token)
+        if row is None:
+            return False
+        del self._rows[token & (1 << EPOCHS) - 1]
+        ident = row.entry.message[1]
+        if len(ident) == GLOBAL:
+            del self._ids[ident]
+            self._results[ident] = outcome
+            if len(self._results) > self.most:
+                self._results.popitem(last=False)
+        if outcome.why:
+            self._failed[outcome.why] = self._failed.get(outcome.why, 0) + 1
+        else:
+            self._succeeded += 1
+        return True
+
+    def counts(self) -> Counts:
+        """See ``Keeps``."""
+        leased = sum(row.leased for row in self._rows.values())
+        failed = tuple(sorted(self._failed.items()))
+        waiting = len(self._rows) - leased
+        return Counts(self._accepted, self._succeeded, failed, waiting, leased, len(self._results))
+
+    def result(self, ident: bytes) -> Outcome | str | None:
+        """See ``Keeps``."""
+        return KEPT if ident in self._ids else self._results.get(ident)
+
+    def close(self) -> None:
+        """See ``Keeps``."""
