@@ -115,6 +115,10 @@ def start(asked: Asked) -> int:
             from console.cli import explore
 
             return explore.run(asked.options, asked.flags)
+        case "attach":
+            from console.cli.attach import attach
+
+            return attach(asked.options, asked.flags)
         case "replay":
             from console.cli.replay import replay
 

@@ -24,17 +24,24 @@ from console.systems import view_of
 from console.text import clean
 from console.widgets.ink import Parts
 from engine.errors import Refused
+from engine.labs.attaching import Around
 
 
 class Console(Host):
     """Knows which screens belong to which kind of session (``console.kinds``)."""
 
     def __init__(
-        self, labs: Labs | None, first: Session[Any], settings: Settings, clock: Callable[[], float] = time.monotonic
+        self,
+        labs: Labs | None,
+        first: Session[Any],
+        settings: Settings,
+        around: Around | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start."""
+        """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start. ``around``: as there."""
         history = History(settings.state_folder / "history")
         super().__init__(labs, first, settings, history, first.kind.main(first, history), clock)
+        self.around = around
 
     def made(self, name: str, lab: Any) -> tuple[Session[Any], Screen[Any]]:
         """The session of a lab, and its main screen."""

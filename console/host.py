@@ -16,7 +16,7 @@ from console.commands import Command, CommandError, parse
 from console.history import History
 from console.pictures.bridge import Labs, Settings
 from console.screens.confirm import Confirm
-from console.sessions.session import Give, Session
+from console.sessions.session import RUNNING, Give, Session
 from console.shell import Shell
 from console.text import clean
 from console.widgets.identity import Other
@@ -279,7 +279,7 @@ class Host(Shell):
             self.action_see("trace")
         elif word != "off":
             self.say("trace takes on or off", "bad")
-        elif session.mode != "live" or session.trace is None:
+        elif session.mode not in RUNNING or session.trace is None:
             self.say("nothing is traced in the background", "warn")
         else:
             trace, session.trace = session.trace, None

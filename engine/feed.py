@@ -53,6 +53,10 @@ class Feed:
         """Monotonic seconds of the last look at this node's picture."""
         return max(self._look, self._looks.get(name, self._look))
 
+    def peek(self, name: str) -> Any:
+        """The same without looking: of who only passes on what others have drawn."""
+        return self._pictures.get(name)
+
     def show(self, name: str, picture: object) -> None:
         """Replace the picture of one node."""
         self._pictures[name] = picture
@@ -60,6 +64,10 @@ class Feed:
     def fact(self, note: Note, source: str, at: float) -> None:
         """Append a fact; ``at`` is wall-clock seconds."""
         self._facts.append(Fact(next(self._numbers), at, source, note.level, note.text, note.subject))
+
+    def skip(self, lost: int) -> None:
+        """Leave out numbers of facts that are known to have been, and are not known."""
+        self._numbers = itertools.count(next(self._numbers) + lost)
 
     def since(self, number: int) -> tuple[list[Fact], int]:
         """The facts after ``number``, oldest first, and how many were lost before the first of them."""

@@ -32,6 +32,8 @@ IMPURE = {
     "engine/labs/brokers.py": "tells a taken endpoint from another error of the socket",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/journal/journal.py": "stamps what is recorded, and whose clock it was",
+    "engine/labs/desk.py": "notes when a picture is due, and what drawing one costs",
+    "engine/labs/remote.py": "asks at its pace, and says since when it has not been answered",
     "engine/labs/live.py": "waits, for whoever calls it, until threads have done what they were told",
     "engine/runs/load.py": "stamps a run with its time and the versions that made it",
     "engine/labs/queues.py": "feeds at its pace, and stamps what it says",

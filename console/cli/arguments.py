@@ -61,7 +61,7 @@ FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay", "ke
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
 """Commands that connect to no broker."""
 
-UNRECORDED = (*FILED, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair")
+UNRECORDED = (*FILED, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair", "attach")
 """Commands that have nothing to record in a journal."""
 
 ATTACHED = ("broker", "worker", "pipeline")
@@ -130,6 +130,8 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error(f"{command}: there is nothing to record in a --journal")
         case str(command) if hasattr(options, "control") and command not in ATTACHED:
             parser.error(f"{command}: --control is for {', '.join(ATTACHED)} and the console")
+        case "attach":
+            pass
         case str(command) if any(flag.place == ("readonly",) for flag in flags):
             parser.error(f"{command}: --readonly is the console's")
         case command if systems and command in MUTE:
@@ -182,7 +184,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     keyarguments.add_command(command)
     queuearguments.add_commands(command, _json("the report"), journal)
     explorearguments.add_command(command, _json("the report"), system)
-    operatearguments.add_commands(command)
+    operatearguments.add_commands(command, keep)
     _kept(command)
     return parser, commands.choices
 

@@ -1,12 +1,13 @@
-"""The arguments of the commands that look at what runs: ``status`` and ``check``."""
+"""The arguments of the commands that look at what runs: ``attach``, ``status`` and ``check``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from console.cli.parsing import Parser
 from console.readers import given, source, target
+from engine.catalogue import SYSTEMS
 
 UNKNOWN = 3  # the exit status of a plugin that was called wrongly: 2 means that the broker is in trouble
 ASKERS = ("status", "check")
@@ -16,8 +17,15 @@ JSON = "write it as JSON to a file, or with no PATH to stdout"
 TARGET = "endpoint of its broker, or its name as roundhouse attach lists it (the only one that runs here)"
 
 
-def add_commands(command: Callable[..., Parser]) -> None:
-    """``command`` makes a parser of a command."""
+def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> None:
+    """``command`` makes a parser of a command, ``keep`` an action that keeps a setting."""
+    broker = next(iter(SYSTEMS.values()))
+    shown: Sequence[str] = ("roundhouse attach", f"roundhouse attach {broker.endpoint}", "roundhouse attach --list")
+    attach = command("attach", "open the console on a broker, workers or a pipeline of another process", examples=shown)
+    which = "its name in the list, its endpoint, or the ipc://PATH of its control socket (the only one that runs)"
+    attach.add_argument("name", metavar="NAME", nargs="?", type=given, help=which)
+    attach.add_argument("--list", action="store_true", help="list what runs on this machine, and end")
+    attach.add_argument("--readonly", nargs=0, action=keep("readonly"), help="refuse all changes; only look")
     shown = ("roundhouse status", "roundhouse status tcp://127.0.0.1:6714 --json - --watch")
     parser = command("status", "print a picture of what runs: workers, tasks, alerts", examples=shown)
     _target(parser)

@@ -20,6 +20,7 @@ from engine.system import QueueSystem, System
 
 if TYPE_CHECKING:
     from console.app import Console
+    from engine.labs.attaching import Around
 
 
 def console(options: Namespace, flags: list[Flag]) -> int:
@@ -30,7 +31,7 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     if not shows("the console", "roundhouse bulkping 100"):
         return 2
     settings = screen_settings(flags)
-    return left(*run(settings, maker(options, settings.system, flags)))
+    return left(*run(settings, tuple(CATALOGUE), maker(options, settings.system, flags), settings.system))
 
 
 def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Lab]:
@@ -78,20 +79,21 @@ LIVE = {System.kind: of_brokers, QueueSystem.kind: of_queues}
 """By the kind of a system: what makes a lab that runs."""
 
 
-def run(settings: Settings, make: Callable[[str], Any]) -> tuple[Console, list[str]]:
-    """The console on the system that was asked for; other systems are opened when the operator goes to them.
+def run(
+    settings: Settings, names: Sequence[str], make: Callable[[str], Any], name: str, around: Around | None = None
+) -> tuple[Console, list[str]]:
+    """The console on the lab of this name; the others of ``names`` are opened when the operator goes to them.
 
-    The console, and what could not be kept, in words.
+    ``around``: who else can be attached to. The console, and what could not be kept, in words.
     """
     from console.app import Console
     from console.kinds import session_of
     from engine.labs.manager import LabManager
 
-    name = settings.system
-    with LabManager(tuple(CATALOGUE), make) as labs:
+    with LabManager(names, make) as labs:
         with configured(settings):
             lab = labs.open(name).result()
-        console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings)
+        console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings, around)
         console.run()
         ran = labs.running.values()
     return console, [words for lab in ran for words in lab.unkept]

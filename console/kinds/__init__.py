@@ -6,6 +6,7 @@ from typing import Any
 
 from console.kinds import brokers, queues
 from console.sessions.kind import Kind
+from console.sessions.remote import RemoteSession
 from console.sessions.replay import ReplaySession
 from console.sessions.sandbox import SandboxSession
 from console.sessions.session import Orders, Session
@@ -30,5 +31,7 @@ def session_of(name: str, lab: Any, order: Orders | None = None) -> Session[Any]
             return ReplaySession(name, lab, kind)
         case "sandbox":
             return SandboxSession(lab, kind)
+        case "remote":
+            return RemoteSession(name, lab, kind, order)
         case _:
             return Session(name, lab, kind, order)

@@ -30,7 +30,7 @@ from engine.labs.sandbox import Sandbox
 WORKERS, SLOTS = 3, 4  # of a sandbox
 NAMED = 3  # workers that are named one by one
 RESTED = 2.0  # seconds after a run of ours; before that, what the broker's picture shows may still be that run
-MAINS = {"live": Main, "sandbox": SandboxScreen, "replay": Replayed}
+MAINS = {"live": Main, "remote": Main, "sandbox": SandboxScreen, "replay": Replayed}
 
 
 def _main(session: Any, history: History) -> Screen[Any]:

@@ -31,7 +31,7 @@ from engine.protocols.diskqueue.explain import state_maps
 from engine.protocols.diskqueue.options import Options
 
 ROOM = 6  # documents in a queue of a sandbox above which drivers wait: so few that it is seen
-MAINS = {"live": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPipelines}
+MAINS = {"live": Pipelines, "remote": Pipelines, "sandbox": QueueSandboxScreen, "replay": ReplayedPipelines}
 
 
 def _main(session: Any, history: History) -> Screen[Any]:

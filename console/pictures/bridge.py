@@ -80,6 +80,7 @@ class Picture(NamedTuple):
     stuck: float = 0.0  # seconds, of the broker's clock, in which tasks were under way and none ended
     clients: tuple[Caller, ...] = ()
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
+    stale: float = 0.0  # seconds for which another process that is shown has not been heard
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
@@ -139,10 +140,17 @@ def trouble(picture: Picture) -> str:
     return f"{late:,} of {units.several(len(picture.rows), 'worker')} late or lost" if late else ""
 
 
+def stale(picture: Picture) -> str:
+    """Since when what is shown is old, in words."""
+    return f"not heard for {units.age(picture.stale)}: this is how it was then"
+
+
 def badge(picture: Picture, paused: bool) -> tuple[str, str]:
     """The overall state in one word, and its colour."""
     if paused:
         return "PAUSED", "warn"
+    if picture.stale:
+        return "STALE", "bad"
     if picture.dead:
         return "FAULT", "bad"
     if picture.broker is None and picture.client is None:
@@ -218,6 +226,7 @@ class Bridge:
             name=self.rows.name,
             clients=self._callers.update(broker) if broker is not None else (),
             rested=now - self._ran,
+            stale=self.lab.stale,
         )
 
     def recall(self, samples: Sequence[Sample]) -> None:

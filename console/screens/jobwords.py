@@ -9,6 +9,7 @@ from console.host import Host
 from console.jobs.file import doubtful_logs, scripted
 from console.jobs.line import WORDS, Order, job_of, request_of
 from console.screens.confirm import Confirm
+from console.sessions.session import RUNNING
 from console.text import clean
 from engine.labs.content import BrokerLab
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers
@@ -36,7 +37,7 @@ def _submit(app: Host, line: str) -> None:
     """The command of several words becomes a script, in the same folder as that of ``roundhouse submit``."""
     if app.refused_readonly():
         return
-    if app.session.mode != "live":
+    if app.session.mode not in RUNNING:
         app.say("jobs run on the system itself: leave this first", "bad")
         return
     submit, words = job_of(line)

@@ -22,7 +22,7 @@ from console.screens.orders import ask_to_slow, ask_to_stop, ask_to_withdraw, wa
 from console.screens.overview import Overview
 from console.screens.page import Page
 from console.screens.terms import View
-from console.sessions.session import Session
+from console.sessions.session import RUNNING, Session
 from console.text import clean
 from console.widgets.backlog import Backlog
 from console.widgets.events import Events, NewestEvent
@@ -86,7 +86,8 @@ class Main(Overview):
         others = self.app.others if self.session.mode != "sandbox" else ()
         self._identity.endpoints = self.session.lab.endpoints
         self._identity.lane = self.session.lab.lane
-        self._identity.traced = self.session.mode == "live" and self.session.trace is not None
+        self._identity.traced = self.session.mode in RUNNING and self.session.trace is not None
+        self._identity.attached = self.session.mode == "remote"
         self._identity.show(picture, self.paused, others)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -8,6 +8,7 @@ from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, stop_question
+from console.sessions.session import RUNNING
 from console.text import clean
 from engine.parts.explain import show
 from engine.protocols.diskqueue.pipeline import DriverRow
@@ -36,7 +37,7 @@ def ask_to_slow(app: Host, text: str) -> None:
         app.say(f"slow needs a number of seconds, got {clean(text)!r}", "bad")
         return
     said = f"our workers answer {seconds:g} s late" if seconds else "our workers answer at once"
-    if app.session.mode != "live" or not seconds:
+    if app.session.mode not in RUNNING or not seconds:
         app.order(lambda lab: lab.slow(seconds), said, destroys=True)
         return
     fate = ["Tasks wait in the backlog meanwhile. slow 0 undoes it."]

@@ -12,6 +12,9 @@ from engine.tracing.ring import Ring
 
 L = TypeVar("L", bound=Lab)
 
+RUNNING = ("live", "remote")
+"""Modes of labs that go on whatever is on the screen."""
+
 Give = Callable[[Any], object]
 """Gives an order to the lab that it is called with. May raise ``engine.errors.Refused``."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from textual.strip import Strip
 
 from console import units
-from console.pictures.bridge import Picture, badge, trouble
+from console.pictures.bridge import Picture, badge, stale, trouble
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread
 
@@ -61,7 +61,7 @@ class IdentityBar(Inked):
 class Identity(IdentityBar):
     """The identity bar. ``endpoints``: where it listens. ``traced``: whether every message is noted, at a cost.
 
-    ``lane``: its name, where it is not the seed's.
+    ``lane``: its name, where it is not the seed's. ``attached``: whether it is another process.
     """
 
     _picture: Picture | None
@@ -71,6 +71,7 @@ class Identity(IdentityBar):
         self.endpoints = endpoints
         self.traced = False
         self.lane = ""
+        self.attached = False
 
     def draw(self, width: int, height: int) -> list[Strip]:
         """One line."""
@@ -81,6 +82,8 @@ class Identity(IdentityBar):
         name, state = self._front(word, ink)
         if self.lane:
             state.append((f" {clean(self.lane)}", "accent"))
+        if self.attached:
+            state.append((" attached", "accent"))
         if self.traced:
             state.append((" traced", "accent"))
         system: Parts = [("  " + self._system, "label")]
@@ -93,7 +96,7 @@ class Identity(IdentityBar):
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
         several, named = several_parts(self._others), several_parts(self._others, names=True)
-        why = trouble(picture) if word == "DEGRADED" else ""
+        why = trouble(picture) if word == "DEGRADED" else stale(picture) if word == "STALE" else ""
         choices = []
         for shown in ([*state, (f" {why} ", "warn")], state) if why else (state,):
             if several:

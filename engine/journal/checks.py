@@ -38,7 +38,7 @@ def check(wanted: Any) -> Check:
     if origin in (list, frozenset):
         item = check(args[0])
         return lambda value: type(value) is origin and all(map(item, value))
-    if args[-1] is Ellipsis:
+    if args and args[-1] is Ellipsis:
         return _many(args[0])
     items = tuple(map(check, args))
     return lambda value: (

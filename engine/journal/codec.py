@@ -30,12 +30,12 @@ class Unreadable(ValueError):
 
 
 class Codec:
-    """The classes that the journals of one system may hold, by name."""
+    """The classes that the journals of one system may hold, by name. ``more``: modules whose classes may too."""
 
-    def __init__(self, package: ModuleType) -> None:
+    def __init__(self, package: ModuleType, *more: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}
         self._names: dict[type[Any], str] = {}
-        for module in (package, *_modules(package), core, bulk):  # a system's own word comes first
+        for module in (package, *modules(package), core, bulk, *more):  # a system's own word comes first
             for name, value in vars(module).items():
                 if isinstance(value, type) and _fields(value) is not None and value.__module__ == module.__name__:
                     if name in self._classes:  # two modules may use one word, each in its own sense
@@ -119,6 +119,7 @@ def _fields(made: type[Any]) -> tuple[str, ...] | None:
     return None
 
 
-def _modules(package: ModuleType) -> list[ModuleType]:
+def modules(package: ModuleType) -> list[ModuleType]:
+    """Those of a package."""
     names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]

@@ -24,7 +24,8 @@ class Workers(NamedTuple):
 class Helper(Protocol):
     """A thread beside the nodes. ``dead``: the error that ended it, None while it lives."""
 
-    dead: str | None
+    @property
+    def dead(self) -> str | None: ...
 
 
 class Loop(Helper, Protocol):

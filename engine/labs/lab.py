@@ -2,14 +2,15 @@
 
 The rules of this file:
 
-- A mode says where time comes from: live, replay or sandbox. What a lab holds, brokers or disk queues, is its content
-  (``engine.labs.content``). Both only add to this interface.
+- A mode says where time comes from: live, replay or sandbox; remote is another process. What a lab holds, brokers or
+  disk queues, is its content (``engine.labs.content``). Both only add to this interface.
 - The console speaks to nothing else. It tells labs apart by ``mode`` and by ``system.kind``, never by their class.
 - No method waits for longer than it says. Orders raise ``Refused`` with words for the operator.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
@@ -19,7 +20,7 @@ from engine.feed import Feed
 from engine.labs.health import Health
 from engine.tracing.ring import Ring
 
-Mode = Literal["live", "replay", "sandbox"]
+Mode = Literal["live", "replay", "sandbox", "remote"]
 
 
 class Lab(ABC):
@@ -36,8 +37,20 @@ class Lab(ABC):
     readonly: bool = False
     started: float
     feed: Feed
+    turn: threading.RLock
     unkept: Sequence[str] = ()
     words: dict[str, Any]
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""
+        lab = super().__new__(cls)
+        lab.turn = threading.RLock()
+        return lab
+
+    @property
+    def stale(self) -> float:
+        """Seconds for which another process that is looked at has not been heard; 0 where it is, or there is none."""
+        return 0.0
 
     def open(self) -> Self:
         """Start everything. Raises Refused where that can not be."""

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.core import Drain, Inspect, Note, Seat
-from engine.drive.control.found import about
-from engine.drive.control.place import NOWHERE, place_of
-from engine.drive.control.server import Control, listen
+from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.curve import Curve
@@ -28,6 +26,7 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, inner, orders_of, paired
+from engine.labs.desk import Desk
 from engine.labs.health import Health, Workers, health_of
 from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE, WorkerOrders
@@ -78,7 +77,7 @@ class LiveLab(WorkerOrders):
         self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
         self._role = role or ("broker" if broker else "")
-        self._control: Control | None = None
+        self._desk: Desk | None = None
         self.options = system.options() if options is None else options
         self.feed, self.words = Feed(), {}
         self.started = time.monotonic()
@@ -111,11 +110,6 @@ class LiveLab(WorkerOrders):
                 self.endpoints = self._brokers.open(self.endpoints, self._say)
                 if self._pair:
                     self._brokers.open_fallback()
-            if self._folder is not None and self._role and self._listens != NOWHERE:
-                at = self._listens or place_of(self._folder, self._role, self.endpoints)
-                told = about(self.system.name, self._role, self.endpoints)
-                orders = orders_of(self.system) if self._with_broker else None
-                self._control = listen(self._context, at, told, self.words, orders, readonly=self.readonly)
             tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
             self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()), tell)
             if self._wanted:
@@ -124,6 +118,10 @@ class LiveLab(WorkerOrders):
                 seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
                 self._client_id = seat.sockets[0].routing_id
                 wait_seated([self._node("client").seat("client", seat)], CLOSE)
+            if self._folder is not None and self._role and self._listens != NOWHERE:
+                self._desk = Desk(self, self._role, lambda: self._pool.seats)
+                orders = orders_of(self.system) if self._with_broker else None
+                self._desk.listen(self._context, self._folder, self._listens, orders)
         except BaseException:
             self.close()
             raise
@@ -133,6 +131,8 @@ class LiveLab(WorkerOrders):
     def close(self) -> None:
         """Let the workers say goodbye, then stop every thread and close every socket; under two seconds."""
         self._closing.set()
+        if self._desk is not None:
+            self._desk.close()
         if self._keeper.is_alive():
             self._keeper.join(CLOSE)
         if "pool" in self._nodes and self._nodes["pool"].dead is None:
@@ -150,7 +150,7 @@ class LiveLab(WorkerOrders):
 
     def health(self) -> Health:
         """Dead threads and the lag of the living."""
-        return health_of(self._nodes.values(), {"door": self._context.door, "control": self._control})
+        return health_of(self._nodes.values(), {"door": self._context.door, "control": self._desk})
 
     def attach(self, trace: Trace) -> None:
         """Attach a trace: it is told the seats, and shown all events from now on."""

@@ -69,7 +69,8 @@ class LabThread:
         self.opened.set_result(lab)
         while (order := self._orders.get()) is not None:
             give, answer = order
-            _answer(answer, lambda give=give: give(lab))  # type: ignore[misc]
+            with lab.turn:
+                _answer(answer, lambda give=give: give(lab))  # type: ignore[misc]
 
     def _close(self, closed: Future[None]) -> None:
         if self.opened.exception() is None:

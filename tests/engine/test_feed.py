@@ -48,3 +48,19 @@ def test_a_picture_is_the_newest_of_its_node_and_looking_is_noted() -> None:
     assert feed.looked("broker") > never and feed.looked("client") > never and feed.looked("pool") == never
     assert feed.pictures == {"broker": 2, "pool": 3}
     assert feed.looked("pool") >= feed.looked("broker")
+
+
+def test_numbers_that_are_known_to_be_missed_are_left_out() -> None:
+    feed = Feed()
+    for text in ("a", "b"):
+        feed.fact(Note("info", text), "x", 1.0)
+        feed.skip(5)
+    feed.fact(Note("info", "c"), "x", 1.0)
+    assert [fact.number for fact in feed.since(0)[0]] == [1, 7, 13] and feed.since(2)[1] == 4
+
+
+def test_who_peeks_makes_nobody_draw() -> None:
+    feed = Feed()
+    feed.show("broker", 5)
+    before = feed.looked("broker")
+    assert feed.peek("broker") == 5 and feed.peek("x") is None and feed.looked("broker") == before

@@ -117,7 +117,7 @@ def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120,
     """Run a scenario on a lab to its end."""
     clock = [1000.0]
     settings = FakeSettings(folder)
-    app = Console(None, session_of(lab.system.name, lab), settings, lambda: clock[0])
+    app = Console(None, session_of(lab.system.name, lab), settings, clock=lambda: clock[0])
 
     async def run() -> None:
         async with app.run_test(size=size):

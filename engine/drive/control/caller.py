@@ -41,6 +41,11 @@ class Line:
         """Whether somebody is there, as far as the answers tell."""
         return self._asked is None or time.monotonic() < self._asked + SILENCE
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was asked so far has been sent."""
+        return not self._outbox
+
     def ask(self, word: str, **fields: Any) -> int:
         """Ask with a word; the number that the answers repeat."""
         self._last += 1

@@ -45,7 +45,11 @@ def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
         check_folder(folder)
     except FileNotFoundError:
         return []
-    return answering([path for path in sorted(folder.iterdir()) if not ipc.sweep(str(path))][:MOST], patience)
+    paths = sorted(folder.iterdir())[:MOST]
+    found = answering(paths, patience)
+    for path in {*paths} - {one.path for one in found}:  # whoever is there is not knocked at: it would say so
+        ipc.sweep(str(path))
+    return found
 
 
 def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
@@ -56,6 +60,8 @@ def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
         stack.callback(context.term)
         waiting = {}
         for path in paths:
+            if not path.is_socket():
+                continue
             socket = open_socket(context, Spec("dealer", connect=(f"ipc://{path}",), private=True))
             stack.callback(close_socket, context, socket)
             waiting[path] = socket

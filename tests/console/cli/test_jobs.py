@@ -40,7 +40,7 @@ class Counter:
         self.linked = True
         self.orders: list[object] = []
 
-    def ask(self, request: Request) -> None:
+    def order(self, request: Request) -> None:
         self.orders.append(request)
 
     def answers(self, timeout: float) -> list[Answer]:

@@ -50,7 +50,7 @@ class Screen:
     signal_received: int | None = None
     summary: str | None = None
 
-    def __init__(self, labs: Any, first: Any, settings: Any) -> None:
+    def __init__(self, labs: Any, first: Any, settings: Any, around: Any = None) -> None:
         type(self).made = (first.lab, settings, labs)
 
     def run(self) -> None:

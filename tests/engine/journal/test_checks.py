@@ -53,3 +53,7 @@ def test_what_fits(value: object, wanted: Any) -> None:
 @pytest.mark.parametrize(("value", "wanted"), BAD, ids=repr)
 def test_what_does_not(value: object, wanted: Any) -> None:
     assert not fits(value, wanted)
+
+
+def test_nothing_at_all_is_a_tuple_of_nothing() -> None:
+    assert fits((), tuple[()]) and not fits((1,), tuple[()])

@@ -22,8 +22,6 @@ def test_whoever_answers_is_found_and_what_is_dead_is_removed(tmp_path: Path) ->
         listening(print, folder / "a", about("roundrobin", "broker", ("inproc://x",)), {}),
         listening(print, folder / "odd", {"system": 7}, {}),
     ):
-        with socket.socket(socket.AF_UNIX) as dead:
-            dead.bind(str(folder / "dead"))
         (folder / "file").write_text("no socket")
         found = running(folder, 60)
         assert found == [
@@ -31,6 +29,9 @@ def test_whoever_answers_is_found_and_what_is_dead_is_removed(tmp_path: Path) ->
             Found(folder / "b", "diskqueue", "pipeline", (), os.getpid(), "/q"),
         ]
         assert found[0].name == "a"
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(folder / "dead"))
+        assert running(folder, 0) == []
         assert sorted(path.name for path in folder.iterdir()) == ["a", "b", "file", "odd"]
 
 

@@ -103,7 +103,7 @@ def test_a_job_is_submitted_and_followed_to_its_end(shop: Shop, tmp_path: Path) 
     shop.peer.ask(7, "jobs")
     listed = shop.peer.told()
     assert (listed["id"], listed["say"], len(listed["Jobs"]), listed["More"]) == (7, "jobs", 1, 0)
-    control = shop.lab._control
+    control = shop.lab._desk.control if shop.lab._desk is not None else None
     assert control is not None and control._asked == {}, "nothing is kept of what is answered"
 
 
@@ -118,7 +118,7 @@ def test_what_can_not_be_read_is_refused_with_the_reason(shop: Shop) -> None:
     assert peer.told() == {"id": 1, "say": "refused", "Why": "dance: unreadable request"}
     peer.ask(2, "hold", JobId=99)
     assert peer.told() == {"id": 2, "say": "refused", "Why": "no such job"}
-    control = shop.lab._control
+    control = shop.lab._desk.control if shop.lab._desk is not None else None
     assert control is not None and control.counts == {"requests": 7, "unreadable": 6, "refused": 0, "unsent": 0}
 
 
@@ -127,7 +127,7 @@ def test_what_is_remembered_of_questions_is_bounded(shop: Shop, monkeypatch: pyt
     for number in range(5):
         shop.peer.ask(number, "submit", **(job("/bin/true") | {"NumProc": 1000}))
         assert shop.peer.told()["say"] == "accepted"
-    control = shop.lab._control
+    control = shop.lab._desk.control if shop.lab._desk is not None else None
     assert control is not None and [number for _, number, _ in control._asked.values()] == [2, 3, 4]
 
 

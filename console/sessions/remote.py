@@ -1,0 +1,18 @@
+"""Another process at the console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console.sessions.cost import KEPT
+from console.sessions.session import Session
+from engine.tracing.ring import Ring
+
+
+class RemoteSession(Session[Any]):
+    """A lab of another process. What a trace costs there, is not measured here."""
+
+    def listen(self) -> Ring[Any]:
+        """A trace to attach to the lab."""
+        trace: Ring[Any] = self.lab.trace(KEPT)
+        return trace

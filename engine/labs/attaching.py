@@ -1,0 +1,80 @@
+"""Who on this machine can be attached to, and a lab of one of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from engine.drive.control.caller import check
+from engine.drive.control.found import Found, answering, running
+from engine.errors import Refused
+from engine.labs.lab import Lab
+from engine.labs.remote import Remote
+from engine.runs.history import History
+from engine.system import QueueSystem, System
+
+PATIENCE = 5.0  # seconds that one which was named may take to answer
+
+
+class Around:
+    """What runs around us. ``folder``: of control sockets; ``systems``: by their names; ``runs``: of kept runs."""
+
+    def __init__(
+        self, folder: Path, systems: Mapping[str, System | QueueSystem], runs: Path, *, readonly: bool = False
+    ) -> None:
+        self._folder, self._systems, self._runs, self._readonly = folder, systems, runs, readonly
+
+    def found(self) -> list[Found]:
+        """All who answer, of systems that are known here. Raises Refused where the folder is not this user's alone."""
+        try:
+            return [one for one in running(self._folder) if one.system in self._systems]
+        except OSError as error:
+            raise Refused(f"nobody can be attached to: {error}") from None
+
+    def search(self) -> Future[list[Found]]:
+        """The same, without waiting for it."""
+        found: Future[list[Found]] = Future()
+
+        def look() -> None:
+            try:
+                found.set_result(self.found())
+            except Exception as error:  # of whoever asked
+                found.set_exception(error)
+
+        threading.Thread(target=look, name="roundhouse-search", daemon=True).start()
+        return found
+
+    def named(self, name: str) -> Found:
+        """The one of this name, at this endpoint, or behind this control socket ``ipc://PATH``. Raises Refused."""
+        if name.startswith("ipc://") and (found := self._behind(Path(name[6:]).absolute())) is not None:
+            return found
+        return which(self.found(), name)
+
+    def _behind(self, path: Path) -> Found | None:
+        """Who has this control socket, which may be anywhere; None where it is none."""
+        try:
+            check(path, path.name)
+        except Refused:
+            return None
+        found = answering([path], PATIENCE)
+        return found[0] if found and found[0].system in self._systems else None
+
+    def lab(self, found: Found) -> Lab:
+        """A lab of it, not opened yet. Raises Refused where its content can not be shown from here."""
+        system: Any = self._systems[found.system]
+        if system.kind != System.kind:
+            raise Refused(f"{found.system} is watched with roundhouse --system {found.system} --root {found.root}")
+        return Remote(found, system, readonly=self._readonly, history=History(self._runs))
+
+
+def which(found: Sequence[Found], name: str) -> Found:
+    """The one that is meant by a name, its beginning, an endpoint or a pid. Raises Refused where it is not one."""
+    fits = [one for one in found if name in (one.name, one.root, str(one.pid), *one.endpoints)]
+    fits = fits or [one for one in found if one.name.startswith(name)]
+    if len(fits) == 1:
+        return fits[0]
+    known = ", ".join(one.name for one in found) or "nothing"
+    raise Refused(f"{name!r} is {'more than one' if fits else 'nothing that runs here'}: there is {known}")

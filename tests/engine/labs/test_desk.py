@@ -1,0 +1,143 @@
+"""What a control socket tells of a lab, asked without a socket."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from engine.drive.control.server import Said
+from engine.errors import Refused
+from engine.labs import desk as module
+from engine.labs.desk import Desk, packed
+from engine.labs.shared import codec_of
+from engine.parts.view import WorkerView
+from tests.helpers.fake_lab import FakeLab
+
+
+class Clock:
+    """``time`` for the desk."""
+
+    def __init__(self) -> None:
+        self.at, self.cost = 100.0, 0.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+    def perf_counter(self) -> float:
+        self.cost += self.each
+        return self.cost
+
+    each = 0.0
+
+
+class Shop:
+    def __init__(self, clock: Clock) -> None:
+        self.clock, self.lab = clock, FakeLab(3)
+        self.desk = Desk(self.lab, "broker", dict)
+        self.serial = 0
+
+    def look(self, seconds: float = 0.0, **fields: Any) -> dict[str, Any]:
+        self.clock.at += seconds
+        said = self.desk.words["look"]({"Instance": self.desk.instance, "Since": self.serial, "Facts": 0, **fields})
+        assert isinstance(said, tuple) and said[0] == "looked"
+        self.serial = said[1]["Serial"]
+        return said[1]
+
+    def order(self, name: str, *args: Any) -> Future[Said]:
+        data = packed(codec_of(self.lab.system), args)
+        answer = self.desk.words["order"]({"Name": name, "Args": data})
+        assert isinstance(answer, Future)
+        return answer
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    made = Shop(clock)
+    yield made
+    made.desk.close()
+
+
+def test_pictures_are_drawn_because_somebody_asks_and_not_too_often(shop: Shop) -> None:
+    looked = shop.lab.feed.looked("broker")
+    assert shop.look()["Pages"] == 0 and shop.lab.feed.looked("broker") > looked
+    told = shop.look(0.25)
+    assert (told["Whole"], told["Serial"], told["Pages"]) == (True, 1, 2)
+    assert shop.look(0.01)["Pages"] == 0, "nothing new"
+    told = shop.look(0.25)
+    assert (told["Whole"], told["Serial"]) == (False, 2)
+    assert shop.look(0.0, Since=77)["Whole"], "a serial that nobody knows"
+    assert shop.look(0.0, Instance="another")["Whole"]
+
+
+def test_what_takes_long_is_done_seldom(shop: Shop) -> None:
+    shop.look()
+    shop.clock.each = 0.02
+    shop.look(0.25)
+    assert shop.desk._due == pytest.approx(shop.clock.at + 0.02 / module.SHARE)
+    touched = shop.lab.feed.looked("broker")
+    for _ in range(2):
+        assert shop.look(0.3)["Serial"] == 1
+    assert shop.lab.feed.looked("broker") == touched, "the nodes draw nothing meanwhile"
+    shop.look(0.3)
+    assert shop.look(0.3)["Serial"] == 2
+
+
+def test_events_come_in_their_order_with_those_that_are_lost(shop: Shop) -> None:
+    for number in range(module.FACTS + 50):
+        shop.lab.fact(f"fact {number}")
+    told = shop.look()
+    last = told["Facts"][-1][0]
+    assert (len(told["Facts"]), told["Lost"]) == (module.FACTS, 0) and told["More"] >= 50
+    rest = shop.look(Facts=last)["Facts"]
+    assert rest[0][0] == last + 1 and rest[-1][4] == f"fact {module.FACTS + 49}"
+    for _ in range(3000):
+        shop.lab.fact("flood")
+    assert shop.look(Facts=last)["Lost"] > 0
+
+
+@pytest.mark.parametrize("fields", [{"Since": -1}, {"Page": "x"}, {"Facts": True}])
+def test_numbers_that_are_none_are_unreadable(shop: Shop, fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(fields))):
+        shop.look(**fields)
+
+
+def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
+    assert shop.order("add_workers", 2).result(60) == ("done", {})
+    with pytest.raises(Refused, match="this lab does not take that order"):
+        shop.order("operate", "config", (("key", "k"),)).result(60)
+    assert shop.lab.orders[0] == ("add_workers", 2)
+    shop.lab.refusal = "not now"
+    with pytest.raises(Refused, match="not now"):
+        shop.order("stop_run").result(60)
+    with pytest.raises(Refused, match="takes no order"):
+        shop.order("close")
+    with pytest.raises(ValueError, match="no arguments"):
+        shop.desk.words["order"]({"Name": "stop_run"})
+
+
+def test_orders_wait_for_each_other_and_for_whoever_has_the_turn(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAITING", 2)
+    done = threading.Event()
+    with shop.lab.turn:
+        answers = [shop.order("add_workers", n) for n in (1, 2)]
+        answers[0].add_done_callback(lambda _: done.set())
+        assert not done.is_set() and shop.lab.orders == []
+        with pytest.raises(Refused, match="2 orders wait already"):
+            shop.order("add_workers", 3)
+    for answer in answers:
+        answer.result(60)
+    assert shop.lab.orders == [("add_workers", 1), ("add_workers", 2)]
+
+
+def test_a_process_of_workers_has_a_table_too(shop: Shop) -> None:
+    shop.lab.endpoints = ()
+    shop.lab.feed.show("broker", None)
+    shop.lab.feed.show("pool", {"worker-1": WorkerView(1.0, "working", 10, 0, 0, 0.5, joined=True)})
+    shop.look()
+    assert shop.look(0.25)["Pages"] == 2
