@@ -94,9 +94,7 @@ class Pure:
                 if routed:
                     frames = [_recv(socket, _NOBLOCK, True)]
                     frame = _recv(socket, 0, False)
-                    if guard is not None and not _admitted(guard, frames[0], frame):
-                        while frame.more:
-                            frame = _recv(socket, 0, False)
+                    if guard is not None and _left_out(guard, socket, frames[0], frame):
                         continue
                     if links is not None and (fresh or frames[0] not in links.known):
                         fresh = links.look(frames[0], source_of(frame))
@@ -137,10 +135,21 @@ class Pure:
         return len(commands), 0
 
 
-def _admitted(guard: Judge, peer: bytes, frame: _Frame) -> bool:
-    """Whether the guard takes a message that begins with this frame."""
+def _left_out(guard: Judge, socket: ZSocket, peer: bytes, frame: _Frame) -> bool:
+    """Whether the guard refuses a message that begins with this frame; then it is read to its end, whatever happens."""
+    good = False
     try:
-        user = str(frame.get("User-Id")).encode()
-    except zmq.ZMQError:  # it came from within the process
-        user = b""
-    return guard.users.get(peer) == user or guard.judge(peer, user, source_of(frame))
+        user = _user(frame)
+        good = guard.users.get(peer) == user or guard.judge(peer, user, source_of(frame))
+        return not good
+    finally:
+        while not good and frame.more:
+            frame = _recv(socket, 0, False)
+
+
+def _user(frame: _Frame) -> bytes:
+    """The key of the connection that a frame came by; none of one within the process."""
+    try:
+        return str(frame.get("User-Id")).encode()
+    except zmq.ZMQError:
+        return b""

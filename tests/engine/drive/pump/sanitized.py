@@ -18,6 +18,20 @@ from tests.helpers.pumps import binary_at
 ROUNDS = 300
 
 
+class Keys:
+    """A guard that takes what it likes."""
+
+    def __init__(self, random: Random) -> None:
+        self.users: dict[bytes, bytes] = {}
+        self.refused = 0
+        self._random = random
+
+    def judge(self, peer: bytes, user: bytes, fd: int) -> bool:
+        assert (peer, user, fd) == (b"peer", b"", -1)
+        self.refused += (refused := self._random.random() < 0.5)
+        return not refused
+
+
 def main() -> None:
     """Says when it has begun, so that a sanitizer that does not start is told from one that finds something."""
     print("begun", flush=True)  # noqa: T201
@@ -30,6 +44,7 @@ def main() -> None:
     dealer.routing_id = b"peer"
     dealer.connect("inproc://sanitized")
     links = Links(MAIN)
+    keys = Keys(random)
     for _ in range(ROUNDS):
         commands: list[Command] = [Send([random.randbytes(random.choice((0, 9, 33, 34, 9000)))] * n) for n in (1, 2, 9)]
         commands += [Send([b"x"] * (MAX_FRAMES + 50)), Note("info", "")]
@@ -39,6 +54,10 @@ def main() -> None:
         assert len(pump.receive(router, 2, "router", links)) == 2
         assert len(pump.receive(router, 99, "router")) == 2
         assert pump.receive(router, 99, "router") == []
+        keys.users = {b"peer": random.choice((b"", b"another", b"x" * 9000))} if random.random() < 0.7 else {}
+        assert pump.send_run(dealer, commands, 0, MAIN) == (4, 0)
+        assert len(pump.receive(router, 99, "router", links, keys)) == 4 - keys.refused
+        keys.refused = 0
         assert pump.send(router, [b"peer", b"back"]) == 0
         assert pump.send(router, [b"nobody", b"back"]) == zmq.EHOSTUNREACH
         assert pump.receive(dealer, 9, "dealer") == [[b"back"]]

@@ -17,7 +17,7 @@ import zmq
 
 from engine.core import MAIN, Command, Frames, Send
 from engine.core import Socket as Spec
-from engine.drive.links import ZSocket
+from engine.drive.links import Links, ZSocket
 from engine.drive.pump import hook, native
 from engine.drive.pump.native import INTERFACE, Native, Unusable, load, use
 from engine.drive.pump.pure import Pure
@@ -80,6 +80,40 @@ def test_both_pumps_give_the_same_lists(routers: list[tuple[ZSocket, ZSocket]]) 
         assert fast.receive(one, 1000, "router") == slow.receive(other, 1000, "router")
 
 
+class Moody:
+    """A guard that refuses every third message that it is asked about."""
+
+    def __init__(self) -> None:
+        self.users: dict[bytes, bytes] = {}
+        self.asked: list[tuple[bytes, bytes, int]] = []
+
+    def judge(self, peer: bytes, user: bytes, fd: int) -> bool:
+        self.asked.append((peer, user, fd))
+        return len(self.asked) % 3 > 0
+
+
+def test_both_pumps_leave_out_what_a_guard_refuses(routers: list[tuple[ZSocket, ZSocket]]) -> None:
+    fast, slow = pump_of("native"), Pure()
+    random = Random("guard")
+    (one, one_peer), (other, other_peer) = routers
+    guards = Moody(), Moody()
+    for _ in range(100):
+        some = messages(random, random.randrange(1, 30))
+        for message in some:
+            assert fast.send(one_peer, message) == slow.send(other_peer, message) == 0
+        for guard in guards:
+            guard.users = {b"peer": b""} if random.random() < 0.2 else {}
+        guards[1].users = dict(guards[0].users)
+        got: list[list[Frames]] = [[], []]
+        limit = random.randrange(1, 30)
+        while batch := fast.receive(one, limit, "router", Links(MAIN), guards[0]):
+            got[0] += batch
+        while batch := slow.receive(other, limit, "router", Links(MAIN), guards[1]):
+            got[1] += batch
+        assert got[0] == got[1] and guards[0].asked == guards[1].asked
+    assert len(guards[0].asked) > 300 and set(guards[0].asked) == {(b"peer", b"", -1)}
+
+
 def test_a_batch_of_large_messages_ends_early(
     routers: list[tuple[ZSocket, ZSocket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +137,17 @@ def test_nothing_of_a_message_is_sent_whose_last_frame_is_none(routers: list[tup
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), (0,), (0, 1, 2, "many"), ("socket", 1, 2, 3), (0, 1, 0, 9), (0, 1, 9999, 9), (0, 1, 2, 9, [], 0, print)],
+    [
+        (),
+        (0,),
+        (0, 1, 2, "many"),
+        ("socket", 1, 2, 3),
+        (0, 1, 0, 9),
+        (0, 1, 9999, 9),
+        (0, 1, 2, 9, [], 0, print),
+        (0, 1, 2, 9, {}, 0, print, [], print),
+        (0, 1, 2, 9, {}, 0, print, {}),
+    ],
 )
 def test_what_it_is_not_made_for_is_refused(arguments: tuple[object, ...]) -> None:
     fast = pump_of("native")

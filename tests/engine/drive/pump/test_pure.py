@@ -6,6 +6,7 @@ import errno
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from socket import create_connection
 
 import pytest
@@ -15,6 +16,8 @@ from engine.core import MAIN, Command, Connected, Frames, Note, Send
 from engine.core import Socket as Spec
 from engine.drive.links import Links, ZSocket
 from engine.drive.pump.pure import Pump
+from engine.drive.security import keys
+from engine.drive.security.curve import Curve
 from engine.drive.sockets import make_context, open_socket
 from engine.parts.limits import MAX_FRAMES
 from tests.helpers.processes import free_endpoint, until
@@ -191,6 +194,67 @@ def test_what_a_look_raises_is_raised_and_the_next_message_begins_where_it_shoul
     with pytest.raises(ZeroDivisionError):
         pump.receive(router, 9, "router", Broken(MAIN))
     assert pump.send(a, [b"three"]) == 0
+    assert pump.receive(router, 9, "router") == [[b"a", b"three"]]
+
+
+class Judged:
+    """A guard that takes these keys, and remembers who asked."""
+
+    def __init__(self, *good: bytes) -> None:
+        self.users: dict[bytes, bytes] = {}
+        self.asked: list[tuple[bytes, bytes]] = []
+        self._good = good
+
+    def judge(self, peer: bytes, user: bytes, fd: int) -> bool:
+        assert fd > 2, "the descriptor of its connection"
+        self.asked.append((peer, user))
+        if user in self._good:
+            self.users[peer] = user
+        return user in self._good
+
+
+def test_each_message_tells_the_key_of_its_connection(pump: Pump, tmp_path: Path) -> None:
+    """A key that is known is not asked about again; what is refused is left out, whole."""
+    made = {name: keys.make(tmp_path, name, "worker") for name in ("depot", "w1", "w2")}
+    for name in ("w1", "w2"):
+        keys.authorize(tmp_path, made[name]._replace(secret=""))
+    users = {name: key.public.encode() for name, key in made.items()}
+    endpoint, context = free_endpoint(), make_context(curve=Curve(tmp_path, "depot"))
+    with open_socket(context, Spec("router", bind=(endpoint,)), curve=context.curve) as router:
+        peers = [
+            open_socket(context, Spec("dealer", connect=(endpoint,), routing_id=name.encode()), curve=curve)
+            for name in ("w1", "w2")
+            for curve in [Curve(tmp_path, name, "depot")]
+        ]
+        guard, links = Judged(users["w1"]), Links(MAIN)
+        got: list[Frames] = []
+
+        def heard() -> int:
+            got.extend(pump.receive(router, 9, "router", links, guard))
+            return len(guard.asked) >= 2 and len(got)
+
+        peers[1].send_multipart([b"not", b"for", b"us"])
+        until(lambda: not heard() and len(guard.asked) == 1, "the first")
+        peers[0].send_multipart([b"one", b"", b"two"])
+        until(heard, "the second")
+        assert guard.asked == [(b"w2", users["w2"]), (b"w1", users["w1"])] and got == [[b"w1", b"one", b"", b"two"]]
+        peers[0].send(b"three")
+        until(lambda: heard() == 2, "what is known")
+        assert len(guard.asked) == 2 and got[1:] == [[b"w1", b"three"]]
+        for peer in peers:
+            peer.close(0)
+    context.term()
+
+
+def test_what_a_guard_raises_is_raised_and_the_next_message_begins_where_it_should(pump: Pump, pair: Open) -> None:
+    class Broken(Judged):
+        def judge(self, peer: bytes, user: bytes, fd: int) -> bool:
+            raise ZeroDivisionError
+
+    router, (a,) = pair(b"a")
+    assert pump.send(a, [b"one", b"two"]) == pump.send(a, [b"three"]) == 0
+    with pytest.raises(ZeroDivisionError):
+        pump.receive(router, 9, "router", Links(MAIN), Broken())
     assert pump.receive(router, 9, "router") == [[b"a", b"three"]]
 
 
