@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import zmq
 
+from console.__main__ import main
 from engine.catalogue import SYSTEMS
 from engine.core import Slow
 from engine.drive.security import curve as module
@@ -18,7 +22,8 @@ from engine.drive.security.curve import Curve, failure
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
-from tests.helpers.processes import WAIT, free_endpoint, until
+from engine.settings import Paths
+from tests.helpers.processes import WAIT, Processes, free_endpoint, until
 
 ROLES = {"depot": "broker", "w1": "worker", "w2": "worker", "c1": "client", "op": "operator", "v1": "viewer"}
 
@@ -183,6 +188,43 @@ def test_off_loopback_a_broker_needs_keys_and_plain_tcp_stays_here(folder: Path,
     broker = opened("roundrobin", everywhere, Curve(folder, "depot"), broker=True)
     opened("roundrobin", f"tcp://127.0.0.1:{port}", Curve(folder, "w1", "depot"), workers=1)
     assert broker.wait_registered(1, WAIT)
+
+
+def test_the_example_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each host is a folder; the port is a free one."""
+    page = Path(__file__).parents[2] / "docs" / "security.md"
+    lines = re.findall(r"^(\w+)\$ +roundhouse (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 10
+    hosts = {host: tmp_path / host for host, _ in lines}
+    port = free_endpoint().rpartition(":")[2]
+    with ExitStack() as stack:
+        processes = {}
+        for host, folder in hosts.items():
+            folder.mkdir()
+            processes[host] = stack.enter_context(Processes(folder))
+        for host, line in lines:
+            words = line.replace("6714", port).replace("//hub", "//127.0.0.1").split()
+            if words[0] != "keys":
+                process = processes[host].start(*words[: len(words) - (words[-1] == "&")])
+                assert process.ready() if words[-1] == "&" else process.ended() == 0, process.err
+                continue
+            monkeypatch.setattr(Paths, "of_user", lambda host=host: SimpleNamespace(keys=keys_of(hosts[host])))
+            monkeypatch.chdir(hosts[host])
+            assert main(words) == 0
+            if words[1] == "new":
+                for folder in hosts.values():
+                    shutil.copy(keys_of(hosts[host]) / f"{words[2]}.pub", folder)
+        until(
+            lambda: (
+                "w1 (worker, " in (said := processes["hub"].folder.joinpath("0-broker.err").read_text())
+                and "is not authorized any more" in said
+            )
+        )
+
+
+def keys_of(home: Path) -> Path:
+    """Where a process whose home this is has its keys."""
+    return home / "config" / "roundhouse" / "keys"
 
 
 # ---- without sockets ------------------------------------------------------------------------------------------------
