@@ -21,6 +21,16 @@ class History:
         self._place = 0
         self._draft = ""
 
+    @property
+    def begun(self) -> bool:
+        """Whether a console of this user was used before; raises OSError."""
+        return self.file.exists()
+
+    def begin(self) -> None:
+        """From now on one was. Raises OSError."""
+        personal.folder(self.file.parent)
+        self.file.touch(mode=0o600)
+
     def load(self) -> None:
         """Read the file, if there is one. Raises OSError."""
         self._read()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar
 
+from textual import events
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -50,7 +51,29 @@ class Host(Shell):
         self._mains: dict[str, Screen[Any]] = {first.name: main}
         self._modes_of = {first.name: self.DEFAULT_MODE}
         self._session = first
+        self.first_run = False
         self.add_mode(self.DEFAULT_MODE, lambda: main)
+
+    def on_mount(self) -> None:
+        """Greet."""
+        self.call_after_refresh(self.greet)
+
+    def greet(self) -> None:
+        """Show the first keys to whoever is here for the first time, unless they are others."""
+        if self.first_run and not self.keymap:
+            run = self.settings.run
+            words = self.session.kind.tour.format(pings=f"{run.count:,}", streams=f"{run.data_count:,}")
+            self.main.keybar.greet(words)
+
+    async def on_event(self, event: events.Event) -> None:
+        """The first key ends that, for good."""
+        if self.first_run and isinstance(event, events.Key):
+            self.first_run = False
+            try:
+                self.history.begin()
+            except OSError as error:
+                self.say(f"the state folder can not be written: {error}", "warn")
+        await super().on_event(event)
 
     # ---- what is on the screen --------------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ def run(
         with configured(settings):
             lab = labs.open(name).result()
         console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings, around)
+        console.first_run = not console.history.begun
         console.run()
         ran = labs.running.values()
     return console, [words for lab in ran for words in lab.unkept]

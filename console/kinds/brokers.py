@@ -120,4 +120,5 @@ KIND = Kind(
     ends=_of(ending),
     depends=_of(depending),
     words=WORDS,
+    tour="p runs {pings} pings · d {streams} streams · Z takes it apart · ? all keys",
 )

@@ -96,4 +96,5 @@ KIND = Kind(
     ends=_ends,
     depends=_ends,
     words=QUEUE_WORDS,
+    tour="p feeds twenty documents · Z takes it apart · ? all keys",
 )

@@ -59,6 +59,11 @@ class KeyBar(Inked):
         self.set_timer(SECONDS, partial(self._expire, self._generation))
         self.redraw()
 
+    def greet(self, text: str) -> None:
+        """Show the first keys instead of all of them, until one is pressed."""
+        self._notice = [(" ★ ", "accent bold"), ("new here? ", "text bold"), (clean(text), "text")]
+        self.redraw()
+
     def hush(self) -> None:
         """The keys again."""
         if self._notice:

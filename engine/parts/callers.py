@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 from heapq import nlargest
 from itertools import islice
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.core import NEVER
 from engine.parts.inflight import Task
@@ -55,26 +55,27 @@ Look = Callable[[], tuple[Collection[Task], Collection[Underway]]]
 Shown = tuple[tuple[ClientRow, ...], tuple[Underway, ...]]
 
 
-_NOBODY = (0, 0.0)
+_NOBODY: list[Any] = [0, 0.0]
 
 
 class Callers:
     """The clients of one broker. Times are monotonic seconds."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[int, float]] = {}  # tasks so far, and when the last one came
+        self._known: dict[bytes, list[Any]] = {}  # tasks so far, and when the last one came
         self._shown: Shown = ((), ())
         self._until = -NEVER
 
     def sent(self, client: bytes, tasks: int, now: float) -> None:
         """A client sent so many tasks."""
-        known = self._known
-        if client in known:
-            known[client] = known[client][0] + tasks, now
+        one = self._known.get(client)
+        if one is not None:
+            one[0] += tasks
+            one[1] = now
             return
-        known[client] = tasks, now
-        if len(known) > KEPT:
-            del known[next(iter(known))]
+        self._known[client] = [tasks, now]
+        if len(self._known) > KEPT:
+            del self._known[next(iter(self._known))]
 
     def view(self, look: Look, now: float) -> Shown:
         """The clients, and the oldest tasks."""
@@ -97,8 +98,8 @@ class Callers:
             waiting[crowd.client] += crowd.tasks
             since[crowd.client] = min(crowd.accepted, since.get(crowd.client, NEVER))
         rows = (
-            ClientRow(key, *self._known.get(key, _NOBODY), waiting[key], held[key], since.get(key, NEVER))
-            for key in {**dict.fromkeys(self._known), **dict.fromkeys(since)}
+            ClientRow(key, sent, heard, waiting[key], held[key], since.get(key, NEVER))
+            for key, (sent, heard) in {**dict.fromkeys(since, _NOBODY), **self._known}.items()
         )
         most = nlargest(CLIENTS, rows, key=lambda row: (row.waiting + row.in_flight, row.heard))
         oldest = sorted((*map(_shown, islice(tasks, OLDEST)), *crowds), key=attrgetter("accepted"))

@@ -132,3 +132,15 @@ def test_it_is_suspended_unless_somebody_depends_on_it(tmp_path: Path) -> None:
         assert suspended == [True]
 
     drive(scenario, tmp_path, lab=FakeLab(2, busy=False))
+
+
+def test_whoever_is_here_for_the_first_time_reads_the_first_keys_until_one_is_pressed(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.first_run = True
+        driver.app.greet()
+        await driver.tick()
+        assert driver.shows("new here? p runs 100 pings · d 2,000 streams · Z takes it apart · ? all keys")
+        await driver.press("down")
+        assert not driver.shows("new here?") and driver.app.history.begun and not driver.app.first_run
+
+    drive(scenario, tmp_path, size=(80, 24))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from console.cli.screen import console
+from console.history import History
 from engine.catalogue import CATALOGUE
 from engine.feed import Feed
 from engine.protocols.diskqueue.options import Options
@@ -52,6 +53,7 @@ class Screen:
 
     def __init__(self, labs: Any, first: Any, settings: Any, around: Any = None) -> None:
         type(self).made = (first.lab, settings, labs)
+        self.history = History(settings.state_folder / "history")
 
     def run(self) -> None:
         assert self.made[0].state == "open"
