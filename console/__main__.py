@@ -136,14 +136,8 @@ def start(asked: Asked) -> int:
             from console.cli.pair import pair
 
             return pair(asked.options, asked.flags)
-        case "status":
-            from console.cli.status import status
-
-            return status(asked.options, asked.flags)
-        case "check":
-            from console.cli.check import check
-
-            return check(asked.options, asked.flags)
+        case "status" | "check" | "doctor":
+            return operate(asked)
         case "pipeline":
             from console.cli.queues import pipeline
 
@@ -156,6 +150,21 @@ def start(asked: Asked) -> int:
             from console.cli.runs import run
 
             return run(asked.command, asked.options, asked.flags)
+
+
+def operate(asked: Asked) -> int:
+    """The commands that look at what runs, and at the machine."""
+    if asked.command == "doctor":
+        from console.cli.doctor import doctor
+
+        return doctor()
+    if asked.command == "check":
+        from console.cli.check import check
+
+        return check(asked.options, asked.flags)
+    from console.cli.status import status
+
+    return status(asked.options, asked.flags)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
-FILED = ("runs", "compare", "paths", "completion", "man", "drill", "replay", "keys")
+FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys")
 """Commands that only read and write files."""
 
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)

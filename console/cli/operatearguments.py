@@ -1,4 +1,4 @@
-"""The arguments of the commands that look at what runs: ``attach``, ``status`` and ``check``."""
+"""The arguments of the commands that look at what runs: ``attach``, ``status``, ``check``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     attach.add_argument("name", metavar="NAME", nargs="?", type=given, help=which)
     attach.add_argument("--list", action="store_true", help="list what runs on this machine, and end")
     attach.add_argument("--readonly", nargs=0, action=keep("readonly"), help="refuse all changes; only look")
+    command("doctor", "look at limits, ports, clock, permissions and versions, and say what to do")
     shown = ("roundhouse status", "roundhouse status tcp://127.0.0.1:6714 --json - --watch")
     parser = command("status", "print a picture of what runs: workers, tasks, alerts", examples=shown)
     _target(parser)

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from engine.labs.health import Health
 from engine.labs.meter import Recent
+from engine.parts.callers import ClientRow
+from engine.parts.explain import show
 from engine.parts.plain import clean
 from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerRow, WorkerView
 
@@ -60,6 +62,7 @@ class Seen(NamedTuple):
     queues: list[dict[str, Any]]
     serving: bool = True
     at: float = 0.0  # when the newest picture was made; only compared with itself
+    oldest: float | None = None  # seconds that the oldest task is under way; None where a lab does not tell
     measured: bool = True  # whether both sides of the ledger were counted apart from each other
 
 
@@ -91,7 +94,7 @@ def status_of(
         "totals": {**seen.totals, "clients": len(seen.clients)},
         "backlog": ledger.queued if ledger else None,
         "in_flight": ledger.in_flight if ledger else None,
-        "oldest_s": recent.oldest if recent else None,
+        "oldest_s": _oldest(seen, recent),
         "rates": _rates(recent),
         "ledger": _ledger(ledger, seen.measured) if ledger else None,
         "counters": dict(seen.counters),
@@ -114,7 +117,7 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
     """
     brokers = [view for name in names if isinstance(view := pictures.get(name), BrokerView)]
     client, crew = pictures.get("client"), pictures.get("pool")
-    clients = [_client(client)] if isinstance(client, ClientView) else []
+    own_client = [_client(client)] if isinstance(client, ClientView) else []
     if not brokers:
         if not isinstance(crew, Mapping):
             return None
@@ -122,7 +125,7 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
         return Seen(
             totals((row["state"], row["slots"], row["free"]) for row in own),
             own,
-            clients,
+            own_client,
             None,
             {},
             [],
@@ -131,7 +134,9 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
     view = next((view for view in brokers if view.serving), brokers[0])
     every = totals((row.state, row.slots, row.free) for row in view.workers)
     workers = [_worker(row, view.at) for row in view.workers] if listed else []
-    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at)
+    clients = [_caller(row, view.at) for row in view.clients]
+    oldest = max((view.at - task.accepted for task in view.oldest), default=0.0)
+    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at, oldest)
 
 
 def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:
@@ -185,6 +190,24 @@ def _own(name: str, view: WorkerView) -> dict[str, Any]:
         "violations": None,
         "silent_s": round(max(0.0, view.at - view.broker_heard), 3) if view.joined else None,
         "rtt_s": None,
+    }
+
+
+def _oldest(seen: Seen, recent: Recent | None) -> float | None:
+    if seen.oldest is not None:
+        return round(seen.oldest, 3)
+    return recent.oldest if recent else None
+
+
+def _caller(row: ClientRow, now: float) -> dict[str, Any]:
+    """A client as its broker sees it."""
+    return {
+        "name": show(row.key),
+        "sent": row.sent,
+        "waiting": row.waiting,
+        "in_flight": row.in_flight,
+        "oldest_s": round(max(0.0, now - row.oldest), 3) if row.waiting or row.in_flight else None,
+        "silent_s": round(max(0.0, now - row.heard), 3),
     }
 
 

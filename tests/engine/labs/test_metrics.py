@@ -44,7 +44,7 @@ def test_the_status_of_a_broker_is_scraped() -> None:
     assert found["roundhouse_alerts", tuple(sorted({**ALERT, "alert": "backlog"}.items() - {("name", "backlog")}))] == 1
     assert found["roundhouse_problems", (("kind", "not_written"),)] == 1
     assert found["roundhouse_ledger_balanced", ()] == 1 and found["roundhouse_disk_free_bytes", ()] == 50
-    assert ("roundhouse_oldest_task_seconds", ()) not in found
+    assert ("roundhouse_done_tasks_per_second", ()) not in found
 
 
 def test_the_status_of_disk_queues_is_scraped() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+from engine.core import NEVER
 from engine.labs.health import Health
 from engine.labs.meter import Recent
 from engine.labs.status import CLIENTS, WORKERS, of_brokers, status_of, totals, worst_first
-from engine.parts.view import WorkerView
+from engine.parts.callers import ClientRow, Underway
+from engine.parts.view import ClientView, WorkerView
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.statuses import PROCESS
 
@@ -23,7 +25,10 @@ def test_the_status_of_a_broker() -> None:
     lab = FakeLab(3)
     lab.replace(1, state="lost", name="a\x1b[2Jb")
     lab.publish()
-    seen = of_brokers(lab.feed.pictures, NAMES)
+    view = lab.feed.pictures["broker"]
+    clients = (ClientRow(b"c1", 7, view.at - 2, 3, 1, view.at - 5), ClientRow(b"c2", 7, view.at - 2, 0, 0, NEVER))
+    tasks = (Underway(b"c1", b"1", "ping", view.at - 5, 1, b"w1"),)
+    seen = of_brokers({"broker": view._replace(clients=clients, oldest=tasks)}, NAMES)
     recent = Recent(60.0, 12.5, 0.25, 3.5)
     status = status_of(
         PROCESS, seen, Health(("pool: it",), 0.5, 1), recent=recent, alerts=[{"name": "x"}], unkept=["y"]
@@ -39,10 +44,12 @@ def test_the_status_of_a_broker() -> None:
     assert status["totals"]["workers"] == 3 and (status["totals"]["alive"], status["totals"]["lost"]) == (2, 1)
     assert status["workers"][1]["name"] == "a·[2Jb" and status["workers"][1]["state"] == "lost"
     assert status["health"] == {"dead": ["pool: it"], "loop_lag_s": 0.5, "failed": 1}
-    assert status["rates"] == {"seconds": 60.0, "done_per_s": 12.5, "failed_share": 0.25} and status["oldest_s"] == 3.5
+    assert status["rates"] == {"seconds": 60.0, "done_per_s": 12.5, "failed_share": 0.25} and status["oldest_s"] == 5.0
     assert status["disk"] == {"folder": "/srv", "free_bytes": 50, "free_share": 0.5}
     assert status["alerts"] == [{"name": "x"}] and status["unkept"] == ["y"]
-    assert status["clients"][0]["linked"]
+    one, other = status["clients"]
+    assert one == {"name": "c1", "sent": 7, "waiting": 3, "in_flight": 1, "oldest_s": 5.0, "silent_s": 2.0}
+    assert other["oldest_s"] is None and status["totals"]["clients"] == 2
 
 
 def test_what_is_not_known_is_null() -> None:
@@ -61,11 +68,13 @@ def test_the_broker_of_a_pair_that_serves_is_shown() -> None:
 
 
 def test_a_process_of_workers_shows_how_they_see_themselves() -> None:
+    client = ClientView(5.0, True, None, 0)
     crew = {"w1": WorkerView(5.0, "working", 10, 3, 40, 4.0, joined=True), "w2": WorkerView(5.0, "x", 10, 0, 0, 0.0)}
-    status = status_of(PROCESS, of_brokers({"pool": crew}, NAMES), Health((), 0.0))
+    status = status_of(PROCESS, of_brokers({"pool": crew, "client": client}, NAMES), Health((), 0.0))
     one, other = status["workers"]
     assert (one["name"], one["state"], one["free"], one["in_flight"], one["done"]) == ("w1", "working", 7, 3, 40)
     assert one["silent_s"] == 1.0 and other["state"] == "linking" and other["silent_s"] is None
+    assert status["clients"] == [{"name": "client", "linked": True, "late": 0, "run": None}]
     assert status["totals"]["alive"] == 1 and status["ledger"] is None
     assert of_brokers({}, NAMES) is None
 

@@ -1,0 +1,62 @@
+"""``roundhouse doctor``: limits, ports, clock, permissions and versions, each with what to do."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+from console.cli.common import settings_of
+from console.cli.streams import result
+from console.text import clean
+from engine.alerts.rules import read_rules
+from engine.catalogue import SYSTEMS
+from engine.drive.examine import Finding, clock, disk, folder, limits, port, private, pump
+from engine.runs.load import versions
+from engine.settings import Paths, Wrong
+
+
+def doctor() -> int:
+    """Print a line for each thing that was looked at; 1 where something is bad."""
+    found = list(findings(Paths.of_user()))
+    for finding in found:
+        result(f"{finding.level:<5} {finding.what:<21} {clean(finding.words, 400)}\n")
+        if finding.advice:
+            result(f"{'':<27} {clean(finding.advice, 400)}\n")
+    return 1 if any(finding.level == "bad" for finding in found) else 0
+
+
+def findings(paths: Paths) -> Iterator[Finding]:
+    """All of them."""
+    yield Finding("ok", "versions", ", ".join(f"{name} {version}" for name, version in versions().items()))
+    yield pump()
+    yield limits()
+    yield clock()
+    yield configuration(paths)
+    for name, path in (("configuration", paths.config.parent), ("state", paths.state), ("log", paths.log.parent)):
+        yield folder(f"folder of {name}", path)
+    yield private("folder of control", paths.control)
+    yield private("folder of keys", paths.keys)
+    yield disk(paths.state)
+    for name, system in SYSTEMS.items():
+        yield port(name, system.endpoint, paths.control)
+    yield metrics()
+
+
+def configuration(paths: Paths) -> Finding:
+    """Whether the configuration and the rules of alerts can be used."""
+    try:
+        settings_of([])
+        read_rules(paths.alerts, optional=True)
+    except Wrong as wrong:
+        words = "; ".join(map(str, wrong.problems))
+        return Finding("bad", "configuration", words, "mend what is named")
+    return Finding(
+        "ok", "configuration", str(paths.config) if paths.config.exists() else "none; everything has a default"
+    )
+
+
+def metrics() -> Finding:
+    """Whether metrics can be served."""
+    if importlib.util.find_spec("prometheus_client") is None:
+        return Finding("ok", "metrics", "not installed; for --metrics: pip install 'roundhouse[metrics]'")
+    return Finding("ok", "metrics", "can be served")
