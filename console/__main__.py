@@ -12,12 +12,30 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from importlib import import_module
 
 from console.cli.arguments import Asked, read_arguments
 from console.cli.streams import OutputLost, result, tell
 
 SERVERS = ("console", "broker", "worker", "client", "bulkping", "bulkdata")
 """Commands in whose processes cores are driven. Not ``drive``: what it starts needs a process of one thread."""
+
+ALONE = {
+    "console": ("screen", "console"),
+    "broker": ("roles", "broker"),
+    "worker": ("roles", "worker"),
+    "client": ("roles", "client"),
+    "explore": ("explore", "run"),
+    "attach": ("attach", "attach"),
+    "replay": ("replay", "replay"),
+    "submit": ("jobs", "submit"),
+    "jobs": ("jobs", "jobs"),
+    "stop": ("jobs", "stop"),
+    "request": ("request", "request"),
+    "pair": ("pair", "pair"),
+    "pipeline": ("queues", "pipeline"),
+}
+"""Commands that take their options and the settings: the module in ``console.cli`` and the function."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,58 +108,16 @@ def start(asked: Asked) -> int:
         from engine.drive.environment import narrow
 
         narrow(asked.options.env)
+    if asked.command in ALONE:
+        module, name = ALONE[asked.command]
+        return int(getattr(import_module(f"console.cli.{module}"), name)(asked.options, asked.flags))
     match asked.command:
-        case "console":
-            from console.cli.screen import console
-
-            return console(asked.options, asked.flags)
-        case "broker":
-            from console.cli.roles import broker
-
-            return broker(asked.options, asked.flags)
-        case "worker":
-            from console.cli.roles import worker
-
-            return worker(asked.options, asked.flags)
-        case "client":
-            from console.cli.roles import client
-
-            return client(asked.options, asked.flags)
         case "drill":
             from console.cli.drill import drill
 
             return drill(asked.options)
-        case "explore":
-            from console.cli import explore
-
-            return explore.run(asked.options, asked.flags)
-        case "attach":
-            from console.cli.attach import attach
-
-            return attach(asked.options, asked.flags)
-        case "replay":
-            from console.cli.replay import replay
-
-            return replay(asked.options, asked.flags)
-        case "submit" | "jobs" | "stop":
-            from console.cli import jobs
-
-            orders = {"submit": jobs.submit, "jobs": jobs.jobs, "stop": jobs.stop}
-            return orders[asked.command](asked.options, asked.flags)
-        case "request":
-            from console.cli.request import request
-
-            return request(asked.options, asked.flags)
-        case "pair":
-            from console.cli.pair import pair
-
-            return pair(asked.options, asked.flags)
         case "status" | "check" | "doctor":
             return operate(asked)
-        case "pipeline":
-            from console.cli.queues import pipeline
-
-            return pipeline(asked.options, asked.flags)
         case "drive" | "feed" as command:
             from console.cli import queues
 

@@ -130,9 +130,7 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error(f"{command}: there is nothing to record in a --journal")
         case str(command) if hasattr(options, "control") and command not in ATTACHED:
             parser.error(f"{command}: --control is for {', '.join(ATTACHED)} and the console")
-        case "attach":
-            pass
-        case str(command) if any(flag.place == ("readonly",) for flag in flags):
+        case str(command) if command != "attach" and any(flag.place == ("readonly",) for flag in flags):
             parser.error(f"{command}: --readonly is the console's")
         case command if systems and command in MUTE:
             parser.error(f"{command}: it connects to no broker, so --system can not be {', '.join(sorted(systems))}")
@@ -260,7 +258,7 @@ def _levels() -> Parser:
 
 
 def level_named(text: str) -> int | None:
-    """The level of a name; None of warning, which is the usual one."""
+    """The level of a name; None of warning."""
     if text not in (*LEVELS, "warning"):
         raise argparse.ArgumentTypeError(f"expected {OneOf((*LEVELS, 'warning'))}, got {text!r}")
     return LEVELS.get(text)
