@@ -238,7 +238,6 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     worker = command("worker", words, connect, workers, takes, services, trust, level, *every, examples=shown)
     add_env(worker)
     for parser in (broker, worker):
-        add_control(parser)
         add_standing(parser)
         add_log(parser)
     shown = ("roundhouse client", "roundhouse client --connect tcp://127.0.0.1:7000 -d 1")

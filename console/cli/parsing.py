@@ -73,7 +73,8 @@ def add_env(parser: Parser) -> None:
 
 
 def add_standing(parser: Parser) -> None:
-    """Arguments of what runs on as a service."""
+    """Arguments of what runs on as a service, with its control socket."""
+    add_control(parser)
     words = "serve OpenMetrics for Prometheus at HOST:PORT of this machine (pip install 'roundhouse[metrics]')"
     parser.add_argument("--metrics", metavar="HOST:PORT", help=words)
     words = "write the process id to a file; SIGHUP then reads the rules of alerts again, and ends nothing"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from console.cli.parsing import Parser, add_control, add_env, add_standing
+from console.cli.parsing import Parser, add_env, add_standing
 from console.readers import given, source
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     add_trust(pipeline)
     add_mode(pipeline, "mode of new queues")
     add_env(pipeline)
-    add_control(pipeline)
     add_standing(pipeline)
     what = pipeline.add_mutually_exclusive_group()
     repeat = "NAME[=WORKERS][:WORK], one option a stage, in order (as last time); WORK as in roundhouse drive"
