@@ -44,7 +44,12 @@ WORDS = (
     Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
     Word("pair", "[back|serve]", "who serves, of a pair; back: hand it back; serve: though unheard of", seed=False),
-    Word("config", "KEY VALUE", "serve another value of the configuration, under its next version", seed=False),
+    Word(
+        "config",
+        "skew|heartbeat_interval VALUE",
+        "serve this value in the next config_version; peers that run another negotiate anew",
+        seed=False,
+    ),
     Word("kill", "WORKER", "stop a worker, after a question; in a sandbox it dies without a word", seed=False),
     Word("stop", "", "stop the current run", seed=False),
     Word("slow", "SECONDS", "let all workers here answer so late, after a question; 0: at once again", seed=False),

@@ -20,7 +20,7 @@ from textual.keys import format_key
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
-from console import keys, themes
+from console import keys, themes, units
 from console.commands import Word
 from console.history import History
 from console.pictures.bridge import Settings
@@ -252,7 +252,7 @@ class Shell(App[None]):
             return
         self.copy_to_clipboard(text)
         first, *more = text.splitlines()
-        self.say(f"copied {len(more) + 1:,} lines" if more else f"copied {clean(first)}", "good")
+        self.say(f"copied {units.several(len(more) + 1, 'line')}" if more else f"copied {clean(first)}", "good")
 
     def action_leave(self) -> None:
         """Go back; from the main screen: quit, after a question if something would end."""

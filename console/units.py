@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
+from engine.parts.plain import several as several
+
 _SUFFIXES = ("", "k", "M", "G", "T", "P")
 
 
 def count(n: int) -> str:
     """1284 → ``1,284``."""
     return f"{n:,}"
-
-
-def several(n: int, one: str, more: str = "") -> str:
-    """``1 time``, ``1,284 times``; ``more``: of what does not end in s."""
-    return f"{n:,} {one if n == 1 else more or one + 's'}"
 
 
 def short(value: float) -> str:

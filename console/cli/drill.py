@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
+from console import units
 from console.cli.streams import STDOUT, deliver, result
 from console.text import clean
 from engine.faults.drill import Outcome, Report, document, play
@@ -28,7 +29,7 @@ def words(report: Report) -> str:
     drill = report.drill
     crew = drill.crew
     size = ", ".join(f"{stage.name} {stage.workers}" for stage in crew.stages)
-    size = size or f"{crew.workers} workers of {crew.slots} slots"
+    size = size or f"{units.several(crew.workers, 'worker')} of {units.several(crew.slots, 'slot')}"
     rows = [f"drill     {clean(drill.name)}", f"system    {drill.system.name}, {size}, seed {report.seed}", ""]
     for outcome in report.outcomes:
         rows += _rows(outcome)

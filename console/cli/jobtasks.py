@@ -48,9 +48,8 @@ def about(listed: TasksListed) -> str:
     """The job in a line."""
     row = listed.job
     job = row.job
-    counts = (
-        f"{job.num_tasks} tasks: {row.waiting} waiting, {row.running} running, {row.done} done, {row.failed} failed"
-    )
+    tasks = units.several(job.num_tasks, "task")
+    counts = f"{tasks}: {row.waiting} waiting, {row.running} running, {row.done} done, {row.failed} failed"
     return (
         f"job {job.job_id} {clean(job.name, 60)} {STATUS[job.status]} · {counts} · logs in {clean(job.logging_dir)}\n"
     )

@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from console import bulks
+from console import bulks, units
 from console.cli.common import broker_of, configured, control_of, lab_of, settings_of, spoken, system_of
 from console.cli.prompt import Prompt, words_of
 from console.cli.runs import follow, met, one_line
@@ -88,11 +88,11 @@ def worker(options: Namespace, flags: list[Flag]) -> int:
                 told.tell()
                 looks += 1
                 if looks == 40:
-                    tell(f"no broker at {connect} has taken all {count} workers yet; waiting")
+                    tell(f"no answer yet from a broker at {connect} to {units.several(count, 'worker')}; waiting")
                     if other := spoken(lab.system, connect):
                         tell(other)
             if signals.caught is None and workers is not None and joined(workers) and workers.here:
-                announce(f"ready {workers.joined} workers at {connect}\n")
+                announce(f"ready {units.several(workers.joined, 'worker')} at {connect}\n")
             prompt = at_prompt("worker", lab, settings, _of_worker(lab, told, connect))
             busy = (lambda: True) if prompt else (lambda: (workers := look(lab)) is None or workers.here > 0)
             status = serve(lab, signals, reloading(told.tell, signals, watcher, settings), prompt, busy)
@@ -167,16 +167,17 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
         order()
         here = lab.workers().here
         if lab.wait_registered(here, JOINED):
-            result(f"{_workers(here)} registered at {connect}\n")
+            result(f"{units.several(here, 'worker')} registered at {connect}\n")
         else:
-            tell(f"{lab.workers().joined} of {_workers(here)} registered; no answer yet from {connect}, waiting")
+            some = f"{lab.workers().joined} of {units.several(here, 'worker')} registered"
+            tell(f"{some}; no answer yet from {connect}, waiting")
 
     def ends(_: Command) -> None:
         before = lab.crew()
         lab.endbulk()
         lab.wait_left(before, JOINED)
         left = {name: view for name, view in before.items() if name not in lab.crew()}
-        result(f"{_workers(len(left))} stopped\n")
+        result(f"{units.several(len(left), 'worker')} stopped\n")
         told.count("messages passed: " + ", ".join(f"{name} {view.done:,}" for name, view in left.items()))
 
     def leaves(_: Command) -> None:
@@ -217,10 +218,6 @@ def _of_client(
             failed.append(command.name)
 
     return dict.fromkeys(lab.system.words.client, act)
-
-
-def _workers(n: int) -> str:
-    return "1 worker" if n == 1 else f"{n:,} workers"
 
 
 def reloading(shown: Callable[[], None], signals: Signals, watcher: Watcher, settings: Settings) -> Callable[[], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from console import bulks
+from console import bulks, units
 from console.cli.common import lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
@@ -81,7 +81,7 @@ def meet(lab: LiveLab, signals: Signals, workers: int, timeout: float, connect: 
             tell(unanswered(lab.system.name, connect or lab.endpoints[0]))
         return False
     if signals.caught is None and workers and not lab.wait_registered(workers, JOIN):
-        tell(f"only {lab.registered():,} of {workers:,} workers have joined")
+        tell(f"{lab.registered():,} of {units.several(workers, 'worker')} joined")
     return signals.caught is None
 
 

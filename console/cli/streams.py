@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from console import units
 from console.text import clean, clean_lines, label
 from engine.drive.logfile import Form, line_of
 from engine.feed import Feed
@@ -133,7 +134,8 @@ def tell(text: str) -> None:
     A terminal that is gone or a disk that is full ends nothing: what could not be told is counted, and the number is
     told with the next message that can be.
     """
-    missed = f" ({_Missed.count:,} messages before this one could not be printed)" if _Missed.count else ""
+    before = units.several(_Missed.count, "message")
+    missed = f" ({before} before this one could not be printed)" if _Missed.count else ""
     text = f"{clean(text, LONGEST)}{missed}"
     _tell_line(f"{json.dumps({'at': now(), 'text': text})}\n" if _Form.json else f"roundhouse: {text}\n")
 
@@ -226,7 +228,7 @@ class Alarms:
 
     def _count(self) -> None:
         if self._untold:
-            tell(f"{self._untold:,} events are not told, there are too many")
+            tell(f"too many events: {units.several(self._untold, 'event')} not told")
             self._untold = 0
 
 

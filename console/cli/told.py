@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console import units
 from console.cli.streams import AT_ONCE, Alarms, tell
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkView
@@ -61,7 +62,8 @@ def of_broker(view: BrokerView) -> str:
     ledger = view.ledger
     failed = sum(n for _, n in ledger.failed)
     return (
-        f"{len(view.workers):,} workers, {ledger.sent:,} tasks: {ledger.succeeded:,} succeeded, {failed:,} failed, "
+        f"{units.several(len(view.workers), 'worker')}, {units.several(ledger.sent, 'task')}: "
+        f"{ledger.succeeded:,} succeeded, {failed:,} failed, "
         f"{ledger.in_flight:,} in flight, {ledger.queued:,} in the backlog, {ledger.dropped:,} dropped"
     )
 
@@ -74,7 +76,7 @@ def of_run(view: BulkView) -> str:
 def table(view: BrokerView) -> str:
     """The seed's ``workers``: every worker, its free slots and its address, least recently used first."""
     order = {key: place for place, key in enumerate(view.order)}
-    many = "1 worker" if len(view.workers) == 1 else f"{len(view.workers):,} workers"
+    many = units.several(len(view.workers), "worker")
     rows = [f"{many} in the table\n"]
     rows += [
         f"  {row.free:>4} of {row.slots:<4} free  {row.state:<7} {row.done:>8,} done  "

@@ -66,7 +66,7 @@ class AllEvents(Layer):
         found = matching(lines, self._pattern, self._text.startswith("!"))
         wanted = f" · /{clean(self._text)}" if self._text else ""
         self.page.border_title = Content(f"all events{zone}")
-        self.page.border_subtitle = Content(f" {len(found):,} of {len(lines):,} lines{wanted} ")
+        self.page.border_subtitle = Content(f" {len(found):,} of {units.several(len(lines), 'line')}{wanted} ")
         self.page.set_lines(found or [[("no event matches" if lines else "nothing has happened yet", "label")]])
 
     def action_back(self) -> None:

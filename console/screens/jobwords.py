@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from console import units
 from console.commands import Command, CommandError
 from console.host import Host
 from console.jobs.file import doubtful_logs, scripted
@@ -60,7 +61,7 @@ def _give(app: Host, order: Order) -> None:
             fate = "Its tasks that wait are dropped; those that run go on."
             question = Confirm(f"Cancel job {job_id}?", [fate], "Cancel job")
         case StopWorkers(nproc):
-            words = f"stopping {nproc} processors"
+            words = f"stopping {units.several(nproc, 'processor')}"
             if nproc in (STOP_ALL, STOP_NOW):
                 words = "stopping all workers"
                 fate = "What they run is killed and given back." if nproc else "They finish what they run, then leave."

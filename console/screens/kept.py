@@ -185,7 +185,7 @@ class Kept(Layer):
         except OSError as error:
             self.app.say(f"the runs can not be exported: {error}", "bad")
         else:
-            self.app.say(f"{units.count(len(runs))} runs in {folder / name}.csv and .json", "good")
+            self.app.say(f"{units.several(len(runs), 'run')} in {folder / name}.csv and .json", "good")
 
     def on_table_chosen(self) -> None:
         """A double click."""

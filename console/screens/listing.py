@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.keys import format_key
 
-from console import keys
+from console import keys, units
 from console.commands import WORDS, Word
 from console.pictures.bridge import Picture
 from console.text import fit, label
@@ -69,7 +69,7 @@ def worker_list(picture: Picture) -> list[Parts]:
 
     Least recently used first: who is next, and behind whom nobody stands in the broker's order.
     """
-    lines: list[Parts] = [[(f"{len(picture.rows):,} workers in the table", "text bold")], []]
+    lines: list[Parts] = [[(f"{units.several(len(picture.rows), 'worker')} in the table", "text bold")], []]
     lines.append(
         [
             (fit("free slots", 13), "label"),

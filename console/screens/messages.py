@@ -129,8 +129,8 @@ class Messages(Layer):
         held = " · held" if self.paused else ""
         cost = f" · {words}" if (words := self.trace.cost()) else ""
         newest = f" · newest {self._looked_at:,} looked at" if self._looked_at < len(self.trace) else ""
-        some = "1 message" if len(self._arrows) == 1 else f"{len(self._arrows):,} messages"
-        noted = f"{some} · noted {self.trace.total:,} times"  # by whoever sent or heard one
+        some = units.several(len(self._arrows), "message")
+        noted = f"{some} · noted {units.several(self.trace.total, 'time')}"  # by whoever sent or heard one
         shown = f"{noted}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()

@@ -44,7 +44,7 @@ class TimeBar(Panel):
             words = "paused" if not speed else "real time" if speed == 1 else f"×{speed:g}"
             parts.append((f" {words} ", "busy bold reverse" if place == session.speed else "label"))
         now: Parts = [(f"{session.lab.now:.6f} s", "text bold")]
-        said, steps = f"  {units.count(session.trace.total)} messages", f"  step {units.count(session.steps)} "
+        said, steps = f"  {units.several(session.trace.total, 'message')}", f"  step {units.count(session.steps)} "
         rights: list[Parts] = [[*now, (said + steps, "label")], [*now, (steps, "label")], now]
         return [self.line(first_that_fits((spread(parts, right, width) for right in rights), width), width)]
 

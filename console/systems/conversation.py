@@ -222,7 +222,7 @@ class Conversation(Terms):
         def give(lab: BrokerLab) -> None:
             lab.order_client(order, "cancelling a job")
 
-        fate = f"{row.waiting:,} tasks that wait are dropped; {row.running:,} that run go on."
+        fate = f"{units.several(row.waiting, 'waiting task')} dropped; {row.running:,} that run go on."
         question = Confirm(f"Cancel job {job.job_id}?", [fate, clean(job.command)], "Cancel job")
         self.app.ask_first(question, give, f"job {job.job_id} is cancelled")
 

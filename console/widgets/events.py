@@ -55,7 +55,7 @@ class Group(NamedTuple):
 def event_line(line: Line, namer: Namer, times: int = 1, subjects: Sequence[bytes] = ()) -> Parts:
     """One event as a line; ``times``: how often it was repeated. ``subjects``: whom all of them are about."""
     if isinstance(line, Gap):
-        return [(f"{'':9}… {units.count(line.lost)} events missed", "warn")]
+        return [(f"{'':9}… {units.several(line.lost, 'event')} missed", "warn")]
     level = "info" if routine(line) else line.level
     glyph, ink, words = GLYPHS[level]
     alike = routine(line) and times > 1  # of as many workers

@@ -32,6 +32,7 @@ from engine.drive.driverprocess import own_folder
 from engine.drive.sender import FOLDER, LENGTH, MAX_MESSAGE, PENDING, RECORDER, VERSION, short
 from engine.journal.checks import fits
 from engine.journal.codec import Codec
+from engine.parts.plain import several
 from engine.parts.unpacking import UNREADABLE, unpack
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
@@ -135,7 +136,7 @@ class Hub:
     def miss(self, name: str, events: int) -> None:
         """Count what was told and not heard; the first time it is said."""
         if not self.lost:
-            self._say(Note("warn", f"{name} told more than could be heard: {events:,} events are missing"))
+            self._say(Note("warn", f"{name} told more than could be heard: {several(events, 'event')} missing"))
         self.lost += events
 
     # ---- the thread -------------------------------------------------------------------------------------------------

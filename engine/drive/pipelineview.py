@@ -12,6 +12,7 @@ from engine.core import Command
 from engine.drive.driverprocess import driver_process
 from engine.drive.pipelinerecord import StageTold, read_back, told_of
 from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, sorted_out, tail_of, times_of
+from engine.parts.plain import several
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
 from engine.protocols.diskqueue.config import Times
@@ -172,7 +173,7 @@ class Observation:
             times.docs,
             self._rate(stage.name, times.docs),
             times,
-            f"queue {stage.name} is full: {held} of {self._max_files} documents" if full else "",
+            f"queue {stage.name} is full: {held} of {several(self._max_files, 'document')}" if full else "",
         )
 
     def _rate(self, stage: str, docs: int) -> float:

@@ -17,7 +17,7 @@ def word_of(system: System, word: str, **fields: str) -> tuple[Orders, Any]:
     """How a word to a broker of a pair is asked. Raises Refused where there are none, or no such word."""
     orders = system.orders
     if system.paired is None or orders is None:
-        raise Refused(f"{system.name} knows no pairs")
+        raise Refused(f"{system.name} {'serves no configuration' if word == 'config' else 'knows no pairs'}")
     request = orders.parse({"Ask": word, "Ref": 0, **fields})
     if isinstance(request, str):
         raise Refused(f"{system.name} knows no such word: {' '.join((word, *fields.values()))}")

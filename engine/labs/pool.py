@@ -17,6 +17,7 @@ from engine.drive.sockets import descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.parts.limits import NONCES
+from engine.parts.plain import several
 
 BULK = 10  # workers in all after ``bulk``
 SPARE = 64  # file descriptors that are left for peers, files and the screen
@@ -29,7 +30,7 @@ TOLD = 20  # workers whose messages are told
 def passed(done: Mapping[str, int]) -> str:
     """How many messages each worker has passed, in words; of many, those that passed most."""
     most = sorted(done.items(), key=lambda one: -one[1])
-    more = f", {len(most) - TOLD:,} more workers {sum(done.values()) - sum(n for _, n in most[:TOLD]):,}"
+    more = f", {several(len(most) - TOLD, 'more worker')} {sum(done.values()) - sum(n for _, n in most[:TOLD]):,}"
     named = ", ".join(f"{name} {times:,}" for name, times in most[:TOLD])
     return f"messages that each worker passed: {named}{more if len(most) > TOLD else ''}"
 
@@ -89,7 +90,7 @@ class Pool:
         """Let the n youngest drain and leave."""
         alive = self.alive()
         if not 1 <= n <= len(alive):
-            raise Refused(f"{n} workers can not be stopped: {len(alive)} run in this process")
+            raise Refused(f"{several(n, 'worker')} can not be stopped: this process has {len(alive)}")
         self._dismiss(alive[len(alive) - n :])
 
     def stop(self, key: bytes) -> bool:
@@ -114,7 +115,7 @@ class Pool:
         """The seed's ``bulk``: start children until there are so many workers in all."""
         alive = len(self.alive())
         if workers <= alive:
-            raise Refused(f"{alive} workers run already; endbulk stops them")
+            raise Refused(f"this process has {several(alive, 'worker')} already; endbulk stops those of bulk")
         self._start(workers - alive, patience)
 
     def endbulk(self) -> None:
@@ -137,7 +138,7 @@ class Pool:
         self._ids = {name: key for name, key in self._ids.items() if name in here}
         self._leaving &= here
         if len(self._ids) + n > LIMIT:
-            raise Refused(f"{n:,} more workers: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
+            raise Refused(f"{several(n, 'more worker')}: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
         self._check_descriptors(n)
         made: dict[str, Seat] = {}
         for _ in range(n):
@@ -153,8 +154,8 @@ class Pool:
         left = descriptors_left() - SPARE if self._cost else 0
         if self._cost * n > left:
             raise Refused(
-                f"{n:,} more workers need {self._cost * n:,} file descriptors, and {max(0, left):,} are left: "
-                f"{max(0, left) // self._cost:,} workers would do, or raise the limit (ulimit -n)"
+                f"{several(n, 'more worker')}: {self._cost * n:,} file descriptors are needed, {max(0, left):,} left: "
+                f"{several(max(0, left) // self._cost, 'worker')} would do, or raise the limit (ulimit -n)"
             )
 
     def _dismiss(self, names: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from engine.journal.journal import EVENT, SEAT
 from engine.labs.replay import Replay
 from engine.parts.explain import Candidate, Candidates, Decoded, Explain, plain, show, task_name
 from engine.parts.inflight import TaskKey
+from engine.parts.plain import several
 
 SHOWN = 8  # workers that are listed, and tasks that are explained
 
@@ -70,7 +71,7 @@ def words(choice: Choice) -> str:
     what = "a task" if choice.task is None else f"task {task_name(choice.task[1])} of {show(choice.task[0])}"
     lines = [f"{name} was given {what} ({choice.command}), when this came: {choice.cause}."]
     if place is None:
-        waited = f", and {choice.candidates.waiting} tasks waited" if choice.candidates.waiting else ""
+        waited = f", and {several(choice.candidates.waiting, 'task')} waited" if choice.candidates.waiting else ""
         lines.append(f"It could take none before{waited}; now it could.")
     elif place:
         lines.append(

@@ -28,6 +28,11 @@ def clean(text: str, limit: int = LIMIT) -> str:
     return "".join(map(_shown, unicodedata.normalize("NFC", text)))
 
 
+def several(n: int, one: str, more: str = "") -> str:
+    """``1 time``, ``1,284 times``; ``more``: of what does not end in s."""
+    return f"{n:,} {one if n == 1 else more or one + 's'}"
+
+
 def clean_lines(text: str) -> str:
     """Text of several lines as it may be shown, each whole; only ``\\n`` ends one."""
     return "\n".join(clean(line, len(line) + 1) for line in text.split("\n"))

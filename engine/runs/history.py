@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from engine.files import personal
+from engine.parts.plain import several
 from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 
@@ -71,11 +72,11 @@ class History:
         if name == LAST or PLACE.fullmatch(name):
             place = 1 if name == LAST else int(name[1:])
             if not 0 < place <= len(ids):
-                raise Misfit(f"{len(ids)} runs are kept" if ids else "no run is kept yet")
+                raise Misfit(f"{several(len(ids), 'run')} kept" if ids else "no run is kept yet")
             return self.load(ids[-place])
         like = [known for known in ids if known.startswith(name)]
         if name and len(like) > 1 and name not in like:
-            raise Misfit(f"{len(like)} runs begin so, from {like[0]} to {like[-1]}")
+            raise Misfit(f"{several(len(like), 'run')} with ids that begin so, from {like[0]} to {like[-1]}")
         return self.load(like[0] if name and len(like) == 1 else name)
 
     def _forget(self, coming: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
+from engine.parts.plain import several
 from engine.runs.charts import CELLS, STALLED, extent, histogram, rates
 from engine.runs.load import Books, Durations, Observer, RunRecord, duration
 
@@ -67,7 +68,7 @@ def _latency(name: str, of: Durations) -> list[str]:
         ends = extent(of["buckets"]) or (0.0, 0.0)
         drawn = histogram(of["buckets"], ends, CELLS)
         rows += [
-            f"slower    {'  '.join(slower)} of {total:,} tasks",
+            f"slower    {'  '.join(slower)} of {several(total, 'task')}",
             f"          {duration(ends[0])} {drawn} {duration(ends[1])}, tasks by time",
         ]
     return rows

@@ -114,7 +114,7 @@ def test_a_broker_serves_on_whatever_becomes_of_its_output(start: Start, endpoin
     with open("/dev/full", "w") as full:
         broker = start("broker", "--bind", endpoint, stdout=full.fileno(), stderr=full.fileno())
     workers = start("worker", "--connect", endpoint)
-    assert said(workers) == f"ready 1 workers at {endpoint}\n"
+    assert said(workers) == f"ready 1 worker at {endpoint}\n"
     with socket.create_connection(("127.0.0.1", int(endpoint.rpartition(":")[2]))) as stranger:
         stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")  # which it tells of
     assert ended(start("bulkping", "20", "--connect", endpoint))[0] == 0
@@ -129,7 +129,7 @@ def test_a_broker_is_served_and_asked_over_ipv6(start: Start, home: Path) -> Non
         probe.bind(("::1", 0))
         endpoint = f"tcp://[::1]:{probe.getsockname()[1]}"
     assert said(start("broker", "--bind", endpoint)) == f"ready {endpoint}\n"
-    assert said(start("worker", "--connect", endpoint)) == f"ready 1 workers at {endpoint}\n"
+    assert said(start("worker", "--connect", endpoint)) == f"ready 1 worker at {endpoint}\n"
     assert ended(start("bulkping", "20", "--connect", endpoint))[0] == 0
 
 
@@ -151,7 +151,7 @@ def test_a_pool_that_was_killed_costs_failures_by_kind_and_status_1(start: Start
     broker = start("broker", "--bind", endpoint)
     assert said(broker) == f"ready {endpoint}\n"
     workers = start("worker", "--connect", endpoint)
-    assert said(workers) == f"ready 1 workers at {endpoint}\n"
+    assert said(workers) == f"ready 1 worker at {endpoint}\n"
     workers.kill()
     workers.wait(WAIT)
     status, out, err = ended(start("bulkping", "20", "--connect", endpoint, "--timeout", "0.1", "--json", "-"))
@@ -239,7 +239,7 @@ def test_brokers_of_two_systems_run_side_by_side_as_far_apart_as_their_defaults(
     endpoint = free_endpoint([*SIDES, *(between + side for side in SIDES)])
     for name, at in zip(names, (endpoint, beside(endpoint, between)), strict=True):
         assert said(start("broker", "--system", name, "--bind", at)) == f"ready {at}\n"
-        assert said(start("worker", "--system", name, "--connect", at)) == f"ready 1 workers at {at}\n"
+        assert said(start("worker", "--system", name, "--connect", at)) == f"ready 1 worker at {at}\n"
 
 
 def test_a_worker_that_finds_another_protocol_says_which(start: Start, endpoint: str) -> None:

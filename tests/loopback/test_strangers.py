@@ -129,4 +129,4 @@ def test_a_strangers_broker_on_a_squatted_port_is_refused_with_both_names(proces
     assert f"the broker at {endpoint} is of {name_of(STRANGER)}, and this worker of {name_of(0)}" in worker.err
     assert "heard" not in out and "served" not in out and not worker.out
     processes.start("broker", "--system", "conversation", "--bind", endpoint).ready()
-    until(lambda: worker.out.startswith("ready 1 workers"), "the right broker's port is found again")
+    until(lambda: worker.out.startswith("ready 1 worker"), "the right broker's port is found again")

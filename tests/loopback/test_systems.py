@@ -164,4 +164,4 @@ def test_workers_of_no_broker_wait_or_say_why_they_do_not(processes: Processes, 
     else:
         processes.start("broker", "--system", name, "--bind", endpoint).ready()
         worker.ready()
-    assert worker.out == ("" if name == "negotiated" else f"ready 1 workers at {endpoint}\n")
+    assert worker.out == ("" if name == "negotiated" else f"ready 1 worker at {endpoint}\n")

@@ -38,6 +38,7 @@ from engine.parts.inflight import InFlight
 from engine.parts.limits import MAX_ROUTING_ID, MAX_SLOTS, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
+from engine.parts.plain import several
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
@@ -324,7 +325,7 @@ class Broker:
                 self.desk.returned(task, task.attempt >= self.options.tries, "lost", now, out)
         self._stopped.ended(link, why == "left", now)
         if known and told:  # or strangers would fill every log with their ends
-            left = f", {len(held)} tasks out" if held else ""
+            left = f", {several(len(held), 'task')} out" if held else ""
             out.append(Note("info" if why == "left" else "warn", f"{link.name} {why}{left}", link.key))
 
     # ---- pieces of the rows -------------------------------------------------------------------------------------
@@ -337,7 +338,7 @@ class Broker:
         else:
             self.liveness.heard(link.key, now)
         self._place(link)
-        out.append(Note("good", f"{link.name} joined with {link.max_nproc} processors", link.key))
+        out.append(Note("good", f"{link.name} joined with {several(link.max_nproc, 'processor')}", link.key))
         if excess := self._stopped.excess(link, now):
             self._stop(link, excess, out)
 

@@ -18,6 +18,7 @@ from engine.parts.explain import show
 from engine.parts.ledger import Ledger
 from engine.parts.legs import EVERY, BrokerLegs
 from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
+from engine.parts.plain import several
 from engine.parts.violations import Violations
 from engine.protocols.conversation import frontend, messages, words
 from engine.protocols.conversation.frontend import (
@@ -165,13 +166,13 @@ class Desk:
                 else:
                     self.jobs.adopt(job, now)
         if withdrawn:
-            out.append(Note("warn", f"{withdrawn} tasks that waited are withdrawn: their clients are silent"))
+            out.append(Note("warn", f"{several(withdrawn, 'task')} withdrawn from the backlog: clients are silent"))
 
     def withdraw(self, client: bytes, out: list[Command]) -> None:
         """An operator says that what waits of a client is not to be done."""
         jobs = self.jobs.of(client) + self.jobs.of(_OPEN + client) if client else []
         withdrawn = sum(self._withdraw(job, out) for job in jobs)
-        out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+        out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
 
     def _submit(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         why = frontend.refusal(submit)

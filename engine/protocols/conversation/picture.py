@@ -11,6 +11,7 @@ from engine.parts.callers import Underway
 from engine.parts.inflight import InFlight
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
+from engine.parts.plain import several
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.conversation.desk import Desk, name_of
@@ -87,7 +88,10 @@ def _waiting(core: Source) -> list[Underway]:
 def _clients(core: Source) -> list[tuple[str, str]]:
     waiting = (has for has in core.desk.jobs.owners.all() if has.waiting)
     return [
-        (f"client {name_of(has.client)}", f"{has.waiting} tasks wait, of {has.items} jobs, {has.size} bytes")
+        (
+            f"client {name_of(has.client)}",
+            f"{several(has.waiting, 'task')} waiting, of {several(has.items, 'job')}, {several(has.size, 'byte')}",
+        )
         for has in nlargest(SHOWN_CLIENTS, waiting, key=attrgetter("waiting"))
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.parts.plain import several
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.frontend import (
     Accepted,
@@ -25,7 +26,7 @@ def wants(row: JobRow, largest: int) -> str:
     """
     if not row.waiting or row.slots <= largest or row.job.status in (messages.HELD, messages.CANCELLED):
         return ""
-    needs = "needs 1 processor" if row.slots == 1 else f"needs {row.slots} processors"
+    needs = f"needs {several(row.slots, 'processor')}"
     return f"{needs}, " + (f"the largest worker has {largest}" if largest else "no worker is there")
 
 
@@ -34,7 +35,7 @@ def stops(told: Stopping) -> str:
     if not told.workers:
         return "nothing stops: no worker is there that has processors left"
     some = "1 processor stops" if told.nproc == 1 else f"{told.nproc} processors stop"
-    of = "1 worker" if told.workers == 1 else f"{told.workers} workers"
+    of = several(told.workers, "worker")
     if told.asked == STOP_NOW:
         return f"{some} at once, of {of}; what ran there is given back"
     short = "" if told.asked <= told.nproc else f", {told.asked} were asked for"
@@ -54,8 +55,8 @@ def of(answer: Answer) -> str:
         case JobEnded(_, job_id, status, done, failed):
             return f"job {job_id} {'cancelled' if status == CANCELLED else 'ended'}: {done} done, {failed} failed"
         case JobsListed(_, jobs, more):
-            return f"{len(jobs) + more} jobs"
+            return f"{several(len(jobs) + more, 'job')}"
         case TasksListed(_, job, tasks, more):
-            return f"job {job.job.job_id}: {len(tasks) + more} tasks"
+            return f"job {job.job.job_id}: {several(len(tasks) + more, 'task')}"
         case TaskEnded(_, job_id, task, _, status):
             return f"job {job_id} task {task}: {status}"

@@ -4,8 +4,7 @@
 - Running tasks are tracked; what is free is max_nproc less what they take (ruling 5). A worker whose max_nproc is 0
   leaves as soon as nothing runs and no update is owed, whatever the event was (ruling 6).
 - One UPDATE is out at a time. What happens meanwhile is taken, and further updates wait for their turn (ruling 7).
-- Built-in commands (``:ping``, ``:data N``) are answered here, at once or ``Slow`` later; everything else is a
-  ``Process`` for the driver.
+- Built-in commands (``:ping``, ``:data N``) are answered here, at once or ``Slow`` later; others are a ``Process``.
 - A lone empty frame opens the conversation; an empty frame with a count behind it is a keep-alive (``beats``).
   Silence, an unreadable stream, a message that was lost or changed, or the broker's word break the conversation. Then
   what runs is killed, since the broker gives it to another, and a new conversation is opened on a new connection.
@@ -43,6 +42,7 @@ from engine.core import (
 )
 from engine.parts.machine import Walk
 from engine.parts.name import Name
+from engine.parts.plain import several
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
@@ -192,7 +192,7 @@ class Worker:
                 # 001 CL_INIT1 on OK(nproc)
                 self._odd("answer to our processors", arg0, self.max_nproc, out)
                 self._step(On.OK)
-                out.append(Note("good", f"joined with {self.max_nproc} processors"))
+                out.append(Note("good", f"joined with {several(self.max_nproc, 'processor')}"))
             case Cl.INIT1, header.OK if arg0 == 0:
                 self._step(On.GREETED)
                 self._decoder.begin(GREETING)  # it heard our opening twice, and greets anew
@@ -208,7 +208,7 @@ class Worker:
                 # 001 CL_LOOP0 on STOP(n), else; ruling 6: 0 is all
                 self._step(On.STOP)
                 self.max_nproc = 0 if arg0 == STOP_ALL else max(0, self.max_nproc - arg0)
-                out.append(Note("info", f"told to stop: {self.max_nproc} processors are left"))
+                out.append(Note("info", f"told to stop: {several(self.max_nproc, 'processor')} left"))
             case Cl.UPDATE1, header.OK:
                 # 001 CL_UPDATE1 on OK(nproc); whether to exit is looked at after every event (ruling 6)
                 self._step(On.OK)
@@ -376,7 +376,7 @@ class Worker:
         if self.state == Cl.INIT0:
             return
         self._step(event)
-        killed = f", {len(self.running)} tasks are killed" if self.running else ""
+        killed = f", {several(len(self.running), 'task')} killed" if self.running else ""
         out.append(Note("warn", f"{why}: the conversation begins anew{killed}"))
         self._kill(out)
         self._lost = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.parts.plain import several
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.operations import Entry, List, Steps
@@ -21,7 +22,7 @@ class Room:
             return ""
         files, size = fullness((yield List(config.dst)).entries)
         if 0 < config.max_files <= files:
-            return f"{files} of {config.max_files} documents"
+            return f"{files} of {several(config.max_files, 'document')}"
         return f"{size} of {config.max_bytes} bytes" if 0 < config.max_bytes <= size else ""
 
     def news(self, full: str) -> str:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from engine.core import NEVER, Exit, Leave, Level, Note, Ordered, Started, Woken
 from engine.parts.machine import Walk, summed
+from engine.parts.plain import several
 from engine.parts.view import Walked
 from engine.protocols.diskqueue.machine import SEEN, If, On, Seen
 from engine.protocols.diskqueue.options import Options
@@ -314,7 +315,7 @@ class Watchdog:
             self._owed.discard(holder)
             self._walk.step(Seen.DEAD, On.ANSWERED, If.NOT_SETTLED if event.error else "")
         if event.documents:
-            out.append(Note("info", f"recovered {event.documents} documents of driver {event.number}"))
+            out.append(Note("info", f"recovered {several(event.documents, 'document')} of driver {event.number}"))
         if event.error and holder not in self._foreign:
             if len(self._foreign) < 1000:
                 self._foreign.add(holder)

@@ -38,6 +38,7 @@ from engine.core import (
 )
 from engine.parts.explain import show
 from engine.parts.limits import MAX_ROUTING_ID
+from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, orders, picture
@@ -238,9 +239,10 @@ class Broker:
         if isinstance(changed, str):
             return Refused(ref, changed)
         self._served(changed)
-        return Said(
-            ref, (f"{order.key} is {order.value} in configuration {changed.version}; who runs another is told",)
-        )
+        workers = len(self.service.desk.members)
+        fallback = "; the fallback gets it too" if self.pair is not None else ""
+        told = f"{several(workers, 'worker')} and all clients are told (426) and negotiate anew{fallback}"
+        return Said(ref, (f"{order.key} is {order.value} s in configuration {changed.version}: {told}",))
 
     def _served(self, config: Config) -> None:
         service, version = self.service, config.version

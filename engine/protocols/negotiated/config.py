@@ -67,6 +67,8 @@ class Config:
                 return f"skew: seconds, more than 0 and up to {wire.MAX_INTERVAL:g}"
             case "heartbeat_interval":
                 return f"heartbeat_interval: {options.heartbeat:g} seconds or more: the broker takes longer ones only"
+            case "brokers":
+                return "brokers: they are those of the settings negotiated.primary and negotiated.fallback"
             case _:
                 return f"no key {key}: there are skew and heartbeat_interval"
 

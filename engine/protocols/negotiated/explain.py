@@ -23,6 +23,7 @@ from engine.parts.explain import (
     unknown,
 )
 from engine.parts.machine import Machine
+from engine.parts.plain import several
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
@@ -106,7 +107,7 @@ def _words(key: str, value: Any) -> str:
     if isinstance(value, tuple):
         return plain(", ".join(value) or "none")
     if isinstance(value, frozenset):
-        return f"{len(value)} tasks"
+        return f"{several(len(value), 'task')}"
     return plain(f"{value:.3f}" if isinstance(value, float) else str(value))
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 from engine.core import NEVER, Command, Exit, Note, Reopen, Save, Send
 from engine.parts.machine import Walk
+from engine.parts.plain import several
 from engine.parts.taken import Taken
 from engine.parts.violations import Violations
 from engine.protocols.negotiated import config as configs
@@ -216,9 +217,7 @@ class Link(PeerClock):
             out.append(Save(SAVED, keeping.encode(self._kept)))
             strangers = sum(not self._trusted(end) for end in self._reachable())
             if strangers:
-                words = (
-                    f"the configuration names {strangers} brokers that are in no setting of ours: they are not tried"
-                )
+                words = f"the configuration names {several(strangers, 'broker')} in no setting of ours: not tried"
                 out.append(Note("warn", f"{words}; add to negotiated.group those that are yours"))
         return out + (self._up(now) if self.state == At.LINKED else self._begin(now))
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from engine.core import Command, Frames, Note, Reopen, Send
+from engine.parts.plain import several
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, replica
@@ -101,7 +102,11 @@ class Pair:
         """How the fallback's copy is, in an operator's words."""
         if self.standby.active:
             return "kept up to date" if desk.log is not None else "none: the other broker is not there"
-        return f"{len(desk.members)} workers, {len(desk.tasks)} tasks" if self.followed >= 0 else "none yet"
+        return (
+            f"{several(len(desk.members), 'worker')}, {several(len(desk.tasks), 'task')}"
+            if self.followed >= 0
+            else "none yet"
+        )
 
     def unsent(self, desk: Desk) -> None:
         """The fallback is not there: nothing is noted until it is."""

@@ -18,6 +18,7 @@ from engine.parts.inflight import Task, TaskKey
 from engine.parts.legs import sampled
 from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
+from engine.parts.plain import several
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Address, Config
@@ -258,7 +259,7 @@ class Service(Tasks):
             member, held = self.desk.members[key], self.desk.in_flight.held(key)
             self.desk.step(member, On.SILENCE)
             self.count("workers expired")
-            self.out.append(Note("bad", f"{member.name} is silent: expired, {held} tasks go back", key))
+            self.out.append(Note("bad", f"{member.name} is silent: expired, {several(held, 'task')} taken back", key))
             self._forget(member, now)
         silent = self.clients.expired(now)
         if silent:

@@ -20,6 +20,7 @@ from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
 from engine.parts.liveness import Liveness
+from engine.parts.plain import several
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Config
@@ -168,11 +169,11 @@ class Tasks(Voice):
                 continue
             self.desk.end(task)
             self.ledger.fail("undeliverable")
-            self._fail(task.key, names.NO_BROKER, f"given to {task.attempt} workers, answered by none")
+            self._fail(task.key, names.NO_BROKER, f"given to {several(task.attempt, 'worker')}, answered by none")
         self.watch(now)
         return {task.kind for task in tasks}
 
 
 def _requests(tasks: Collection[Task]) -> str:
     clients = len({task.key[0] for task in tasks})
-    return f"{len(tasks)} requests of {clients} clients are told {names.NO_BROKER}"
+    return f"{several(len(tasks), 'request')} of {several(clients, 'client')} told {names.NO_BROKER}"

@@ -16,6 +16,7 @@ from engine.core import Command, Frames, Note, Send
 from engine.parts.callers import Callers
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
+from engine.parts.plain import several
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages
 from engine.protocols.pingpong.messages import DONE, FAILED, FULL, NOT_A_JOB, PONG, REFUSED, WITHDRAWN
@@ -84,12 +85,12 @@ class Desk:
         """Withdraw what waits of clients that are gone."""
         gone = self._tasks.owners.silent(now)
         if gone and (withdrawn := self._withdraw(gone, b"its client was silent", out)):
-            out.append(Note("warn", f"{withdrawn} tasks that waited are withdrawn: their clients are silent"))
+            out.append(Note("warn", f"{several(withdrawn, 'task')} withdrawn from the backlog: clients are silent"))
 
     def withdraw(self, client: bytes, out: list[Command]) -> None:
         """An operator says that what waits of a client is not to be done."""
         withdrawn = self._withdraw([client], b"an operator said so", out)
-        out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+        out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
 
     def discard(self, key: TaskKey, out: list[Command]) -> None:
         """An operator says that a task which waits is not to be done."""
@@ -114,7 +115,7 @@ class Desk:
     def _excess(self, client: bytes, job: bytes, idle: bool) -> str:
         tasks, waiting = self._tasks, len(self._tasks.backlog)
         if (waiting >= self._options.max_backlog and not idle) or tasks.size + len(job) > MAX_HELD:
-            return f"{waiting} tasks wait"
+            return f"{several(waiting, 'task')} waiting"
         return tasks.owners.excess(client, 0 if idle else 1, len(job))
 
     def _refuse(self, client: bytes, task_id: bytes, why: bytes, out: list[Command]) -> None:

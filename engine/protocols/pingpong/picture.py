@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from engine.parts.explain import show
+from engine.parts.plain import several
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.pingpong.desk import Desk
@@ -87,7 +88,10 @@ def queue_terms(table: Table) -> list[tuple[str, str]]:
 def _clients(core: Source) -> list[tuple[str, str]]:
     waiting = (has for has in core.tasks.owners.all() if has.waiting)
     return [
-        (f"client {show(has.client)}", f"{has.waiting} tasks wait, of {has.items}, {has.size} bytes")
+        (
+            f"client {show(has.client)}",
+            f"{several(has.waiting, 'task')} waiting, of {has.items}, {several(has.size, 'byte')}",
+        )
         for has in nlargest(SHOWN_CLIENTS, waiting, key=attrgetter("waiting"))
     ]
 

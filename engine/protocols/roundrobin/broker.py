@@ -39,6 +39,7 @@ from engine.core import (
 from engine.parts.callers import Callers
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
+from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
@@ -91,7 +92,7 @@ class Broker:
                 self.pool.table.dismiss(worker)
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
-                out.append(Note("info", f"{withdrawn} tasks that waited are withdrawn", client))
+                out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
             case Ordered(Discard(client, ident)):
                 self._discard((client, ident), now, out)
             case Ordered(Pack(on)):

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from engine.parts.callers import Callers
 from engine.parts.explain import show
+from engine.parts.plain import several
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin.pool import Pool
@@ -70,7 +71,10 @@ def of(broker: Source, now: float) -> BrokerView:
 
 def _clients(broker: Source) -> tuple[tuple[str, str], ...]:
     most = nlargest(SHOWN_CLIENTS, broker.pool.backlog.owners.all(), key=attrgetter("waiting"))
-    return tuple((f"client {show(has.client)}", f"{has.waiting} tasks wait, {has.size} bytes") for has in most)
+    return tuple(
+        (f"client {show(has.client)}", f"{several(has.waiting, 'task')} waiting, {several(has.size, 'byte')}")
+        for has in most
+    )
 
 
 def _row(broker: Source, worker: Worker, heard: float, now: float) -> WorkerRow:

@@ -7,8 +7,7 @@ The rules of this file (numbers are those of README.md):
 - What is queued goes first, and as soon as there is a slot. So while the backlog holds anything, nobody is ready. (R2)
 - A worker that is lost holds nothing: its tasks are suspects, in their old order, unless they were delivered
   ``max_deliveries`` times. A suspect is with a worker alone. Lost workers are remembered for ``lost_shown``. (R3)
-- What waits has its client as owner: it may have a share of the backlog, and what waits of one that is gone is
-  withdrawn. (R17)
+- What waits has its client as owner, who may have a share of the backlog; when it is gone, that is withdrawn. (R17)
 
 ``out`` is the list of commands that the broker returns from the event at hand.
 """
@@ -20,6 +19,7 @@ from collections.abc import Collection, Iterable
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
 from engine.parts.legs import sampled
+from engine.parts.plain import several
 from engine.protocols.roundrobin.invariants import check
 from engine.protocols.roundrobin.lanes import Lanes
 from engine.protocols.roundrobin.machine import If, On
@@ -346,7 +346,7 @@ class Pool:
         self.backlog.mark(now)
         self._release(worker)
         self.table.lose(worker, now)
-        out.append(Note("bad", f"{worker.name} lost ({why}), {len(held)} tasks taken back", worker.key))
+        out.append(Note("bad", f"{worker.name} lost ({why}), {several(len(held), 'task')} taken back", worker.key))
 
     # ---- time ----------------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ class Pool:
             self.settled(next(iter(self.settling)), now, out)
         gone = self.backlog.owners.expire(now)
         if gone and (withdrawn := self.withdraw(frozenset(gone), now, out, gone=True)):
-            out.append(Note("warn", f"{withdrawn} tasks that waited are withdrawn: their clients are gone"))
+            out.append(Note("warn", f"{several(withdrawn, 'task')} withdrawn from the backlog: clients are gone"))
         self.drain(now, out)
 
     def _write_off(self, now: float, out: list[Command]) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.core import NEVER
+from engine.parts.plain import several
 from engine.sim.explore.model import Model
 from engine.sim.explore.moves import Move
 from engine.sim.explore.turn import State
@@ -78,13 +79,13 @@ class Courses:
         for who in model.clients:
             view = model.picture(state, who)
             if view is not None and view.run is not None and view.run.state != "ended":
-                return f"{view.run.ledger.in_flight} tasks of {model.names[who]} never end"
+                return f"{several(view.run.ledger.in_flight, 'task')} of {model.names[who]} without an end"
         for who in model.brokers:
             view = model.picture(state, who)
             if view is None or not view.serving:
                 continue
             if (view.backlog and self._served(state)) or view.in_flight:
-                return f"{view.backlog + view.in_flight} tasks stay at {model.names[who]}"
+                return f"{several(view.backlog + view.in_flight, 'task')} left at {model.names[who]}"
             for row in view.workers:
                 if row.state != "lost" and (row.in_flight or (row.free < row.slots and row.state != "drain")):
                     return f"of {row.slots} slots of {model.name_of(row.key)} {row.slots - row.free} do not come back"
@@ -113,7 +114,8 @@ class Courses:
             ledger: Any = None if view is None or view.run is None else view.run.ledger
             if ledger is not None and ledger.succeeded != model.scene.tasks:
                 failed = ", ".join(f"{n} {kind}" for kind, n in ledger.failed)
-                return f"{ledger.succeeded} of {model.scene.tasks} tasks of {model.names[who]} succeeded ({failed})"
+                tasks = several(model.scene.tasks, "task")
+                return f"{ledger.succeeded} of {tasks} of {model.names[who]} succeeded ({failed})"
         return ""
 
 

@@ -43,7 +43,7 @@ def test_what_is_printed_of_a_broker_can_be_kept(
         planted.setattr(Worker, "_serve", lambda self, now, out: self._held.clear())  # it keeps its answers for itself
         assert main(["explore", "--scene", str(path)]) == 1
         part = printed(capsys.readouterr().out)
-        assert part.lines[-1] == "? 0 of 1 tasks of client succeeded (1 timeout)"
+        assert part.lines[-1] == "? 0 of 1 task of client succeeded (1 timeout)"
         assert again(part) == list(part.lines)
     moves = ("! client is asked", "! client > broker", "! broker > worker-1", f"! {AFTER}")
     assert again(part._replace(lines=moves))[-1] == f"? {HOLDS}"

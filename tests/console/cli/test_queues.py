@@ -284,7 +284,7 @@ def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatc
     view = PipelineView(0.0, "", "running", queues, stages, (), ())
     assert progress(view) == "956/1,000 published  1 failed twice  31 /s  a 40+1  b 2+0 paused"
     with Watched() as watched:
-        watched(Note("info", "recovered 1 documents of driver 3"))
+        watched(Note("info", "recovered 1 document of driver 3"))
         watched(Note("warn", "of driver 3, which died: failed", b"a\xff.txt"))
     assert capsys.readouterr().err == "roundhouse: a\\xff.txt: of driver 3, which died: failed\n"
     tell_note(Note("bad", "driver 3 of a ended", b"3"))

@@ -156,7 +156,7 @@ def test_a_broker_that_is_there(signals: Signals, capsys: Capture) -> None:
     assert meet(lab, signals, 3, 0.1, None)
     assert capsys.readouterr().err == ""
     assert meet(lab, signals, 4, 0.1, None)
-    assert capsys.readouterr().err == "roundhouse: only 3 of 4 workers have joined\n"
+    assert capsys.readouterr().err == "roundhouse: 3 of 4 workers joined\n"
 
 
 def test_a_broker_that_is_not_there(signals: Signals, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_a_flood_of_alarms_is_a_few_lines(capsys: pytest.CaptureFixture[str]) ->
     alarms.tell()
     alarms.tell()
     assert capsys.readouterr().err.splitlines() == [
-        "roundhouse: 90 events are not told, there are too many",
+        "roundhouse: too many events: 90 events not told",
         *(f"roundhouse: broker: wrong {number}" for number in range(90, 100)),
     ]
 

@@ -37,7 +37,7 @@ def test_the_highest_tells_tasks_and_statistics_that_have_changed(capsys: pytest
         told.tell()
         assert "client → broker: TRACKEXEC PING task=0" in capsys.readouterr().err
         words = of_broker(lab.table())
-        assert words.startswith("1 workers, 1 tasks: 1 succeeded, 0 failed")
+        assert words.startswith("1 worker, 1 task: 1 succeeded, 0 failed")
         told.count(words)
         told.count(words)
         assert capsys.readouterr().err == f"roundhouse: {words}\n"

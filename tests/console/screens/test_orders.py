@@ -97,8 +97,8 @@ def test_a_documents_map_shows_how_many_stand_where(tmp_path: Path) -> None:
 def test_what_waits_of_a_client_is_withdrawn_after_a_question(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         driver.lab.terms = (
-            ("client c-7", "3 tasks wait, of 3, 30 bytes"),
-            ("client 00ff", "1 tasks wait, of 1, 9 bytes"),
+            ("client c-7", "3 tasks waiting, of 3, 30 bytes"),
+            ("client 00ff", "1 task waiting, of 1, 9 bytes"),
         )
         await driver.tick()
         await driver.command("withdraw nobody")

@@ -109,7 +109,7 @@ def test_the_first_loss_is_said(tmp_path: Path) -> None:
     hub.miss("parse.7", 1500)
     hub.miss("parse.8", 1)
     assert hub.lost == 1501
-    assert said == [Note("warn", "parse.7 told more than could be heard: 1,500 events are missing")]
+    assert said == [Note("warn", "parse.7 told more than could be heard: 1,500 events missing")]
 
 
 def test_a_recorder_is_known_by_its_socket_and_works_however_deep_the_folder_lies(tmp_path: Path) -> None:

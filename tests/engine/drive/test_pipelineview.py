@@ -61,7 +61,7 @@ def test_a_queue_that_is_full_is_named_unless_it_is_the_last(tmp_path: Path) -> 
     laid_out(tmp_path)
     made = Observation(str(tmp_path), STAGES, 1)
     assert [stage.full for stage in made.picture("running", drivers={}, fresh=True).stages] == [
-        "queue values is full: 1 of 1 documents", ""
+        "queue values is full: 1 of 1 document", ""
     ]  # fmt: skip
 
 

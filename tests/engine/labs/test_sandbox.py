@@ -168,6 +168,25 @@ def test_the_seeds_words_for_workers() -> None:
     assert [fact.source for fact in left(stage) if fact.subject == stage.key("worker-4")] == ["broker"]
 
 
+def test_another_configuration_is_drift_until_all_have_negotiated_anew() -> None:
+    def versions() -> set[str]:
+        return {dict(row.terms)["config_version"] for row in table(stage).workers}
+
+    with Sandbox(SYSTEMS["negotiated"], Options(heartbeat=10.0), workers=3) as stage:
+        stage.advance(4.0)
+        assert versions() == {"1"}
+        stage.operate("config", key="skew", value="45")
+        stage.advance(0.1)
+        assert dict(table(stage).terms)["drifted workers"] == "3" and versions() == {"1 (served: 2)"}
+        stage.advance(30.0)
+        assert dict(table(stage).terms)["drifted workers"] == "0" and versions() == {"2"}
+        finish(stage, BulkSpec("ping", 10))
+        run = stage.run_view()
+        assert run is not None and run.ledger.succeeded == 10
+    with Sandbox(SYSTEMS["pingpong"], workers=1) as other, pytest.raises(Refused, match="serves no configuration"):
+        other.operate("config", key="skew", value="45")
+
+
 def left(stage: Sandbox) -> list[Fact]:
     return [fact for fact in stage.feed.since(0)[0] if "left" in fact.text]
 

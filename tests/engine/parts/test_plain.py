@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.parts.plain import LIMIT, MARK, clean, clean_lines
+from engine.parts.plain import LIMIT, MARK, clean, clean_lines, several
 
 
 def test_what_steers_a_terminal_is_marked_and_never_left_out() -> None:
@@ -24,3 +24,8 @@ def test_a_line_is_cut_and_lines_are_whole() -> None:
 def test_lines_stay_as_many_and_each_is_printable(text: str) -> None:
     shown = clean_lines(text)
     assert shown.count("\n") == text.count("\n") and all(line.isprintable() for line in shown.split("\n"))
+
+
+def test_one_is_no_plural() -> None:
+    assert [several(n, "task") for n in (0, 1, 2, 1284)] == ["0 tasks", "1 task", "2 tasks", "1,284 tasks"]
+    assert several(1, "reply", "replies") == "1 reply" and several(2, "reply", "replies") == "2 replies"

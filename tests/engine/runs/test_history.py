@@ -111,6 +111,10 @@ def test_a_run_is_found_by_last_by_place_and_by_the_beginning_of_its_id(tmp_path
         history.keep(run)
     assert history.find("last") == history.find("-1") == history.find("20261128T010303") == late
     assert history.find("-2") == history.find(run_id(early)) == early
-    for name, reason in (("-3", "2 runs are kept"), ("20261128", "2 runs begin so"), ("2027", "not the name of a run")):
+    for name, reason in (
+        ("-3", "2 runs kept"),
+        ("20261128", "2 runs with ids that begin so"),
+        ("2027", "not the name of a run"),
+    ):
         with pytest.raises(Misfit, match=reason):
             history.find(name)

@@ -190,7 +190,7 @@ def test_one_message_for_all_tasks_of_the_backlog_leaves_room_and_is_seen_and_re
     for client in range(200):
         assert bench.do(f"ask h{client} 1 submit echo") == [f"h{client} < [1] accepted {client + 2}"]
     assert books(bench) == (100_200, 0, {})
-    assert dict(bench.broker.snapshot(bench.now).terms)["client greedy"] == "100000 tasks wait, of 1 jobs, 21 bytes"
+    assert dict(bench.broker.snapshot(bench.now).terms)["client greedy"] == "100,000 tasks waiting, of 1 job, 21 bytes"
     (listed,) = bench.do("ask operator 1 jobs")
     assert listed.startswith("operator < [1] 1 job waiting 100000+0+0+0, 2 job waiting 1+0+0+0")
     assert bench.do("ask operator 2 cancel 1") == [
@@ -212,7 +212,7 @@ def test_what_waits_of_a_client_that_is_gone_is_withdrawn_and_it_is_told() -> No
     assert bench.do("wait 0.1") == [
         "gone < [1] job 1 cancelled: 0 done, 5 failed",
         "gone < [2] task 2/1 error encountered: withdrawn",
-        "broker: 6 tasks that waited are withdrawn: their clients are silent",
+        "broker: 6 tasks withdrawn from the backlog: clients are silent",
     ]
     assert books(bench) == (2, 0, {"withdrawn": 6})
 
@@ -221,7 +221,7 @@ def test_a_job_that_nobody_follows_goes_on_without_its_client_as_the_operators()
     bench = Bench()
     bench.do("ask gone 1 submit echo 3 quiet")
     bench.do("ask gone 2 submit :ping 3 quiet")  # whose end nobody else can want to know
-    assert bench.do("wait 7") == ["broker: 3 tasks that waited are withdrawn: their clients are silent"]
+    assert bench.do("wait 7") == ["broker: 3 tasks withdrawn from the backlog: clients are silent"]
     assert books(bench) == (3, 0, {"withdrawn": 3})
     assert bench.do("ask operator 1 jobs") == ["operator < [1] 1 job waiting 3+0+0+0"]
     assert bench.do("start w1 3")[-3:] == [f"w1 starts {n}: echo {n} /srv /srv/logs/job_{n}" for n in (1, 2, 3)]
@@ -240,7 +240,7 @@ def test_over_the_open_port_what_waits_of_a_client_that_is_gone_is_withdrawn_too
     body = frontend.pack_request(1, Submit(array(":ping")))
     for client in (b"gone", b"here"):
         bench.event("broker", Received([[client, body]], OPEN))
-    assert dict(bench.broker.snapshot(bench.now).terms)["client gone"] == "1 tasks wait, of 1 jobs, 21 bytes"
+    assert dict(bench.broker.snapshot(bench.now).terms)["client gone"] == "1 task waiting, of 1 job, 21 bytes"
     assert bench.do("ask operator 1 jobs") == ["operator < [1] 1 gone waiting 1+0+0+0, 2 here waiting 1+0+0+0"]
     bench.do("wait 5")
     bench.event("broker", Received([[b"here", b""]], OPEN))
@@ -269,7 +269,7 @@ def test_what_runs_of_a_client_that_is_gone_ends_but_is_not_given_again() -> Non
     assert said == [
         "gone < [1] task 1/2 error encountered: cancelled",
         "gone < [1] job 1 cancelled: 1 done, 1 failed",
-        "broker: w2 is unreachable, 1 tasks out",
+        "broker: w2 is unreachable, 1 task out",
     ]
     assert books(bench) == (0, 0, {"cancelled": 1})
 

@@ -277,13 +277,21 @@ def test_an_operator_serves_another_value_and_who_runs_another_version_is_told()
     it.notes.clear()
     it.ordered(Configure("skew", "60"))
     assert it.core.service.config.skew == 60.0 and it.core.service.config.version == 2
+    assert it.notes[-1] == (
+        "info",
+        "skew is 60 s in configuration 2: 1 worker and all clients are told (426) and negotiate anew",
+    )
     assert dict(it.core.snapshot(it.now).terms)["drifted workers"] == "1"
     ping = it.told(names.PING, {"time": it.now + 45.0, "config_version": 1}, peer="w")
     assert ping == ["w PONG config_version=2", "w DISCONNECTERROR code=426", "w FORCENEGOTIATE"]
     it.ordered(Configure("heartbeat_interval", "0.5"))
     assert it.notes[-1] == ("warn", "heartbeat_interval: 1 seconds or more: the broker takes longer ones only")
-    for key, value in (("skew", "-1"), ("skew", "0"), ("colour", "red")):
+    for key, value in (("skew", "-1"), ("skew", "0"), ("colour", "red"), ("brokers", "tcp://127.0.0.1:6799")):
         it.ordered(Configure(key, value))
+    assert it.notes[-1] == (
+        "warn",
+        "brokers: they are those of the settings negotiated.primary and negotiated.fallback",
+    )
     assert it.core.service.config.version == 2
     it.ordered(Configure("heartbeat_interval", "2"))
     assert it.core.service.config.version == 3 and it.core.service.config.heartbeat_interval == 2.0

@@ -94,7 +94,7 @@ def test_fields_are_words() -> None:
         "time": "2.000",
         "config_version": "1",
         "slots": "2",
-        "holding": "1 tasks",
+        "holding": "1 task",
     }
 
 

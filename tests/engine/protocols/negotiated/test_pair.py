@@ -75,7 +75,7 @@ def test_changes_go_over_in_order() -> None:
     assert fallback.desk.in_flight.held(b"w") == 2
     assert primary.flush(2.6) == [], "and nothing else is sent"
     assert primary.pair.copy(primary.desk) == "kept up to date"
-    assert fallback.pair.copy(fallback.desk) == "1 workers, 2 tasks"
+    assert fallback.pair.copy(fallback.desk) == "1 worker, 2 tasks"
 
 
 def test_a_missing_change_is_asked_for_by_everything() -> None:

@@ -70,7 +70,7 @@ def test_expiry_gives_tasks_to_others_in_order() -> None:
     it.client()
     assert it.at(102.9) == []
     assert it.at(103.0) == [given("b", b"1")], "alone"
-    assert it.notes[-1] == ("bad", "w1 is silent: expired, 2 tasks go back")
+    assert it.notes[-1] == ("bad", "w1 is silent: expired, 2 tasks taken back")
     assert it.reply("a", b"1") == ["a FORCENEGOTIATE"]
     assert counters(it)["redelivered"] == 2 and books(it) == (2, 0, {}, 1, 1)
     assert it.reply("b", b"1")[1:] == [given("b", b"2")]

@@ -168,7 +168,7 @@ def test_a_request_for_a_service_that_nobody_offers_is_told_503_when_patience_en
     assert passes(it, PATIENCE - 0.25, "w", clients="c d") == [] and books(it) == (2, 0, {}, 0, 2)
     it.ask(b"3", "pinf")
     assert passes(it, 0.5, "w", clients="c d") == [told("1", "pinf"), told("2", "pinf", "d")]
-    assert it.notes == [("warn", "nobody offers pinf: 2 requests of 2 clients are told 503")]
+    assert it.notes == [("warn", "nobody offers pinf: 2 requests of 2 clients told 503")]
     assert books(it) == (3, 0, {UNOFFERED: 2}, 0, 1), "each has its own patience"
     assert passes(it, PATIENCE, "w") == [told("3", "pinf")]
     assert books(it) == (3, 0, {UNOFFERED: 3}, 0, 0) and counters(it)[UNOFFERED] == 3

@@ -48,7 +48,7 @@ def test_what_waits_of_a_client_that_is_gone_is_withdrawn_and_it_is_told() -> No
     for number in (1, 2):
         assert ask(broker, b"gone", number) == []
     assert ask(broker, b"here", 3) == []
-    assert terms(broker)["client gone"] == "2 tasks wait, of 2, 6 bytes"
+    assert terms(broker)["client gone"] == "2 tasks waiting, of 2, 6 bytes"
     for second in range(1, 6):
         assert hear(broker, [b"here", b"", PING], T + second) == [[b"here", b"", PONG]]
     assert broker.wake_at() <= T + 6
@@ -103,7 +103,7 @@ def test_an_operator_withdraws_what_waits_of_a_client() -> None:
     broker.check()
     assert out == [
         Send(tell(b"c1", 1, b"WITHDRAWN", b"an operator said so"), "frontend"),
-        Note("info", "1 tasks that waited are withdrawn", b"c1"),
+        Note("info", "1 task withdrawn from the backlog", b"c1"),
     ]
     assert sent(broker.handle(Ordered(Withdraw(b"nobody")), T)) == []
     assert broker.snapshot(T).backlog == 1

@@ -16,4 +16,4 @@ def test_those_clients_are_shown_that_have_most_waiting() -> None:
             broker.handle(Received([frames], "frontend"), 1.0)
     shown = [term for term in picture.broker(broker, 2.0).terms if term[0].startswith("client")]
     assert len(shown) == picture.SHOWN_CLIENTS
-    assert shown[0] == ("client c19", "19 tasks wait, of 19, 57 bytes")
+    assert shown[0] == ("client c19", "19 tasks waiting, of 19, 57 bytes")

@@ -172,7 +172,7 @@ def test_r3_silent_workers_are_pinged_and_then_lost_with_their_tasks_going_to_ot
     assert front.told([b"b", *wire.link_pong(pings[1][4])]) == []
     assert front.at(106.0) == [], "b holds something, so the suspect waits"
     assert front.states == {b"b": "ready", b"a": "lost"} and front.free == {b"b": 9}
-    assert front.notes == [Note("bad", "w1 lost (silent), 1 tasks taken back", b"a")]
+    assert front.notes == [Note("bad", "w1 lost (silent), 1 task taken back", b"a")]
     assert front.increment(b"b") == [given(b"b", 0)] and front.books == (2, 1, {}, 1, 0, 0)
     assert front.reply(b"b", 0) == [relayed(0, b"b")] and front.books == (2, 2, {}, 0, 0, 0)
 
@@ -202,7 +202,7 @@ def test_r3_a_refused_delivery_loses_the_worker_at_once_and_does_not_count(reaso
     assert front.unsent(given(b"a", 0), reason) == [given(b"b", 0)]
     assert front.unsent(given(b"b", 0), reason) == [given(b"c", 0)]
     assert front.states == {b"c": "ready", b"a": "lost", b"b": "lost"} and front.books == (1, 0, {}, 1, 0, 0)
-    assert front.notes[0] == Note("bad", f"w1 lost ({reason}), 1 tasks taken back", b"a")
+    assert front.notes[0] == Note("bad", f"w1 lost ({reason}), 1 task taken back", b"a")
 
 
 def test_r3_what_else_it_held_was_delivered_and_counts() -> None:

@@ -131,7 +131,7 @@ def test_r17_one_client_may_have_a_tenth_of_the_backlog_and_leaves_room_for_othe
     front.pingt(1, b"d")
     assert front.books == (2_006, 0, {}, 0, 2_001, 5)
     view = front.broker.snapshot(front.now)
-    assert view.terms == (("client c", "2000 tasks wait, 0 bytes"), ("client d", "1 tasks wait, 0 bytes"))
+    assert view.terms == (("client c", "2,000 tasks waiting, 0 bytes"), ("client d", "1 task waiting, 0 bytes"))
     assert dict(view.counters)["over share"] == 5
 
 
@@ -142,8 +142,8 @@ def test_r17_what_waits_of_one_client_is_bounded_in_bytes(monkeypatch: pytest.Mo
     front.told(*(stream(b"c", number) for number in range(3)), stream(b"d", 1))
     assert front.books == (4, 0, {}, 0, 3, 1)
     assert front.broker.snapshot(front.now).terms == (
-        ("client c", f"2 tasks wait, {2 * size} bytes"),
-        ("client d", f"1 tasks wait, {size} bytes"),
+        ("client c", f"2 tasks waiting, {2 * size} bytes"),
+        ("client d", f"1 task waiting, {size} bytes"),
     )
     assert front.pingt(4) == [] and front.books == (5, 0, {}, 0, 4, 1), "one that brings nothing still waits"
     front.join(b"w", 2)
@@ -156,7 +156,7 @@ def test_r17_the_share_counts_what_waits_and_not_what_workers_hold() -> None:
     front.join(b"w", 3)
     front.told(*([b"c", *wire.ping(ident(number), True)] for number in range(1_005)))
     assert front.books == (1_005, 0, {}, 3, 1_000, 2)
-    assert front.broker.snapshot(front.now).terms == (("client c", "1000 tasks wait, 0 bytes"),)
+    assert front.broker.snapshot(front.now).terms == (("client c", "1,000 tasks waiting, 0 bytes"),)
 
 
 def test_r17_an_operator_withdraws_what_waits_of_a_client_and_nothing_else() -> None:
@@ -166,13 +166,13 @@ def test_r17_an_operator_withdraws_what_waits_of_a_client_and_nothing_else() -> 
     front.ping(4)
     front.pingt(0, b"d")
     assert front.ordered(Withdraw(b"c")) == []
-    assert front.notes == [Note("info", "4 tasks that waited are withdrawn", b"c")]
+    assert front.notes == [Note("info", "4 tasks withdrawn from the backlog", b"c")]
     assert front.books == (6, 0, {"withdrawn": 4}, 1, 1, 0)
     assert front.reply(b"w", 0) == [relayed(0, b"w")], "what a worker holds is done"
     assert front.increment(b"w") == [given(b"w", 0, b"d")]
     assert front.pingt(1) == [] and front.books[4] == 1, "its id is free"
     front.ordered(Withdraw(b"nobody"))
-    assert front.notes[-1] == Note("info", "0 tasks that waited are withdrawn", b"nobody")
+    assert front.notes[-1] == Note("info", "0 tasks withdrawn from the backlog", b"nobody")
 
 
 def test_r17_a_withdrawn_suspect_sets_its_worker_free() -> None:
@@ -200,7 +200,7 @@ def test_r17_what_waits_of_a_client_that_does_not_come_back_is_withdrawn() -> No
     front.told([b"w", *wire.link_pong(bytes(8))])
     assert front.at(106.0) == []
     assert front.books == (5, 0, {"withdrawn": 2}, 1, 2, 0), "what wants no reply is done all the same"
-    assert front.notes == [Note("warn", "2 tasks that waited are withdrawn: their clients are gone")]
+    assert front.notes == [Note("warn", "2 tasks withdrawn from the backlog: clients are gone")]
 
 
 def test_r17_a_client_that_comes_back_in_time_keeps_what_waits() -> None:

@@ -20,7 +20,7 @@ def test_r13_a_connection_that_ended_makes_suspects_of_what_its_worker_held_at_o
     front.pingt(0)
     assert front.do(Disconnected(peer=b"a")) == [given(b"b", 0)] and front.states == {b"b": "ready", b"a": "lost"}
     assert front.do(Disconnected(peer=b"a")) == [] == front.do(Disconnected(peer=b"nobody"))
-    assert front.notes == [Note("bad", "w1 lost (its connection ended), 1 tasks taken back", b"a")]
+    assert front.notes == [Note("bad", "w1 lost (its connection ended), 1 task taken back", b"a")]
     assert front.reply(b"b", 0) == [relayed(0, b"b")] and front.books == (1, 1, {}, 0, 0, 0)
 
 
