@@ -247,7 +247,7 @@ def test_a_worker_that_finds_another_protocol_says_which(start: Start, endpoint:
     worker = start("worker", "--system", "conversation", "--connect", endpoint)
     assert worker.stderr is not None
     waits, which = worker.stderr.readline(), worker.stderr.readline()
-    assert waits.endswith("has taken all 1 workers yet; waiting\n")
+    assert waits.endswith("to 1 worker; waiting\n")
     assert (
         which == f"roundhouse: {endpoint} speaks pingpong (seed 002), not conversation: use --system pingpong there\n"
     )

@@ -2,10 +2,9 @@
 
 - One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
 - Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
-- A lone empty frame opens a conversation; over plain TCP the next one ends it. Over ZeroMQ an empty frame with a
-  count behind it is a keep-alive (``beats``). If it does not speak of what arrived, the conversation is broken.
-- What can not be read ends its link (SV_EXIT) and no other; what is out of turn is counted and changes nothing.
-- A task that was out when its link ends goes back to the queue, ``tries`` times at most.
+- A lone empty frame opens a conversation, and over plain TCP ends it; over ZeroMQ one with a count is a keep-alive.
+- What can not be read ends its link (SV_EXIT) and no other, and what was out there goes back to the queue, ``tries``
+  times at most. What is out of turn is counted and changes nothing.
 """
 
 from __future__ import annotations
