@@ -175,6 +175,7 @@ class Explored(Page):
         if self.exploration is not None:
             self.exploration.close()
         self.exploration = Exploration(scene_of(self._system, self._options, self._faults), self.app.clock)
+        self._pager.scroll_to(y=0, animate=False, force=True)
         self.app.tick()
 
 

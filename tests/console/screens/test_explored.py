@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
+from threading import enumerate as enumerate_threads
 from typing import Any, get_args
 
 import pytest
@@ -31,7 +32,7 @@ def words(lines: list[Parts]) -> list[str]:
 
 
 def walks() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name == WALK]
+    return [thread.name for thread in enumerate_threads() if thread.name == WALK]
 
 
 @pytest.fixture
@@ -146,6 +147,26 @@ def test_the_walk_is_watched_stopped_and_begun_anew(tmp_path: Path, monkeypatch:
         await user.press("escape")
         await user.press("f", "escape", "escape")
         assert isinstance(user.app.screen, SandboxScreen)
+
+    on(running_sandbox("conversation", tasks=0), scenario, tmp_path)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_new_walk_is_shown_from_its_top_however_quickly_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class AtOnce(Thread):
+        def start(self) -> None:
+            super().start()
+            self.join()
+
+    monkeypatch.setattr(explored, "Thread", AtOnce)
+
+    async def scenario(user: User) -> None:
+        await user.press("Z", "X", "G")
+        assert not user.shows("goes wrong:")
+        await user.press("f", "home", "enter")
+        assert user.shows("goes wrong: nothing")
 
     on(running_sandbox("conversation", tasks=0), scenario, tmp_path)
 

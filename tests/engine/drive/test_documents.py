@@ -172,15 +172,21 @@ def test_a_lost_folder_blocks(task: Process) -> None:
 
 
 def test_a_signal_ends_a_command_and_its_children(task: Process) -> None:
-    former = signal.signal(signal.SIGALRM, lambda number, frame: documents.cancel())
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    output = Path(task.output)
+
+    def due(number: int, frame: FrameType | None) -> None:
+        if output.exists() and output.read_text(encoding="utf-8"):  # it is at work
+            documents.cancel()
+
+    former = signal.signal(signal.SIGALRM, due)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
         work = parse_work("sh -c 'echo $$ > \"$2\"; sleep 60; true' sh {input} {output}")
         assert process(work, task) == Processed("cancelled")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, former)
-    pid = int(Path(task.output).read_text(encoding="utf-8") or 0)
+    pid = int(output.read_text(encoding="utf-8"))
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
