@@ -16,6 +16,7 @@ from console import keys
 from console.commands import Command, CommandError, parse
 from console.history import History
 from console.pictures.bridge import Labs, Settings
+from console.pictures.samples import SPANS
 from console.screens.confirm import Confirm
 from console.sessions.session import RUNNING, Give, Session
 from console.shell import Shell
@@ -52,6 +53,7 @@ class Host(Shell):
         self._modes_of = {first.name: self.DEFAULT_MODE}
         self._session = first
         self.first_run = False
+        self.span = 0  # of all charts, by its place in ``SPANS``
         self.add_mode(self.DEFAULT_MODE, lambda: main)
 
     def on_mount(self) -> None:
@@ -74,6 +76,11 @@ class Host(Shell):
             except OSError as error:
                 self.say(f"the state folder can not be written: {error}", "warn")
         await super().on_event(event)
+
+    def action_span(self) -> None:
+        """Charts of the next span."""
+        self.span = (self.span + 1) % len(SPANS)
+        self.tick()
 
     # ---- what is on the screen --------------------------------------------------------------------------------------
 

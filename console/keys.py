@@ -131,6 +131,15 @@ PAIR = (
 WAITS = (
     Key("clients", "U", "on_main('clients')", "clients", "list who sends tasks: rate, in flight, waiting, oldest"),
     Key("backlog", "B", "on_main('backlog')", "backlog", "list the tasks under way, the oldest first"),
+    Key("charts", "H", "on_main('charts')", "charts", "throughput, backlog and latency over a minute up to a day"),
+)
+SPAN = (Key("span", "z", "app.span", "span", "charts of the last minute, ten minutes, hour or day"),)
+CHART = (
+    Key("chart.left", "left", "move(-1)", "cursor", "move the chart's cursor, which names value and time"),
+    Key("chart.right", "right", "move(1)", "cursor", "move it on"),
+    Key("chart.far", "shift+left", "move(-10)", "", "move it ten columns"),
+    Key("chart.near", "shift+right", "move(10)", "", "move it on ten columns"),
+    Key("chart.unmark", "end", "unmark", "", "take the cursor away"),
 )
 TENDS = (
     Key("task.open", "enter", "open", "open", "of a client: its tasks; of a task: the worker that has it"),
@@ -272,6 +281,8 @@ IDS = frozenset(
         MAIN,
         WAITS,
         TENDS,
+        SPAN,
+        CHART,
         KEPT,
         TABLE,
         SYSTEM,

@@ -66,7 +66,7 @@ class Shell(App[None]):
         """``history``: typed lines, of earlier days too. ``main``: the bottom screen."""
         super().__init__(driver_class=Terminal)
         self.settings, self.history = settings, history
-        self.clock = clock
+        self.clock, self.wall = clock, time.time
         self._governor = RefreshGovernor(time.monotonic, time.thread_time)
         self.signal_received: int | None = None
         self._ends: list[signal.Signals] = []  # those that were not ignored (nohup) when it began

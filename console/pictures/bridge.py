@@ -6,14 +6,16 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from console import units
 from console.bulks import RunDefaults
 from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Caller, Callers, Flow, Rates, Rows, Shown, Tally, failures
-from console.pictures.samples import HERTZ, Samples
+from console.pictures.samples import HERTZ, Series
 from engine.feed import Feed
 from engine.labs.content import BrokerLab
 from engine.labs.timeline import Sample
@@ -79,6 +81,7 @@ class Picture(NamedTuple):
     name: Callable[[bytes], str]  # of a peer, for people
     stuck: float = 0.0  # seconds, of the broker's clock, in which tasks were under way and none ended
     clients: tuple[Caller, ...] = ()
+    series: Mapping[str, Series] = MappingProxyType({})  # throughput a second, backlog, p99 of the latency in µs
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
     stale: float = 0.0  # seconds for which another process that is shown has not been heard
 
@@ -172,7 +175,8 @@ class Bridge:
         self.rows = Rows(lab.seat_of)
         self._callers = Callers(self.rows.name)
         self._flow = Flow()
-        self._backlog = Samples(peaks=True)
+        self._series = {name: Series() for name in ("throughput", "backlog", "latency")}
+        self._answered = -math.inf  # when the newest task of the latency so far was answered
         self._seen = math.inf  # when the last picture of the broker was drawn, by its clock
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._log = EventLog(lab.feed)
@@ -192,11 +196,13 @@ class Bridge:
         rates = Rates()
         if broker is not None:
             self.rows.update(broker)
-            self._backlog.add(now, most(broker.peaks, self._seen, broker.backlog))
+            self._series["backlog"].add(now, most(broker.peaks, self._seen, broker.backlog))
             self._seen = broker.at
             rates = self._flow.update(broker.at, broker.ledger)
+            self._series["latency"].add(now, self._latency(broker))
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)
+        self._series["throughput"].add(now, round(rates.done))
         self._polls.append(now)
         self._watch_run(client.run if client else None, now)
         at = broker.at if broker else now
@@ -214,7 +220,8 @@ class Bridge:
             rows=self.rows.rows,
             tally=self.rows.tally,
             rates=rates,
-            backlog=self._backlog.values,
+            backlog=self._series["backlog"].values(0),
+            series=self._series,
             events=self._log.read(),
             runs=self._runs,
             dead=health.dead,
@@ -239,6 +246,15 @@ class Bridge:
             self.poll(sample.at)
         for name, picture in now.items():
             feed.show(name, picture)
+
+    def _latency(self, broker: BrokerView) -> int:
+        """µs from a task's coming to its answer, of the slowest hundredth since the last look; 0 for none."""
+        fresh = list(takewhile(lambda leg: leg.answered > self._answered, reversed(broker.legs)))
+        if not fresh:
+            return 0
+        self._answered = fresh[0].answered
+        took = sorted(leg.answered - leg.accepted for leg in fresh)
+        return round(took[(len(took) - 1) * 99 // 100] * 1e6)
 
     def _watch_ends(self, ledger: LedgerView | None, at: float) -> float:
         """Seconds in which tasks were under way and none ended."""

@@ -19,7 +19,7 @@ Groups = Sequence[tuple[str, tuple[keys.Key, ...]]]
 GROUPS: Groups = (
     ("anywhere", (*keys.APP, *keys.SYSTEM)),
     ("main screen", keys.MAIN),
-    ("clients and backlog", (*keys.WAITS, *keys.TENDS)),
+    ("clients, backlog, charts", (*keys.WAITS, *keys.TENDS, *keys.SPAN, *keys.CHART)),
     ("kept runs", keys.KEPT),
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),

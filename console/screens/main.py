@@ -13,6 +13,7 @@ from console.commands import Command
 from console.history import History
 from console.pictures.bridge import Picture
 from console.pictures.rows import RowFilter
+from console.screens.charts import Charts
 from console.screens.clients import Clients, Waiting
 from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
@@ -24,7 +25,7 @@ from console.screens.page import Page
 from console.screens.terms import View
 from console.sessions.session import RUNNING, Session
 from console.text import clean
-from console.widgets.backlog import Backlog
+from console.widgets.chart import Backlog
 from console.widgets.events import Events, NewestEvent
 from console.widgets.flow import FlowStrip
 from console.widgets.identity import Identity
@@ -41,7 +42,7 @@ from engine.system import SEED_LANE
 class Main(Overview):
     """The main screen of a system with a broker."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.MAIN)]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.MAIN, *keys.SPAN))]
     _picture: Picture | None
 
     def __init__(self, session: Session[BrokerLab], history: History, view: View) -> None:
@@ -156,6 +157,11 @@ class Main(Overview):
         """Who sends tasks."""
         if not isinstance(self.app.screen, Clients):
             self.app.open_screen(Clients())
+
+    def action_charts(self) -> None:
+        """Throughput, backlog and latency over time."""
+        if not isinstance(self.app.screen, Charts):
+            self.app.open_screen(Charts())
 
     def action_backlog(self, client: str = "") -> None:
         """The tasks under way, all of them or those of one client."""
@@ -291,6 +297,8 @@ class Main(Overview):
                 self.app.open_screen(Page("workers", [], worker_list))
             case Command("clients", _):
                 self.action_clients()
+            case Command("charts", _):
+                self.action_charts()
             case Command("backlog", str(name)):
                 self.action_backlog(name)
             case Command("runs", _):

@@ -19,11 +19,12 @@ _TAKEN = frozenset(
     {"pause", "workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "runs"}
 )
 _ALSO = tuple(key for key in keys.MAIN if key.id not in _TAKEN)
-OWN = (*keys.REPLAY, *_ALSO)
+OWN = (*keys.REPLAY, *_ALSO, *keys.SPAN)
 HELP = (
     ("anywhere", keys.APP),
     ("recording", keys.REPLAY),
     ("main screen", _ALSO),
+    ("clients, backlog, charts", (*keys.WAITS, *keys.SPAN, *keys.CHART)),
     ("table", keys.TABLE),
     ("the protocol made visible", keys.SEE),
     ("trace and ladder", keys.MESSAGES),

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from console.keys import (
     APP,
     BACK,
+    CHART,
     EXPLORE,
     JOBS,
     KEPT,
@@ -20,6 +21,7 @@ from console.keys import (
     QUEUES,
     REPLAY,
     SEE,
+    SPAN,
     STEP,
     TASKS,
     TENDS,
@@ -33,7 +35,7 @@ SECONDS = 6.0  # that a notice stays
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
 _OWN = tuple(
     key
-    for key in (*TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
+    for key in (*SPAN, *CHART[:2], *TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
     if key.id not in _ALSO
 )
 _ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *WAITS, *SEE, *APP[2:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.pictures.samples import HERTZ, SPAN, Samples
+from console.pictures.samples import HERTZ, SPAN, SPANS, Samples, Series
 
 
 def test_one_value_for_each_look_at_the_usual_pace() -> None:
@@ -40,3 +40,12 @@ def test_of_peaks_in_one_sample_the_highest_counts() -> None:
     for at, value in ((7.0, 0), (7.25, 1900), (7.3, 4), (7.5, 2)):
         samples.add(at, value)
     assert samples.values == (0, 1900, 2)
+
+
+def test_a_series_keeps_the_peak_over_every_span() -> None:
+    series = Series()
+    for second in range(0, 7200, 5):
+        series.add(float(second), 900 if second == 4000 else second % 7)
+    assert max(series.values(0)) < 900 and max(series.values(1)) < 900, "it is nearly an hour ago"
+    assert max(series.values(2)) == 900 and max(series.values(3)) == 900
+    assert [len(series.values(span)) for span in range(len(SPANS))] == [240, 240, 240, 21]

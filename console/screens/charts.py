@@ -1,0 +1,58 @@
+"""Throughput, backlog and latency over one stretch of time, one above the other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+
+from console import keys
+from console.host import Host
+from console.pictures.bridge import Picture
+from console.screens.layer import Layer
+from console.widgets.chart import Backlog, Chart, Delay, Throughput
+from console.widgets.keybar import KeyBar
+
+
+class Charts(Layer):
+    """One cursor for all three: what was slow then, and why."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.SPAN, *keys.CHART, *keys.RUNS))]
+    app: Host
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.charts: tuple[Chart, ...] = (Throughput(id="throughput"), Backlog(id="backlog"), Delay(id="delay"))
+
+    def compose(self) -> ComposeResult:
+        """The charts and the key bar."""
+        with Container(id="charts"):
+            yield from self.charts
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Keys move the cursor of all charts, so none of them has the keyboard."""
+        for chart in self.charts:
+            chart.can_focus = False
+        self.set_focus(None)
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture; also while the main screen is paused."""
+        for chart in self.charts:
+            chart.show(picture)
+
+    def action_move(self, step: int) -> None:
+        """Move all cursors."""
+        for chart in self.charts:
+            chart.action_move(step)
+
+    def action_unmark(self) -> None:
+        """Take them away."""
+        for chart in self.charts:
+            chart.action_unmark()
+
+    def action_back(self) -> None:
+        """To the screen before."""
+        self.dismiss()

@@ -1,0 +1,169 @@
+"""A figure over time as an area whose columns keep their peak; a cursor names one column's value and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+from textual.content import Content
+from textual.strip import Strip
+
+from console import keys, units
+from console.pictures.samples import SAMPLES, SPANS
+from console.text import fit
+from console.widgets.ink import EIGHTHS, Panel, Parts, joined
+
+_SCALE = 6  # cells of the vertical axis
+LIT = "chart-lit"
+
+
+def peaks(samples: Sequence[int], columns: int) -> list[int]:
+    """The samples of a span as so many columns, newest right, each the highest of its share."""
+    padded = [0] * (SAMPLES - len(samples)) + list(samples[-SAMPLES:])
+    edges = [i * SAMPLES // columns for i in range(columns + 1)]
+    return [max(padded[a : max(b, a + 1)]) for a, b in pairwise(edges)]
+
+
+class Chart(Panel, can_focus=True):
+    """``title`` of the frame; ``figure``: a value in words. What lies above ``limit`` is amber; 0: nothing does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.CHART)]
+    app: Any  # the host, which knows the span of all charts and the time of day
+
+    def __init__(self, title: str, figure: Callable[[float], str] = units.short, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title, self._figure = title, figure
+        self._samples: Sequence[int] = ()
+        self._span = 0
+        self._limit = 0
+        self._now = ""
+        self._back: int | None = None  # columns from the right to the cursor
+        self._said = ("", "")
+
+    def fill(self, samples: Sequence[int], span: int, now: str, limit: int = 0) -> None:
+        """Show the samples of a span; ``now``: what the figure is, in words."""
+        self._samples, self._span, self._now, self._limit = samples, span, now, limit
+        self._tell()
+        self.redraw()
+
+    def _tell(self) -> None:
+        columns = max(1, self.size.width - _SCALE - 1)
+        if self._back is None:
+            said = f" now {self._now} · peak {self._figure(max(self._samples, default=0))} "
+        else:
+            self._back = min(self._back, columns - 1)
+            value = peaks(self._samples, columns)[columns - 1 - self._back]
+            ago = (self._back + 0.5) * SPANS[self._span].seconds / columns
+            said = f" ▲ {self._figure(value)} · {units.age(ago)} ago, {units.time_of_day(self.app.wall() - ago)} "
+        title = f"{self._title} · {SPANS[self._span].name}"
+        if (title, said) != self._said:
+            self._said = title, said
+            self.border_title, self.border_subtitle = Content(title), Content(said)
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor by columns; it comes at the right edge."""
+        self._back = max(0, (self._back if self._back is not None else -1 if step < 0 else 1) - step)
+        self._tell()
+        self.redraw()
+
+    def action_unmark(self) -> None:
+        """Take the cursor away."""
+        self._back = None
+        self._tell()
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> list[Strip]:
+        """The area, and its time axis in the last line."""
+        columns, rows = width - _SCALE - 1, height - 1
+        if columns < 8 or rows < 2:
+            return []
+        heights = peaks(self._samples, columns)
+        top = units.round_up(max(heights))
+        levels = [round(value / top * rows * 8) or (1 if value else 0) for value in heights]
+        marked = columns - 1 - self._back if self._back is not None else -1
+        lines = []
+        for row in range(rows):
+            floor = (rows - 1 - row) * 8
+            middle = row == rows // 2 and rows > 3
+            scale = self._figure(top) if row == 0 else self._figure(top / 2) if middle else ""
+            # a row is amber where its lower edge is above the limit
+            over = bool(self._limit) and floor / 8 / rows * top >= self._limit
+            ink = "chart-warn" if over else self._shade((rows - 1 - row) / max(1, rows - 1))
+            blank = "┈" if row == 0 or middle else " "
+            parts: Parts = [(fit(scale, _SCALE - 1, right=True) + " ", "label")]
+            for column, level in enumerate(levels):
+                block = EIGHTHS[min(8, max(0, level - floor))]
+                if column == marked:
+                    parts.append(("┊" if block == " " else block, "accent bold"))
+                else:
+                    parts.append((blank, "chart-grid") if block == " " else (block, ink))
+            lines.append(self.line(joined(parts), width))
+        lines.append(self.line(self._axis(columns, marked), width))
+        return lines
+
+    def _axis(self, columns: int, marked: int) -> Parts:
+        seconds = SPANS[self._span].seconds
+        left, middle, right = f"-{_round(seconds)}", f"-{_round(seconds / 2)}", "now"
+        axis = left + middle.center(columns - 2 * len(left)) + right.rjust(len(left))
+        parts: Parts = [(fit("0", _SCALE - 1, right=True) + " ", "label")]
+        if marked < 0:
+            return [*parts, (axis, "label")]
+        return [*parts, (axis[:marked], "label"), ("▲", "accent bold"), (axis[marked + 1 :], "label")]
+
+    def _shade(self, height: float) -> str:
+        """The area is darker at its foot: four shades, so that the bands are calm."""
+        return ("chart-low", "chart-mid", "chart-upper", "chart-high")[min(3, int(height * 4))]
+
+
+def _round(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds >= 2 * size or (seconds >= size and unit == "h"):
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"
+
+
+class Backlog(Chart):
+    """What waits. What lies above all the workers' slots together is amber."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("backlog", id=id)
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        broker = picture.broker
+        now, apart = (broker.backlog, broker.apart) if broker is not None else (0, 0)
+        held = f" · {units.short(apart)} apart" if apart else ""
+        span = self.app.span
+        self.fill(picture.series["backlog"].values(span), span, units.short(now) + held, picture.tally.slots)
+
+
+class Throughput(Chart):
+    """Tasks a second that ended well."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("throughput", id=id)
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        span = self.app.span
+        self.fill(picture.series["throughput"].values(span), span, f"{units.short(picture.rates.done)}/s")
+
+
+class Delay(Chart):
+    """The slowest hundredth of what was answered, from the broker's taking it to its answer."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("latency p99", duration_or_none, id=id)
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        span = self.app.span
+        newest = picture.series["latency"].values(0)[-1:]
+        self.fill(picture.series["latency"].values(span), span, duration_or_none(newest[0] if newest else 0))
+
+
+def duration_or_none(us: float) -> str:
+    """A duration in µs; where it is 0 nothing was measured."""
+    return units.duration(us) if us else "–"

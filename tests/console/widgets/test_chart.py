@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.pictures.samples import HERTZ, SPAN
+from console.widgets.chart import peaks
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=SPAN * HERTZ), st.integers(8, 500))
+def test_the_peak_is_kept_however_few_the_columns(samples: list[int], columns: int) -> None:
+    shown = peaks(samples, columns)
+    assert len(shown) == columns
+    assert max(shown) == max(samples, default=0)
+
+
+def test_the_newest_is_at_the_right() -> None:
+    assert peaks([1, 2, 3], 240)[-3:] == [1, 2, 3]
+
+
+def test_the_chart_has_a_scale_and_says_now_and_peak(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.lab._busy = False
+        driver.lab._backlog = 1438
+        await driver.tick()
+        driver.lab._backlog = 12
+        await driver.tick()
+        assert driver.shows("now 12 · peak 1.44k")
+        assert driver.shows("2.00k ┈") and driver.shows("1.00k ┈") and driver.shows("0 -60s")
+
+    drive(scenario, tmp_path)
+
+
+def test_a_cursor_names_value_and_time_of_a_column(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.wall = lambda: 86_400.0
+        driver.lab._busy = False
+        driver.lab._backlog = 700
+        await driver.tick(2.0)
+        driver.lab._backlog = 0
+        await driver.tick(4.0)
+        await driver.press("tab")
+        assert driver.app.focused is driver.app.screen.query_one("#backlog")
+        await driver.press("left")
+        assert driver.shows("▲ 0 · 1.") and driver.shows(" ago, ")
+        columns = 0
+        while not driver.shows("▲ 700 · "):
+            await driver.press("left")
+            columns += 1
+            assert columns < 10
+        await driver.press("shift+left", "shift+right")
+        assert driver.shows("▲ 700 · ")
+        await driver.press("end")
+        assert not driver.shows("▲ 700") and driver.shows("peak 700")
+
+    drive(scenario, tmp_path, lab=FakeLab(2))
+
+
+def test_one_key_turns_the_span(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        for name, begin in (
+            ("1 min", "-60s"),
+            ("10 min", "-10m"),
+            ("1 h", "-1h"),
+            ("1 day", "-24h"),
+            ("1 min", "-60s"),
+        ):
+            assert driver.shows(f"backlog · {name}") and driver.shows(f"0 {begin}")
+            await driver.press("z")
+
+    drive(scenario, tmp_path)
