@@ -144,12 +144,14 @@ def status(options: Namespace, settings: Settings) -> int:
 
 def stop(options: Namespace, settings: Settings) -> int:
     """Every driver finishes its document and leaves."""
-    return _ended(found(options).stop)
+    made = found(options)
+    return _ended(made, made.stop, "finished and left")
 
 
 def kill(options: Namespace, settings: Settings) -> int:
     """Every driver is killed now; what they held counts as failed."""
-    return _ended(found(options).kill)
+    made = found(options)
+    return _ended(made, made.kill, "killed, and what they held settled")
 
 
 def recover(options: Namespace, settings: Settings) -> int:
@@ -192,9 +194,10 @@ def show(options: Namespace, settings: Settings) -> int:
     return 0 if show_report(found(options).show(), options.json) else 1
 
 
-def _ended(order: object) -> int:
-    assert callable(order)
+def _ended(made: Pipeline, order: Callable[[], bool], words: str) -> int:
+    drivers = len(made.show().drivers)
     if order():
+        result(f"{units.several(drivers, 'driver')} {words}\n" if drivers else "no driver runs\n")
         return 0
     tell("some drivers are still at work, or what they held is not settled")
     return 1

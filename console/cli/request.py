@@ -31,6 +31,7 @@ def request(options: Namespace, flags: list[Flag]) -> int:
     alarms = Alarms(lab.feed)
     with Signals() as signals, lab:
         if not met(lab, signals, settings.run.timeout):
+            alarms.tell()
             if signals.caught is None:
                 tell(unanswered(system, connect))
             return signals.status(1)

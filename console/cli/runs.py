@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 
 from console import bulks, units
@@ -87,14 +88,12 @@ def meet(lab: LiveLab, signals: Signals, workers: int, timeout: float, connect: 
 
 def met(lab: LiveLab, signals: Signals, timeout: float) -> bool:
     """Wait for a broker, so many seconds or until a signal comes; a client that gives up has met none."""
-    try:
+    with suppress(Refused):  # it has left; an event says why
         for _ in range(max(1, round(timeout / STEP))):
             if lab.wait_linked(STEP):
                 return True
             if signals.caught is not None:
                 break
-    except Refused as refusal:
-        tell(str(refusal))
     return False
 
 

@@ -270,9 +270,9 @@ class Main(Overview):
             case Command("endbulk", _):
                 order(lambda lab: lab.endbulk(), destroys=True)
             case Command("ping", _):
-                order(lambda lab: lab.ping(tracked=False), "ping sent; it has no reply")
+                order(lambda lab: lab.ping(False, run.timeout), "ping sent; it has no reply")
             case Command("pingt", _):
-                order(lambda lab: lab.ping(tracked=True))
+                order(lambda lab: lab.ping(True, run.timeout))
             case Command("data", _):
                 order(lambda lab: lab.run(BulkSpec("data", 1, run.bytes, timeout=run.timeout)))
             case Command("bulkping", bulks.Asked() as asked):

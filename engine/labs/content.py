@@ -56,9 +56,9 @@ class BrokerLab(Lab):
         """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
         raise self.unable()
 
-    def ping(self, tracked: bool = True) -> None:
-        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``."""
-        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=15.0))
+    def ping(self, tracked: bool = True, timeout: float = BulkSpec("ping", 1).timeout) -> None:
+        """One message: the seed's ``pingt``, or with ``tracked`` False its ``ping``. ``timeout`` in seconds."""
+        self.run(BulkSpec("ping", 1, tracked=tracked, timeout=timeout))
 
     def stop_run(self) -> None:
         """Stop the current run."""

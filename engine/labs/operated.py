@@ -24,16 +24,20 @@ def word_of(system: System, word: str, **fields: str) -> tuple[Orders, Any]:
     return orders, request[1]
 
 
+class Declined(Refused):
+    """A broker was asked, and says no."""
+
+
 def ask_broker(folder: Path, endpoint: str, orders: Orders, request: Any) -> Any:
     """What the broker at this endpoint answers first, within ``engine.drive.control.caller.SILENCE``.
 
-    Raises Refused where none is there, or it refuses.
+    Raises Refused where none is there, and Declined where it refuses.
     """
     with Caller(place(folder, endpoint), endpoint, orders) as caller:
         caller.order(request)
         while caller.linked:
             for answer in caller.answers(STEP):
                 if why := getattr(answer, "why", ""):
-                    raise Refused(f"the broker at {endpoint}: {why}")
+                    raise Declined(f"the broker at {endpoint}: {why}")
                 return answer
     raise Refused(f"the broker at {endpoint} does not answer")

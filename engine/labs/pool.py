@@ -108,7 +108,9 @@ class Pool:
     def deregister(self) -> None:
         """The seed's ``deregister``: the main worker leaves; the children stay."""
         if self._main is None or self._main not in self.alive():
-            raise Refused("the worker is not registered; register first")
+            children = several(len(self.alive()), "worker")
+            how = f"endbulk stops the {children} of bulk" if self.alive() else "register first"
+            raise Refused(f"the worker of register is not registered; {how}")
         self._dismiss([self._main])
 
     def bulk(self, workers: int, patience: float) -> None:

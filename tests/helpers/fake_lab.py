@@ -183,7 +183,7 @@ class FakeLab(BrokerLab):
     def run(self, spec: BulkSpec) -> None:
         self._order("run", spec)
 
-    def ping(self, tracked: bool = True) -> None:
+    def ping(self, tracked: bool = True, timeout: float = 5.0) -> None:
         self._order("ping", tracked)
 
     def stop_run(self) -> None:

@@ -64,6 +64,11 @@ def test_no_runs_yet(tmp_path: Path) -> None:
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
 
 
+def test_the_page_of_a_run_has_its_own_timeout() -> None:
+    text = ["".join(part for part, _ in line) for line in run_page(dict(a_run() | {"timeout_s": 2.5}))]
+    assert "timeout   2.5 s for each task" in text
+
+
 def test_a_strange_file_is_shown_and_steers_nothing() -> None:
     lines = run_page({"kind": "\x1b[2J", "verdict": 3, "failed": {"[/b]": "x"}, "deep": [1, {"a": None}], "ok": True})
     text = "\n".join("".join(part for part, _ in line) for line in lines)

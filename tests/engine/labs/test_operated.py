@@ -39,7 +39,7 @@ def test_a_fallback_in_a_process_of_its_own_is_operated(capsys: pytest.CaptureFi
     ):
         until(lambda: "nobody serves" in say("show"))
         assert "tell the fallback to serve" in say("show")
-        assert main(["pair", "back", "--connect", there]) == 2
+        assert main(["pair", "back", "--connect", there]) == 1
         assert "there is nothing to hand back" in capsys.readouterr().err
         until(lambda: main(["pair", "serve", "--connect", there]) == 0)
         assert f"the fallback serves at {there} from now on" in capsys.readouterr().out

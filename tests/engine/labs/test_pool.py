@@ -122,6 +122,12 @@ def test_one_worker_by_its_routing_id(pool: Pool, bench: Bench) -> None:
     assert told(bench) == ["worker-2"]
 
 
+def test_after_bulk_alone_there_is_no_main_worker_and_the_way_out_is_named(pool: Pool) -> None:
+    pool.bulk(2, 1.0)
+    with pytest.raises(Refused, match="the worker of register is not registered; endbulk stops the 2 workers of bulk"):
+        pool.deregister()
+
+
 def test_the_main_worker_may_come_back(pool: Pool, bench: Bench) -> None:
     pool.add(1, 1.0)
     pool.deregister()
