@@ -13,7 +13,7 @@ def test_a_clock_that_is_corrected_keeps_no_newcomer_out_and_the_blame_is_on_it(
     wrong, endpoint = tmp_path / "wrong", free_endpoint()
     wrong.touch()
     quick = {"ROUNDHOUSE_NEGOTIATED_HEARTBEAT": "0.2"}
-    with Processes(tmp_path, module="tests.helpers.wrongclock", WRONG_CLOCK=str(wrong), **quick) as processes:
+    with Processes(tmp_path, module="tests.loopback.wrongclock_program", WRONG_CLOCK=str(wrong), **quick) as processes:
         right = {"WRONG_CLOCK": str(tmp_path / "none")}
         join = ("worker", *SYSTEM, "--connect", endpoint, "--count", "1")
         broker = processes.start("broker", *SYSTEM, "--bind", endpoint).ready()
