@@ -33,6 +33,7 @@ ALONE = {
     "stop": ("jobs", "stop"),
     "request": ("request", "request"),
     "pair": ("pair", "pair"),
+    "result": ("results", "show"),
     "pipeline": ("queues", "pipeline"),
 }
 """Commands that take their options and the settings: the module in ``console.cli`` and the function."""

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from console.cli import explorearguments, keyarguments, operatearguments, queuearguments
+from console.cli import explorearguments, keyarguments, operatearguments, queuearguments, storearguments
 from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
@@ -24,7 +24,6 @@ from engine.system import SEED_LANE
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
 TAKERS = " or ".join(catalogue.TAKERS)
 LANED = next(system for system in SYSTEMS.values() if system.lane)
-STORED = next(system for system in SYSTEMS.values() if hasattr(system.options, "backlog"))
 EXAMPLES = (
     "roundhouse",
     f"roundhouse --system {OTHER}",
@@ -55,7 +54,7 @@ LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
-FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys")
+FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys", "result")
 """Commands that only read and write files."""
 
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
@@ -120,7 +119,9 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error(f"{command}: --bound needs a --baseline")
         case command if systems and any(flag.name == "--lane" for flag in flags) and LANED.name not in systems:
             parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
-        case command if systems and any(flag.place[-1] == "backlog" for flag in flags) and STORED.name not in systems:
+        case command if (
+            systems and any(flag.place[-1] == "backlog" for flag in flags) and storearguments.STORED.name not in systems
+        ):
             parser.error(f"--durable, --backlog: {', '.join(sorted(systems))} keeps its tasks in memory")
         case command if hasattr(options, "env") and command not in RUNNERS:
             parser.error(
@@ -161,6 +162,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     add_control(parser)
     lane = _lane(keep)
     parser.add_argument("--lane", **lane)
+    storearguments.add_stores(parser, keep)
     nobody = "open the console with a broker and no worker: register or bulk starts some"
     parser.add_argument("--empty", nargs=0, action=keep("pool", "workers", true="0"), help=nobody)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
@@ -173,11 +175,18 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     connect = option(
         "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"
     )
-    every = (system, option("--lane", **lane), journal, _keys(keep), *_stores(keep))
+    every = (
+        system,
+        option("--lane", **lane),
+        journal,
+        _keys(keep),
+        storearguments.add_stores(Parser(add_help=False), keep),
+    )
     _roles(command, keep, every, connect)
     _runs(command, keep, every)
     _jobs(command, connect)
     _pair(command, connect)
+    storearguments.add_command(command, keep)
     _request(command, keep, connect)
     keyarguments.add_command(command)
     queuearguments.add_commands(command, _json("the report"), journal)
@@ -202,17 +211,6 @@ def _keys(keep: Keep) -> Parser:
     server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
     parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
     return parent
-
-
-def _stores(keep: Keep) -> tuple[Parser, Parser]:
-    """The arguments that have a broker keep what it accepted, and clients name their tasks so that they are known."""
-    place = (STORED.name, "backlog")
-    durable = "keep what is accepted on disk, in the usual file; of a client: send tasks that a broker knows again"
-    backlog = f"the same in a file of your own, for {STORED.name}: sqlite:PATH"
-    return (
-        option("--durable", nargs=0, action=keep(*place, true="sqlite:"), help=durable),
-        option("--backlog", metavar="STORE", action=keep(*place), help=backlog),
-    )
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:

@@ -125,6 +125,8 @@ class Picture(NamedTuple):
 def trouble(picture: Picture) -> str:
     """Why work stands still or some of it may be lost, in words; "" if neither."""
     broker, run, tally = picture.broker, picture.run, picture.tally
+    if refusing(broker):
+        return f"tasks are refused: {refusing(broker)}"
     holders = [row.worker for row in picture.rows if row.worker.in_flight]
     if holders and all(worker.state in ("late", "lost") for worker in holders):
         held = sum(worker.in_flight for worker in holders)
@@ -141,6 +143,11 @@ def trouble(picture: Picture) -> str:
             return f"no answer {for_long}, {units.count(run.ledger.in_flight)} in flight"
     late = tally.of("late", "lost")
     return f"{late:,} of {units.several(len(picture.rows), 'worker')} late or lost" if late else ""
+
+
+def refusing(broker: BrokerView | None) -> str:
+    """Why a broker's store takes no tasks; empty where it takes them, or there is none."""
+    return "" if broker is None or broker.kept is None else broker.kept.trouble
 
 
 def stale(picture: Picture) -> str:
@@ -160,6 +167,8 @@ def badge(picture: Picture, paused: bool) -> tuple[str, str]:
         return "STARTING", "label"
     if picture.ledger and not picture.ledger.balanced:
         return "UNBALANCED", "bad"
+    if refusing(picture.broker):
+        return "REFUSING", "bad"
     if picture.broker and not picture.tally.present:
         return "NO WORKERS", "bad"
     if trouble(picture):

@@ -133,6 +133,7 @@ class Backlog(Chart):
     def show(self, picture: Any) -> None:
         """Show a picture."""
         broker = picture.broker
+        self._title = "backlog on disk" if broker is not None and broker.kept is not None else "backlog"
         now, apart = (broker.backlog, broker.apart) if broker is not None else (0, 0)
         held = f" · {units.short(apart)} apart" if apart else ""
         span = self.app.span

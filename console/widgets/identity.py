@@ -96,7 +96,7 @@ class Identity(IdentityBar):
         up: Parts = [("  up ", "label"), (units.clock(picture.up), "text"), (" ", "text")]
         full = [*right, *fails, *up]
         several, named = several_parts(self._others), several_parts(self._others, names=True)
-        why = trouble(picture) if word == "DEGRADED" else stale(picture) if word == "STALE" else ""
+        why = trouble(picture) if word in ("DEGRADED", "REFUSING") else stale(picture) if word == "STALE" else ""
         choices = []
         for shown in ([*state, (f" {why} ", "warn")], state) if why else (state,):
             if several:

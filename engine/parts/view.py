@@ -92,6 +92,14 @@ class ClientLeg(NamedTuple):
     received: float
 
 
+class Kept(NamedTuple):
+    """What a broker's store keeps: tasks that have not ended, those of them that stand nowhere else, what is wrong."""
+
+    tasks: int
+    waiting: int
+    trouble: str  # why tasks are refused; empty while they are not
+
+
 class BrokerView(NamedTuple):
     """A broker: what ``Core.snapshot`` of every broker core returns."""
 
@@ -112,6 +120,7 @@ class BrokerView(NamedTuple):
     peaks: tuple[tuple[float, int], ...] = ()  # (when, how many waited), see ``engine.parts.peak``
     clients: tuple[ClientRow, ...] = ()  # those that have most under way first
     oldest: tuple[Underway, ...] = ()  # tasks under way, oldest first, bounded
+    kept: Kept | None = None  # of a broker whose tasks survive it
 
 
 class WorkerView(NamedTuple):

@@ -24,6 +24,7 @@ from engine.parts.view import (
     ClientView,
     Detail,
     Incident,
+    Kept,
     LedgerView,
     State,
     TaskRow,
@@ -132,6 +133,7 @@ class FakeLab(BrokerLab):
         self._spec = BulkSpec("ping", 100_000, 0, 256)
         self._histogram = Histogram()
         self._backlog = 0
+        self.store: Kept | None = None
         self._elapsed = 0.0
         self.workers: list[WorkerRow] = [self._worker(i, workers) for i in range(workers)]
         self._seed_facts()
@@ -157,7 +159,7 @@ class FakeLab(BrokerLab):
             "broker",
             BrokerView(
                 self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()
-            )._replace(terms=self.terms, clients=self.clients, oldest=self.oldest),
+            )._replace(terms=self.terms, clients=self.clients, oldest=self.oldest, kept=self.store),
         )
         run = self._run() if self._busy else None
         self.feed.show("client", ClientView(self.at, True, run, 0, answers=self.answers))

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 import msgpack
@@ -344,9 +345,10 @@ def counted(db: sqlite3.Connection, leased: int) -> Counts:
 def found(db: sqlite3.Connection, ident: bytes) -> Outcome | str | None:
     """The outcome of a task in a file; see ``Keeps.result``. Raises sqlite3.Error."""
     row = db.execute("SELECT outcome, sum FROM ids WHERE ident = ?", (ident,)).fetchone()
-    if row is None:
-        return None
-    body, total = row
+    return None if row is None else _outcome(*row)
+
+
+def _outcome(body: bytes | None, total: int) -> Outcome | str:
     if body is None:
         return KEPT
     if type(body) is not bytes or crc32(body) != total:
@@ -354,10 +356,22 @@ def found(db: sqlite3.Connection, ident: bytes) -> Outcome | str | None:
     return Outcome(*msgpack.unpackb(body))
 
 
-def read(path: Path, ident: bytes) -> Outcome | str | None:
-    """The same of a file that a broker may be using. Raises Unavailable."""
+class Result(NamedTuple):
+    """Of a task with a global id: when it ended, in seconds since the epoch; None with KEPT as outcome."""
+
+    ident: bytes
+    at: float | None
+    outcome: Outcome | str
+
+
+def read(path: Path, beginning: bytes, most: int) -> list[Result]:
+    """Of a file that a broker may be using: tasks whose ids begin so, the newest first. Raises Unavailable."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            return found(db, ident)
+            rows = db.execute(
+                "SELECT ident, at, outcome, sum FROM ids WHERE ident >= ? AND ident <= ? ORDER BY seq DESC LIMIT ?",
+                (beginning, beginning.ljust(GLOBAL, b"\xff"), most),
+            ).fetchall()
     except sqlite3.Error as error:
         raise Unavailable(f"{path}: {error}") from None
+    return [Result(ident, at, _outcome(body, total)) for ident, at, body, total in rows]

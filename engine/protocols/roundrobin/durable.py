@@ -32,7 +32,7 @@ from engine.core import (
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_HELD
 from engine.parts.store import GLOBAL
-from engine.parts.view import BrokerView
+from engine.parts.view import BrokerView, Kept
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.backlog import FULL
 from engine.protocols.roundrobin.broker import Broker
@@ -109,9 +109,10 @@ class Durable(Broker):
     def snapshot(self, now: float) -> BrokerView:
         """The same, with what the store does."""
         view = super().snapshot(now)
-        state = self.trouble or f"{view.backlog + view.in_flight:,} tasks kept, {self.pool.backlog.kept:,} not loaded"
+        kept = Kept(len(self._tokens) + self.pool.backlog.kept, self.pool.backlog.kept, self.trouble)
+        state = self.trouble or f"{kept.tasks:,} tasks kept, {kept.waiting:,} of them not loaded"
         counters = (*view.counters, ("fenced", self.fenced), ("refused", self.refused))
-        return view._replace(terms=(("store", state), *view.terms), counters=counters)
+        return view._replace(terms=(("store", state), *view.terms), counters=counters, kept=kept)
 
     # ---- into the store --------------------------------------------------------------------------------------------
 

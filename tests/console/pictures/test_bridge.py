@@ -10,7 +10,7 @@ from console.pictures.eventlog import EVENTS, Gap
 from console.pictures.samples import HERTZ, SPAN
 from engine.feed import Feed
 from engine.labs.health import Health
-from engine.parts.view import BrokerView, LedgerView
+from engine.parts.view import BrokerView, Kept, LedgerView
 from tests.helpers.fake_lab import FakeLab, kept_run
 
 
@@ -136,6 +136,10 @@ def test_the_state_of_everything_in_one_word() -> None:
     assert badge(ready._replace(tally=ready.tally._replace(states={"ready": 2, "late": 1})), False)[0] == "DEGRADED"
     unbalanced = broker_of(ready)._replace(ledger=LedgerView(5, 1, (), 0, 0, 0))
     assert badge(ready._replace(broker=unbalanced), False) == ("UNBALANCED", "bad")
+    keeps = ready._replace(broker=broker_of(ready)._replace(kept=Kept(3, 0, "")))
+    assert badge(keeps, False) == ("READY", "good")
+    full = ready._replace(broker=broker_of(ready)._replace(kept=Kept(3, 0, "the disk is full")))
+    assert badge(full, False) == ("REFUSING", "bad") and trouble(full) == "tasks are refused: the disk is full"
 
 
 def test_work_that_stands_still_degrades_it_and_the_reason_is_said() -> None:

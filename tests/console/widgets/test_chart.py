@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from console.pictures.samples import HERTZ, SPAN
 from console.widgets.chart import peaks
+from engine.parts.view import Kept
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
 
@@ -71,5 +72,17 @@ def test_one_key_turns_the_span(tmp_path: Path) -> None:
         ):
             assert driver.shows(f"backlog · {name}") and driver.shows(f"0 {begin}")
             await driver.press("z")
+
+    drive(scenario, tmp_path)
+
+
+def test_a_backlog_on_disk_is_called_that_and_one_that_takes_nothing_says_why(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.tick()
+        assert not driver.shows("backlog on disk")
+        driver.lab.store = Kept(7, 0, "the disk is full: 3 MiB are free")
+        await driver.tick()
+        assert driver.shows("backlog on disk")
+        assert "REFUSING" in driver.screen()[0] and "tasks are refused: the disk is full" in driver.screen()[0]
 
     drive(scenario, tmp_path)

@@ -16,7 +16,7 @@ import pytest
 
 from engine.core import Ended, Entry, Outcome, Store
 from engine.drive.stores import sqlite as module
-from engine.drive.stores.sqlite import CHUNK, FREE, RESULTS_FOR, Sqlite, read
+from engine.drive.stores.sqlite import CHUNK, FREE, RESULTS_FOR, Result, Sqlite, read
 from engine.parts.store import KEPT, Keeps, Unavailable
 from tests.helpers.storemodel import Crash, Judge
 
@@ -254,11 +254,14 @@ def test_no_more_outcomes_are_kept_than_there_is_room_for(tmp_path: Path) -> Non
         assert store.result(entry(8).message[1]) == Outcome("") and store.result(entry(0).message[1]) is None
 
 
-def test_a_result_is_read_while_a_broker_has_the_file_and_when_none_has(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    with opened(path) as store:
+def test_results_are_read_while_a_broker_has_the_file_and_when_none_has(tmp_path: Path) -> None:
+    path, now = tmp_path / "x.sqlite", 1e9
+    with opened(path, clock=lambda: now) as store:
         end(store, put(store, 1, 2, lease=1).leased[0].token, why="deadline")
-        assert read(path, entry(1).message[1]) == Outcome("deadline")
-    assert read(path, entry(2).message[1]) == KEPT and read(path, entry(3).message[1]) is None
+        first = Result(entry(1).message[1], now, Outcome("deadline"))
+        assert read(path, first.ident, 9) == [first]
+    second = Result(entry(2).message[1], None, KEPT)
+    assert read(path, b"", 9) == read(path, first.ident[:3], 9) == [second, first]
+    assert read(path, b"", 1) == [second] and read(path, b"\1", 9) == []
     with pytest.raises(Unavailable, match="unable to open"):
-        read(tmp_path / "none.sqlite", bytes(16))
+        read(tmp_path / "none.sqlite", b"", 1)

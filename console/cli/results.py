@@ -1,0 +1,75 @@
+"""The command ``result``: how a task ended that a broker kept, whether that broker and its client live or not."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from datetime import datetime
+from typing import Any
+
+from console.cli.common import settings_of
+from console.cli.storearguments import STORED
+from console.cli.streams import deliver, result, tell
+from console.text import clean
+from engine.drive.stores import SQLITE, path_of
+from engine.drive.stores.sqlite import Result, read
+from engine.errors import Refused
+from engine.labs.stored import FOLDER
+from engine.parts.store import GLOBAL, Unavailable
+from engine.settings import Flag
+
+NEWEST = 20  # that are listed
+
+
+def show(options: Namespace, flags: list[Flag]) -> int:
+    """Print it. 0 where it has succeeded, 1 where it failed, has not ended or is not known."""
+    settings = settings_of(flags)
+    name = settings.options[STORED.name].backlog or SQLITE
+    path = path_of(name, settings.paths.kept / FOLDER, STORED.name)
+    try:
+        found = read(path, options.id or b"", NEWEST)
+    except Unavailable as why:
+        raise Refused(str(why)) from None
+    if not found:
+        tell(f"{path} knows no such task" if options.id else f"{path} knows no task with an id of {GLOBAL} bytes")
+        return 1
+    if options.json is not None:
+        if not deliver(json.dumps([fields_of(one) for one in found]) + "\n", options.json):
+            return 1
+    else:
+        result("".join(f"{words_of(one)}\n" for one in found))
+    if options.id is not None and len(found) > 1:
+        tell("more than one task begins so")
+        return 1
+    return 0 if options.id is None or is_well(found[0]) else 1
+
+
+def is_well(one: Result) -> bool:
+    """Whether it has succeeded."""
+    return not isinstance(one.outcome, str) and not one.outcome.why
+
+
+def fields_of(one: Result) -> dict[str, Any]:
+    """In plain values; ``data`` in hexadecimal digits."""
+    if isinstance(one.outcome, str):
+        return {"id": one.ident.hex(), "state": "kept", "ended_at": None, "why": "", "worker": "", "data": None}
+    why, data, worker = one.outcome
+    return {
+        "id": one.ident.hex(),
+        "state": "failed" if why else "succeeded",
+        "ended_at": one.at,
+        "why": why,
+        "worker": worker.decode("utf-8", "replace"),
+        "data": None if data is None else data.hex(),
+    }
+
+
+def words_of(one: Result) -> str:
+    """One line."""
+    if isinstance(one.outcome, str) or one.at is None:
+        return f"{one.ident.hex()}  has not ended"
+    why, data, worker = one.outcome
+    ended = f"failed: {clean(why)}" if why else "succeeded"
+    answer = f", {len(data):,} bytes" if data is not None else ""
+    by = f" by {clean(worker.decode('utf-8', 'replace'))}" if worker else ""
+    return f"{one.ident.hex()}  {ended}{by} at {datetime.fromtimestamp(one.at):%Y-%m-%d %H:%M:%S}{answer}"
