@@ -24,6 +24,7 @@ from console.history import History
 from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
+from engine.labs.livefaults import NAMES
 from engine.labs.watcher import Watcher
 from engine.parts.bulk import BulkSpec
 from engine.runs.summary import summary
@@ -131,7 +132,7 @@ def at_prompt(
     """What makes a prompt of this role's words; None without a terminal."""
     if not (always or sys.stdin.isatty()):
         return None
-    words = words_of(getattr(lab.system.words, role), known(lab))
+    words = words_of((*getattr(lab.system.words, role), *(NAMES if role == "worker" else ())), known(lab))
 
     def perform(command: Command) -> None:
         acts[command.name](command)
@@ -186,7 +187,19 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
         lab.wait_left(before, JOINED)
         result("deregistered\n")
 
+    def hurts(command: Command) -> None:
+        line = f"{command.name} {command.argument}"
+        if command.name == "slow":
+            with suppress(ValueError):
+                lab.slow(seconds := float(str(command.argument)))
+                result(f"our workers answer {seconds:g} s late\n")
+                return
+        does = lab.hurts(line)
+        lab.hurt(line)
+        result(f"{does}\n")
+
     return {
+        **dict.fromkeys(NAMES, hurts),
         "register": lambda _: joins(lab.register),
         "bulk": lambda _: joins(lab.bulk),
         "endbulk": ends,

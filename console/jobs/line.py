@@ -22,7 +22,11 @@ WORDS = (
     Word("hold", "JOB", "give no more tasks of a job"),
     Word("release", "JOB", "give them again"),
     Word("cancel", "JOB", "drop what waits of a job, after a question"),
-    Word("stop", "[N|all|now]", "stop the current run; with N take N processors from the workers, or all, or at once"),
+    Word(
+        "stop",
+        "[N|all|now]",
+        "stop the current run, or a worker; N: take N processors away, all of them, or at once",
+    ),
 )
 
 

@@ -20,8 +20,11 @@ from engine.settings import Wrong
 
 def perform(app: Host, command: Command) -> bool:
     """Perform one of ``WORDS``; False where it is none, or not about jobs."""
-    if command.name not in {word.name for word in WORDS} or command == Command("stop", ""):
+    if command.name not in {word.name for word in WORDS}:
         return False
+    what = str(command.argument)
+    if command.name == "stop" and what not in ("all", "now") and not what[:1].isdigit():
+        return False  # the current run, or a worker
     try:
         if command.name == "jobs":
             app.main.action_protocol()

@@ -19,7 +19,7 @@ from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
-from console.screens.orders import ask_to_slow, ask_to_stop, ask_to_withdraw, waiting_clients
+from console.screens.orders import ask_to_hurt, ask_to_slow, ask_to_stop, ask_to_withdraw, waiting_clients
 from console.screens.overview import Overview
 from console.screens.page import Page
 from console.screens.terms import View
@@ -220,6 +220,14 @@ class Main(Overview):
             self.app.say(str(error), "bad")
 
     def kill(self, name: str) -> None:
+        """The fault of this name."""
+        self.hurt(f"kill {name}")
+
+    def hurt(self, line: str) -> None:
+        """Ask, then do a fault to the system that runs."""
+        ask_to_hurt(self.app, line)
+
+    def stop(self, name: str) -> None:
         """Ask, then stop the worker of this name."""
         rows = self._picture.rows if self._picture is not None else ()
         row = next((row for row in rows if row.label == name), None)
@@ -241,7 +249,7 @@ class Main(Overview):
     def names_of(self, what: str) -> Sequence[str]:
         """What an argument of a command may be."""
         match what:
-            case "WORKER" | "[TARGET]":
+            case "WORKER" | "[WORKER]" | "[TARGET]":
                 return [row.label for row in self._picture.rows] if self._picture is not None else []
             case "COLUMN":
                 return [column.id for column in self.table.columns]
@@ -279,8 +287,14 @@ class Main(Overview):
                 self._bulk("ping", asked)
             case Command("bulkdata", bulks.Asked() as asked):
                 self._bulk("data", asked)
-            case Command("stop", _):
+            case Command("stop", ""):
                 self.action_stop_run()
+            case Command("stop", str(name)):
+                self.stop(name)
+            case Command("freeze" | "cut" | "restart" as name, str(aim)):
+                self.hurt(f"{name} {aim}")
+            case Command("slow", str(aim)) if " " in aim:
+                self.hurt(f"slow {aim}")
             case Command("lane", str(lane)):
                 self.choose_lane(lane)
             case Command("slow", str(text)):

@@ -10,6 +10,7 @@ from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, stop_question
 from console.sessions.session import RUNNING
 from console.text import clean
+from engine.errors import Refused
 from engine.parts.explain import show
 from engine.protocols.diskqueue.pipeline import DriverRow
 
@@ -43,6 +44,18 @@ def ask_to_slow(app: Host, text: str) -> None:
     fate = ["Tasks wait in the backlog meanwhile. slow 0 undoes it."]
     question = Confirm(f"Let all workers here answer {seconds:g} s late?", fate, "Slow down")
     app.ask_first(question, lambda lab: lab.slow(seconds), said)
+
+
+def ask_to_hurt(app: Host, line: str) -> None:
+    """Ask, then do a fault to what runs in this process."""
+    try:
+        does = app.lab.hurts(line)
+    except Refused as refusal:
+        app.say(clean(str(refusal), 300), "bad")
+        return
+    verb, _, aim = clean(line, 60).partition(" ")
+    fate = [f"{does[0].upper()}{does[1:]}."]
+    app.ask_first(Confirm(f"{verb.capitalize()} {aim}?", fate, verb.capitalize()), lambda lab: lab.hurt(line), does)
 
 
 def ask_to_withdraw(app: Host, name: str) -> None:

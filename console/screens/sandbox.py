@@ -46,6 +46,10 @@ class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
                 panel.show(picture)
         self.draw()
 
+    def hurt(self, line: str) -> None:
+        """The fault of this line."""
+        self.propose(line)
+
     def likeliest(self, fault: Fault) -> str:
         """The selected worker."""
         row = self.table.chosen() if self.table.cursor is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, cast
 
 import zmq
@@ -17,6 +18,7 @@ from engine.core import (
     Frames,
     Piped,
     Process,
+    Reopen,
     Seat,
     Send,
     Start,
@@ -48,6 +50,7 @@ class Port:
         "chair",
         "fd",
         "guard",
+        "held",
         "links",
         "monitor",
         "news",
@@ -66,6 +69,7 @@ class Port:
         self.news: deque[tuple[int, int]] = deque()  # events of the monitor and descriptors, from the door's thread
         self.stirred = True  # whether there may be news
         curve = context.curve if keyed(spec) else None
+        self.held = chair.held  # nothing passes, either way
 
         def tell(event: int, fd: int) -> None:
             self.news.append((event, fd))
@@ -104,6 +108,8 @@ class Port:
     def receive(self) -> tuple[list[Event], list[Frames]]:
         """What has happened to connections; and what is there, of a batch."""
         links, told = self.links, list[Event]()
+        if self.held:
+            return told, []
         if self.stirred or self.news:  # who was accepted is heard of before anything of it is read
             self.stirred = False
             told = self._hear()
@@ -150,7 +156,7 @@ class Port:
                 self.guard.unsent += 1
                 return start + 1, Unsent(frames, "unreachable", self.spec.name)
             following, error = start + 1, PUMP.send(self.socket, frames)
-        elif self.outbox or self.calls.down:  # behind what waits already; or for the next connection
+        elif self.outbox or self.calls.down or self.held:  # behind what waits already; or for the next connection
             following, error = start + 1, errno.EAGAIN
         else:
             following, error = PUMP.send_run(self.socket, commands, start, self.spec.name)
@@ -160,8 +166,22 @@ class Port:
 
     def flush(self) -> None:
         """Send what waits, as much as goes."""
-        while self.outbox and not self.calls.down and not PUMP.send(self.socket, self.outbox[0]):
+        while self.outbox and not self.calls.down and not self.held and not PUMP.send(self.socket, self.outbox[0]):
             self.outbox.popleft()
+
+    def flushes(self) -> bool:
+        """Send what waits where a look at the socket says so, for a receive has eaten its signal; False: come later."""
+        events = 0 if self.held else int(self.socket.get(zmq.EVENTS))
+        if events & zmq.POLLOUT:
+            self.flush()
+        return bool(events)
+
+    def anew(self, command: Reopen) -> Spec:
+        """What is to be opened in its place."""
+        spec = self.spec
+        if command.routing_id is not None:
+            spec = replace(spec, routing_id=command.routing_id)
+        return spec if command.endpoint is None else replace(spec, connect=(command.endpoint,))
 
     def refuse(self, frames: Frames, error: int) -> Unsent | None:
         """A message that the socket did not take: it waits for a DEALER's broker, or that is told to the core."""
@@ -195,7 +215,7 @@ class Keeper(Protocol):
 class HostedCore:
     """One core that sits on the node."""
 
-    __slots__ = ("core", "jobs", "keeper", "name", "ports", "routes", "scheduled", "signature", "wall")
+    __slots__ = ("core", "held", "jobs", "keeper", "later", "name", "ports", "routes", "scheduled", "signature", "wall")
 
     def __init__(
         self, name: str, seat: Seat, done: Callable[[object, bool, bytes], None], keeper: Keeper | None = None
@@ -204,6 +224,8 @@ class HostedCore:
         self.name, self.core, self.keeper = name, seat.core, keeper
         self.wall = None if seat.wall is None else WallClock(seat.wall)
         self.ports: dict[str, Port] = {}
+        self.held = False  # nothing passes over its sockets (``engine.drive.holding``)
+        self.later: list[Event] | None = None  # what has happened while it was stopped; None while it goes on
         self.scheduled = NEVER  # the earliest time in the agenda for this chair
         self.jobs = Jobs(done)  # costs nothing before the first body
         self.routes = False  # whether all its sockets are ROUTERs

@@ -47,6 +47,7 @@ from engine.core import (
 from engine.core import Socket as Spec
 from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
+from engine.drive.holding import PAUSE, Holds
 from engine.drive.hosted import HostedCore, Keeper, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
@@ -60,7 +61,6 @@ ROUNDS = 32  # batches handled, TICK long at most, before timers and the inbox g
 TICK = 0.1  # seconds that the thread may sleep without looking at its stop flag
 PUBLISH = 0.1  # seconds between pictures at least; none is drawn before somebody has looked at the last one
 GOODBYE = 100  # ms that a leaving core's last words may take to be sent
-PAUSE = 2.0  # seconds of not being run that are told to the cores
 
 Tap = Callable[[str, str, float, Event, list[Command]], None]
 """(node, seat, now, event, commands); called on the node's thread, so it must be quick and must not raise."""
@@ -95,6 +95,7 @@ class Node:
         self._order = count()
         self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
+        self._holds = Holds(self._selector)
         self._halt = threading.Event()
         self._published = 0.0
         self._thread = threading.Thread(target=self._main, name=f"roundhouse-{name}", daemon=True)
@@ -135,6 +136,10 @@ class Node:
     def remove(self, name: str) -> Future[None]:
         """Close a seat without ceremony, as if its process had died."""
         return self._call(lambda: self._leave(name))
+
+    def hold(self, name: str, seconds: float, stopped: bool) -> Future[None]:
+        """Cut a core off for so long, and stop it meanwhile where ``stopped``. KeyError in the future if it is gone."""
+        return self._call(lambda: self._holds.hold(self._chairs[name], time.monotonic() + seconds, stopped))
 
     @property
     def lag(self) -> float:
@@ -226,15 +231,13 @@ class Node:
                 self._handle(port.chair, Received(messages, port.spec.name))
                 began, before = time.monotonic(), began
                 port.batch = min(DRAIN, 2 * port.batch) if began - before < QUICK else max(1, port.batch // 2)
-            elif port.outbox:
-                # The receive has eaten the signal that the broker is there, so only asking tells.
-                events = int(port.socket.get(zmq.EVENTS))
-                if events & zmq.POLLOUT:
-                    port.flush()
-                if events:
-                    touched[port] = None
+            elif port.outbox and port.flushes():
+                touched[port] = None
 
     def _handle(self, chair: HostedCore, event: Event) -> None:
+        if chair.later is not None:
+            chair.later.append(event)
+            return
         now = time.monotonic()
         core = chair.core
         decide = core.handle if not self.taps else partial(self._tapped, chair)
@@ -282,20 +285,15 @@ class Node:
             case Note():
                 note = command if command.subject else command._replace(subject=chair.signature)
                 self._feed.fact(note, self.name, time.time())
-            case Reopen(socket, routing_id, endpoint):
+            case Reopen(socket):
                 port = chair.ports[socket]
-                spec = port.spec
-                if routing_id is not None:
-                    spec = replace(spec, routing_id=routing_id)
-                if endpoint is not None:
-                    spec = replace(spec, connect=(endpoint,))
                 self._shut(port)
                 try:
-                    self._plug(chair, spec)
+                    self._plug(chair, port.anew(command))
                 except zmq.ZMQError as error:  # of an endpoint that a peer named: back to the one before
                     words = f"{chair.name} can not go to {error}"
                     self._feed.fact(Note("bad", words), self.name, time.time())
-                    self._plug(chair, replace(spec, connect=port.spec.connect))
+                    self._plug(chair, replace(port.anew(command), connect=port.spec.connect))
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)
@@ -312,6 +310,10 @@ class Node:
                 raise TypeError(f"{chair.name} wants what no driver here does: {command!r}")
 
     def _wake(self, now: float) -> None:
+        for chair, events in self._holds.due(now):
+            self._touched |= dict.fromkeys(chair.ports.values())
+            for event in events if self._chairs.get(chair.name) is chair else ():
+                self._handle(chair, event)
         due = []
         while self._agenda and self._agenda[0][0] <= now:
             due.append(heappop(self._agenda))
@@ -363,7 +365,7 @@ class Node:
     def _plug(self, chair: HostedCore, spec: Spec) -> None:
         port = Port(chair, spec, self._context, self._stir)
         chair.ports[spec.name] = port
-        for fd in port.fds:
+        for fd in () if port.held else port.fds:
             self._selector.register(fd, selectors.EVENT_READ, port)
         self._touched[port] = None
 
@@ -378,7 +380,7 @@ class Node:
         self._inbox.post(act)
 
     def _shut(self, port: Port, linger: int = 0) -> None:
-        for fd in port.fds:
+        for fd in () if port.held else port.fds:
             self._selector.unregister(fd)
         self._touched.pop(port, None)
         port.close(linger)

@@ -14,6 +14,7 @@ import zmq
 
 from engine.core import Note, Seat
 from engine.drive.node import Node
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.binding import beside, check_local, checked
 from engine.parts.view import BrokerView
@@ -141,11 +142,25 @@ class Brokers:
             check_hand_back(views[FIRST], views.get(SECOND))
             self._nodes[SECOND].order(SECOND, self._system.hand_back)
             return
-        try:
-            self._sit(FIRST, (*self._bound, inner(self._system)))
-        except zmq.ZMQError as error:
-            self._left(FIRST)
-            raise Refused(f"can not bind {error}") from None
+        self.seat_again()
+
+    def seat_again(self) -> None:
+        """Start the first broker anew where it was. Raises Refused where it can not be bound within ``WAIT``."""
+        problem = ""
+
+        def seated() -> bool:
+            nonlocal problem
+            try:
+                self._sit(FIRST, (*self._bound, inner(self._system)))
+            except zmq.ZMQError as error:
+                self._left(FIRST)
+                problem = str(error)
+                return error.errno != zmq.EADDRINUSE  # by the one before it, which is just being closed
+            problem = ""
+            return True
+
+        if not wait_until(seated, WAIT) or problem:
+            raise Refused(f"can not bind {problem}")
 
     def _pair(self) -> None:
         if not self.paired:

@@ -104,6 +104,14 @@ class BrokerLab(Lab):
         """Let each of our workers answer so many seconds after a task came, those that come later too; 0: at once."""
         raise self.unable()
 
+    def hurts(self, line: str) -> str:
+        """What the fault of a line such as ``freeze w3 5`` would do to what runs, in words."""
+        raise self.unable()
+
+    def hurt(self, line: str) -> None:
+        """Do it. Refused where that does not run here."""
+        raise self.unable()
+
     def withdraw(self, client: bytes) -> None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         raise self.unable()

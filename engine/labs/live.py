@@ -28,8 +28,9 @@ from engine.journal.journal import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, inner, orders_of, paired
 from engine.labs.desk import Desk
 from engine.labs.health import Health, Workers, health_of
+from engine.labs.livefaults import LiveFaults
 from engine.labs.operated import ask_broker, word_of
-from engine.labs.orders import PATIENCE, WorkerOrders
+from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.record import begin
 from engine.labs.stored import keeper_of, tagged
@@ -44,7 +45,7 @@ from engine.tracing.trace import Trace
 CLOSE = 1.5  # seconds that closing may take
 
 
-class LiveLab(WorkerOrders):
+class LiveLab(LiveFaults):
     """A running system: broker, workers and client."""
 
     def __init__(
@@ -143,10 +144,7 @@ class LiveLab(WorkerOrders):
         if self._journal is not None:
             self._journal.close()
             self.unkept += [self._journal.lost] if self._journal.lost else []
-        if all(stopped):
-            self._context.term()
-        else:
-            self._context.destroy(0)
+        (self._context.term if all(stopped) else lambda: self._context.destroy(0))()
 
     def health(self) -> Health:
         """Dead threads and the lag of the living."""
@@ -305,10 +303,10 @@ class LiveLab(WorkerOrders):
     def _tell_client(self, order: object) -> None:
         self._nodes["client"].order("client", order)
 
-    def _left(self, name: str) -> None:
+    def _left(self, node: str, name: str = "") -> None:
         if self._journal is not None:
-            self._journal.left(name, name)
-        self._taps.left(name)
+            self._journal.left(node, name or node)
+        self._taps.left(node, name or node)
 
     def _say(self, note: Note) -> None:
         self.feed.fact(note, "lab", time.time())
@@ -347,7 +345,7 @@ class LiveLab(WorkerOrders):
             raise Refused(f"the {node} does not answer: {str(error) or 'it is too busy'}") from None
 
     def _worker(self, name: str) -> Seat:
-        return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(), self._slots)
+        return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(name), self._slots)
 
     def _made(self, role: str, node: str, name: str, *args: Any) -> Seat:
         """A seat of this system; how it was made stands in the journal, if one is kept."""

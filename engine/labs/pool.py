@@ -41,12 +41,17 @@ class Nonces:
     def __init__(self) -> None:
         self._random = random.Random()
         self._given: set[int] = set()
+        self._of: dict[str, int] = {}
 
-    def __call__(self) -> int:
-        """One that was not given before."""
+    def __call__(self, name: str = "") -> int:
+        """One that was not given before; to a peer of this name the one that it had."""
+        if name in self._of:
+            return self._of[name]
         while (nonce := self._random.randint(1, NONCES)) in self._given:
             pass
         self._given.add(nonce)
+        if name:
+            self._of[name] = nonce
         return nonce
 
 
@@ -98,6 +103,10 @@ class Pool:
         names = [name for name in self.alive() if self._ids[name] == key]
         self._dismiss(names)
         return bool(names)
+
+    def seat_again(self, name: str, patience: float) -> None:
+        """Start a worker of this name again, under its routing id, with an empty memory."""
+        wait_seated([self.node.seat(name, self._make(name))], patience)
 
     def register(self, patience: float) -> None:
         """The seed's ``register``: the main worker joins."""

@@ -42,10 +42,10 @@ class Taps:
         for trace in self._traces:
             node.attach(trace.tap, partial(_seated, trace, node.name))
 
-    def left(self, name: str) -> None:
-        """Note that the broker of this name is gone."""
+    def left(self, node: str, name: str) -> None:
+        """Note that this seat is gone."""
         for trace in self._traces:
-            trace.left(name, name)
+            trace.left(node, name)
 
 
 def _seated(trace: Trace, node: str, name: str, seat: Seat) -> None:

@@ -210,6 +210,14 @@ class FakeLab(BrokerLab):
     def stop_worker(self, key: bytes) -> None:
         self._order("stop_worker", key)
 
+    def hurts(self, line: str) -> str:
+        if not line.split()[1].startswith("tern"):
+            raise Refused(f"{line}: not here")
+        return f"what {line} does"
+
+    def hurt(self, line: str) -> None:
+        self._order("hurt", line)
+
     def withdraw(self, client: bytes) -> None:
         self._order("withdraw", client)
 

@@ -25,12 +25,12 @@ def test_it_acts_on_every_screen_and_leads_back_to_it(tmp_path: Path) -> None:
             await driver.press("enter")
             assert driver.app.screen is there
             assert driver.lab.orders == [("ping", True)], opens
-            await driver.type(":kill nobody")
+            await driver.type(":stop nobody")
             await driver.press("enter")
             assert driver.shows("no worker 'nobody' · there are "), opens
             await driver.press("escape")
         await driver.press("v")
-        await driver.type(":kill k")
+        await driver.type(":stop k")
         await driver.press("tab", "enter")
         assert driver.shows("Stop worker kestrel-01?")
         await driver.type(":ping")  # a question is answered first: n, and y, are its keys

@@ -130,3 +130,31 @@ def test_workers_are_slowed_after_a_question_and_set_right_without_one(tmp_path:
         assert driver.lab.orders == [("slow", 2.5), ("slow", 0.0)]
 
     drive(scenario, tmp_path)
+
+
+def test_a_fault_of_what_runs_is_done_after_a_question_that_says_what_it_does(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.command("kill nobody")
+        assert driver.notice == "× kill nobody: not here"
+        for line in ("kill tern-01", "freeze tern-01 5", "cut tern-01", "restart tern-01", "slow tern-01 2"):
+            driver.lab.orders.clear()
+            await driver.command(line)
+            assert driver.shows(f"What {line} does.") and driver.lab.orders == []
+            await driver.press("escape")
+            assert driver.lab.orders == []
+            await driver.command(line)
+            await driver.press("y")
+            assert driver.lab.orders == [("hurt", line)]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_stop_ends_the_run_and_with_a_worker_that_worker_in_order(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.command("stop")
+        await driver.command("stop tern-01")
+        assert driver.shows("Stop worker tern-01?")
+        await driver.press("y")
+        assert driver.lab.orders == [("stop_run",), ("stop_worker", driver.lab.workers[0].key)]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))

@@ -1,0 +1,57 @@
+"""Cores that are cut off from their peers for a while, and those that are stopped: faults of an operator.
+
+- Nothing passes over the sockets of a core that is held. Its connections stand; what is sent by it and to it waits,
+  and arrives at the end. Its own timers go on.
+- One that is stopped as well does nothing at all, as a process after SIGSTOP. It is told ``Paused`` at the end, and
+  then what has happened meanwhile.
+"""
+
+from __future__ import annotations
+
+import selectors
+import time
+
+from engine.core import Event, Paused
+from engine.drive.hosted import HostedCore
+
+PAUSE = 2.0  # seconds of not being run that cores are told
+
+
+class Holds:
+    """The cores of one node that are held. ``selector``: the node's, which watches nothing of them meanwhile."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self._until: dict[HostedCore, tuple[float, float]] = {}  # when each was held, and until when
+
+    def hold(self, chair: HostedCore, until: float, stopped: bool) -> None:
+        """Hold a core until then, or longer where it is held for longer already."""
+        since, end = self._until.get(chair, (time.monotonic(), until))
+        self._until[chair] = since, max(end, until)
+        if stopped and chair.later is None:
+            chair.later = []
+        if chair.held:
+            return
+        chair.held = True
+        for port in chair.ports.values():
+            port.held = True
+            for fd in port.fds:
+                self._selector.unregister(fd)
+
+    def due(self, now: float) -> list[tuple[HostedCore, list[Event]]]:
+        """Let go of those whose time has come; of each, what it is told now. Its ports are to be looked at."""
+        found: list[tuple[HostedCore, list[Event]]] = []
+        for chair, (since, until) in list(self._until.items()) if self._until else ():
+            if now < until:
+                continue
+            del self._until[chair]
+            chair.held = False
+            for port in chair.ports.values():
+                port.held = False
+                port.stirred = True
+                for fd in port.fds:
+                    self._selector.register(fd, selectors.EVENT_READ, port)
+            later, chair.later = chair.later, None
+            paused: list[Event] = [] if later is None or now - since < PAUSE else [Paused(now - since)]
+            found.append((chair, [*paused, *(later or ())]))
+        return found
