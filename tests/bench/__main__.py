@@ -20,7 +20,7 @@ from functools import partial
 import zmq
 
 from engine.drive.pump.chosen import words
-from tests.bench import against, brokers, dispatch, explore, packed, processes, screen
+from tests.bench import against, brokers, dispatch, explore, keys, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
@@ -28,6 +28,7 @@ SECTIONS: dict[str, Callable[[bool], None]] = {
     "brokers": brokers.section,
     "dispatch": dispatch.section,
     "explore": explore.section,
+    "keys": keys.section,
     "packed": packed.section,
     "processes": processes.section,
     "screen": screen.section,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import zmq
 
-from engine.core import NEVER, Seat, Send, Socket
+from engine.core import NEVER, Command, Seat, Send, Socket, Unsent
 from engine.drive.hosted import HostedCore, Port
+from engine.drive.security import keys
+from engine.drive.security.curve import Curve
 from engine.drive.sockets import make_context
+from tests.helpers.processes import free_endpoint
+from tests.helpers.toys import Probe
 
 
 def test_a_port_has_the_descriptor_that_signals() -> None:
@@ -44,4 +49,27 @@ def test_what_is_sent_behind_the_end_of_a_connection_waits_for_the_next_one() ->
         port.flush()
         assert [router.recv_multipart() for _ in range(2)] == [[b"peer", b"first"], [b"peer", b"second"]]
         port.close()
+    context.term()
+
+
+def test_who_was_cut_off_is_sent_nothing_more(tmp_path: Path) -> None:
+    keys.make(tmp_path, "depot", "broker")
+    context = make_context(curve=Curve(tmp_path, "depot"))
+    spec = Socket("router", bind=("inproc://broker", free_endpoint()), roles=("worker",))
+    chair = HostedCore("broker", Seat(Probe(), (spec,)), lambda key, ok, result: None)
+    port = Port(chair, spec, context, lambda port: None)
+    with context.socket(zmq.DEALER) as one, context.socket(zmq.DEALER) as other:
+        for peer, name in ((one, b"one"), (other, b"other")):
+            peer.routing_id = name
+            peer.connect("inproc://broker")
+        assert port.guard is not None
+        port.guard.cut[b"one"] = 7
+        orders: list[Command] = [Send([b"one", b"x"]), Send([b"other", b"y"]), Send([b"nobody", b"z"])]
+        assert port.send(orders, 0) == (1, Unsent([b"one", b"x"], "unreachable"))
+        assert port.send(orders, 1) == (2, None) and other.recv() == b"y"
+        assert port.send(orders, 2) == (3, Unsent([b"nobody", b"z"], "unreachable"))
+        assert port.guard.unsent == 1 and not one.poll(0)
+        port.guard.hear(zmq.EVENT_DISCONNECTED, 7)
+        assert port.send(orders[:1], 0) == (1, None) and one.recv() == b"x"
+    port.close()
     context.term()
