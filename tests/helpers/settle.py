@@ -14,6 +14,10 @@ from typing import Any
 from textual import events, keys
 from textual.pilot import Pilot
 
+from tests.helpers.lean import be_lean
+
+be_lean()
+
 TURNS = 100_000  # of the event loop that follow from one key, at most
 REFRESHES = 100  # of the screen
 STEP = 0.01  # seconds between two looks at a screen that is held back

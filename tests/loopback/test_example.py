@@ -127,7 +127,7 @@ def test_the_example_in_the_console_from_an_empty_start(tmp_path: Path) -> None:
                             raise AssertionError(f"{line}: {text!r} is not shown\n" + "\n".join(driver.screen()))
 
                 await types("register", "● 1")
-                await types("workers", "1 workers in the table")
+                await types("workers", "1 worker in the table")
                 await driver.press("escape")
                 await types("pingt", "ledger sent 1 = ok 1")
                 await types("bulk", "● 10")

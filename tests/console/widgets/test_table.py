@@ -179,6 +179,7 @@ def test_only_visible_rows_are_drawn(tmp_path: Path, n: int, monkeypatch: pytest
         drawn.clear()
         driver.lab.advance(0.25)
         driver.app.tick()
+        driver.screen()
         assert 0 < len(drawn) <= table.size.height
 
     drive(scenario, tmp_path, lab=FakeLab(n))
