@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from importlib import import_module
 
 from console.cli.arguments import Asked, read_arguments
+from console.cli.consent import refused
 from console.cli.streams import OutputLost, result, tell
 
 SERVERS = ("console", "broker", "worker", "client", "bulkping", "bulkdata")
@@ -88,6 +89,8 @@ def carry_out(asked: Asked) -> int:
         from console.cli.keys import keys
 
         return keys(asked.options)
+    if status := refused(asked.command, asked.options):
+        return status
     from engine.drive.collector import collecting
     from engine.errors import Refused
     from engine.settings import Wrong

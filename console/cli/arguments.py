@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from console.cli import explorearguments, keyarguments, operatearguments, queuearguments, storearguments
+from console.cli.consent import consenting
 from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
@@ -343,7 +344,7 @@ def _jobs(command: Command, connect: Parser) -> None:
     submit.add_argument("--wait", action="store_true", help="wait for the last task; exit status 1 if one failed")
     shown = ("roundhouse jobs", "roundhouse jobs show 3 --failed", "roundhouse jobs hold 3")
     words = f"list the jobs of a {TAKERS}, or show, hold, release or cancel one"
-    jobs = command("jobs", words, connect, examples=shown)
+    jobs = command("jobs", words, connect, consenting(), examples=shown)
     orders = ("show", "hold", "release", "cancel")
     jobs.add_argument(
         "order",
@@ -355,7 +356,7 @@ def _jobs(command: Command, connect: Parser) -> None:
     jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the id of the job, from the list")
     jobs.add_argument("--failed", action="store_true", help="show those tasks alone that failed")
     jobs.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
-    stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect)
+    stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect, consenting())
     much = stop.add_mutually_exclusive_group(required=True)
     much.add_argument(
         "n", metavar="N", nargs="?", type=value(STOPPED), help="number of processors to stop, newest worker first"

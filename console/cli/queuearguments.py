@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from console.cli.consent import consenting
 from console.cli.parsing import Parser, add_env, add_standing
 from console.readers import given, source
 
@@ -25,7 +26,7 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
         "roundhouse pipeline show --root q",
     )
     words = "run a pipeline of disk queues to its end, or start, stop, kill or show one"
-    pipeline = command("pipeline", words, json, journal, examples=shown)
+    pipeline = command("pipeline", words, json, journal, consenting(), examples=shown)
     orders = (
         "run until it is done; start a watchdog in the background; stop after the documents at hand; kill at once; "
         "show; status: show, and who watches; recover "

@@ -141,7 +141,7 @@ def test_hold_release_and_cancel(shop: Shop, go: Callable[[], None]) -> None:
     assert shop.run("jobs", "hold", "1").out == "job 1 is held\n"
     assert shop.jobs()[0]["status"] == "held"
     assert shop.run("jobs", "release", "1").out == "job 1 is released\n"
-    assert shop.run("jobs", "cancel", "1").out == "job 1 is cancelled\n"
+    assert shop.run("jobs", "cancel", "1", "--yes").out == "job 1 is cancelled\n"
     (job,) = shop.jobs()
     assert (job["status"], job["running"], job["waiting"], job["failed"]) == ("cancelled", 8, 0, 4)
     go()
@@ -174,7 +174,7 @@ def test_workers_that_end_at_once_leave_no_child_and_give_their_tasks_back(shop:
     children = [int(text) for text in shop.words()]
     assert not any(gone(pid) for pid in children)
     if how == "stop":
-        stopped = shop.run("stop", "--now")
+        stopped = shop.run("stop", "--now", "--yes")
         assert (stopped.ended(), stopped.out) == (
             0,
             "8 processors stop at once, of 2 workers; what ran there is given back\n",
@@ -185,7 +185,7 @@ def test_workers_that_end_at_once_leave_no_child_and_give_their_tasks_back(shop:
             worker.kill()
     until(lambda: all(gone(pid) for pid in children), "the end of every child")
     until(lambda: shop.jobs()[0]["waiting"] == 8, "the return of every task")
-    assert shop.run("jobs", "cancel", "1").ended() == 0
+    assert shop.run("jobs", "cancel", "1", "--yes").ended() == 0
 
 
 def test_over_the_open_port_nothing_but_ping_and_data_is_served(shop: Shop) -> None:

@@ -101,7 +101,7 @@ def test_start_leaves_a_watchdog_that_is_shown_stopped_and_killed(processes: Pro
         assert status.ended() == 1 and status.out.startswith("no watchdog runs; the last one ended: told to stop\n")
         assert processes.run("pipeline", "start", "--root", str(root)).out.startswith("a watchdog runs: process ")
     finally:
-        killed = processes.run("pipeline", "kill", "--root", str(root))
+        killed = processes.run("pipeline", "kill", "--yes", "--root", str(root))
     assert (killed.ended(), killed.err) == (0, "")
     assert re.fullmatch(r"no driver runs\n|[12] drivers? killed, and what they held settled\n", killed.out)
     assert json.loads(processes.run("pipeline", "show", "--root", str(root), "--json", "-").out)["drivers"] == []

@@ -158,7 +158,7 @@ def test_no_broker_of_this_user_is_status_2_and_says_where_orders_go(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(home)
-    for line in ("jobs", "jobs hold 3", "stop 4", "stop --now"):
+    for line in ("jobs", "jobs hold 3", "stop 4", "stop --now --yes"):
         assert main([*line.split(), "--connect", NOWHERE]) == 2
     assert main(["submit", "--connect", NOWHERE, "--", "x", "of", "several", "words"]) == 2
     assert list(home.rglob("*.sh")) == [], "a script is made for a broker that is there"
