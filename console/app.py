@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from console.sessions.session import Session
 from console.systems import view_of
 from console.text import clean
 from console.widgets.ink import Parts
+from engine.drive.control.found import Found
 from engine.errors import Refused
 from engine.labs.attaching import Around
 
@@ -87,6 +89,25 @@ class Console(Host):
         told = {name: lines for name, lines in said.items() if lines}
         several = len(told) > 1
         self.summary = "\n".join(f"{name}: {lines}" if several else lines for name, lines in told.items()) or None
+
+    def on_mount(self) -> None:
+        """As every console; then see who has the port that this broker would have had."""
+        super().on_mount()
+        self.offer()
+
+    def offer(self) -> None:
+        """Say who has the usual port of this broker, where that is another process of ours."""
+        lab, around = self.lab, self.around
+        usual = getattr(lab.system, "endpoint", "")
+        if around is not None and lab.mode == "live" and usual and usual not in lab.endpoints:
+            search = around.search()
+            self.when_done(search, lambda: self._offer(usual, search))
+
+    def _offer(self, usual: str, search: Future[list[Found]]) -> None:
+        found = [] if search.exception() is not None else search.result()
+        for one in found:
+            if usual in one.endpoints:
+                self.say(f"{usual} has a {one.system} {one.role}, process {one.pid} · A attaches to it", "warn")
 
     # ---- screens ----------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ WORDS = (
     Word("deregister", "", "remove a worker; it leaves the broker"),
     Word("quit", "", "quit the console"),
     Word("system", "SYSTEM", "go to another system; it is opened if it does not run yet", seed=False),
+    Word("attach", "[NAME]", "attach to another process: its name, endpoint or pid; without one choose", seed=False),
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
     Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
@@ -76,7 +77,7 @@ WORDS = (
 BY_NAME = {word.name: word for word in WORDS}
 
 _OF_QUEUES = {
-    "system": "", "theme": "", "help": "", "quit": "", "trace": "",
+    "system": "", "attach": "", "theme": "", "help": "", "quit": "", "trace": "",
     "kill": "kill a driver, after a question; another one takes its place",
     "fault": "inject a fault in the sandbox: kill 3, full 5, crash parse.3, … ; f lists all",
 }  # fmt: skip

@@ -18,11 +18,15 @@ from console.history import History
 from console.pictures.bridge import Labs, Settings
 from console.pictures.samples import SPANS
 from console.screens.confirm import Confirm
+from console.screens.pick import Pick
 from console.sessions.session import RUNNING, Give, Session
 from console.shell import Shell
 from console.text import clean
 from console.widgets.identity import Other
+from engine.catalogue import CATALOGUE
+from engine.drive.control.found import Found
 from engine.errors import Refused
+from engine.labs.attaching import Around, which
 
 ENDS = 8  # lines of what ends with the console
 
@@ -33,7 +37,7 @@ class Host(Shell):
     Each session has its own Textual mode, so its screens are kept while another session is shown.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.WAITS, *keys.SEE))]
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.WAITS, *keys.SEE, *keys.ATTACH))]
     DEFAULT_MODE: ClassVar[str] = "first"
 
     def __init__(
@@ -45,9 +49,13 @@ class Host(Shell):
         main: Screen[Any],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``labs``: opens labs of other systems; None if there are no others."""
+        """``labs``: opens labs of other systems; None if there are no others.
+
+        ``around``, which may be set later: what else runs on this machine.
+        """
         super().__init__(settings, history, main, clock)
         self.labs = labs
+        self.around: Around | None = None
         self.sessions = {first.name: first}
         self._mains: dict[str, Screen[Any]] = {first.name: main}
         self._modes_of = {first.name: self.DEFAULT_MODE}
@@ -137,10 +145,53 @@ class Host(Shell):
         if self.labs is None:
             self.say("there is nothing beside a recording", "warn")
             return
+        names = self.labs.names
+        if name not in names:  # a console of attached processes: the keys are theirs, in the order of their coming
+            place = list(CATALOGUE).index(name)
+            if place >= len(names):
+                self.say(f"{place + 1}: no more than {len(names)} attached · A attaches to another", "warn")
+                return
+            name = names[place]
         opened = self.labs.open(name)
         if not opened.done():
             self.say(f"{name} is being opened")
         self.when_done(opened, lambda: self._opened(name, opened))
+
+    def action_attach(self) -> None:
+        """Look for what runs on this machine, and choose one of it."""
+        self.attach("")
+
+    def attach(self, name: str) -> None:
+        """Attach to the process of this name; ask which where none is given."""
+        if self.around is None or self.labs is None:
+            self.say("nothing can be attached to from here", "warn")
+            return
+        around, search = self.around, self.around.search()
+        self.say("looking for what runs on this machine")
+        self.when_done(search, lambda: self._choose(around, name, search))
+
+    def _choose(self, around: Around, name: str, search: Future[list[Found]]) -> None:
+        try:
+            found = search.result()
+            if name:
+                self._go_to(around, which(found, name))
+                return
+        except Refused as refusal:
+            self.say(str(refusal), "bad")
+            return
+        if not found:
+            self.say("nothing else runs on this machine", "warn")
+            return
+        by_name = {one.name: one for one in found}
+        usual = getattr(self.lab.system, "endpoint", "")  # whoever has the port that this one would have had
+        first = next((one.name for one in found if usual in one.endpoints), "")
+        question = Pick("Attach to", [(one.name, clean(one.words)) for one in found], first)
+        self.push_screen(question, lambda chosen: self._go_to(around, by_name[chosen]) if chosen else None)
+
+    def _go_to(self, around: Around, found: Found) -> None:
+        assert self.labs is not None
+        self.labs.add(found.name, lambda name: around.lab(found))
+        self.action_system(found.name)
 
     def choose_system(self, beginning: str) -> None:
         """Go to the system whose name begins with this text."""
@@ -289,6 +340,8 @@ class Host(Shell):
         match command:
             case Command("system", str(name)):
                 self.choose_system(name)
+            case Command("attach", str(name)):
+                self.attach(name)
             case Command("theme", str(name)):
                 self.choose_theme(name)
             case Command("fault", str(line)):

@@ -102,6 +102,7 @@ SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"go to {name}; it is opened if it does not run yet")
     for number, name in enumerate(CATALOGUE, 1)
 )
+ATTACH = (Key("attach", "A", "attach", "attach", "choose another process of this machine, and attach to it"),)
 EVENTS = (
     Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
 )
@@ -286,6 +287,7 @@ IDS = frozenset(
         KEPT,
         TABLE,
         SYSTEM,
+        ATTACH,
         JOBS,
         TASKS,
         PAIR,

@@ -65,6 +65,7 @@ DOCUMENTS = {
     "engine/labs/content.py",
     "engine/labs/pipelinestate.py",
     "engine/labs/queuereplaylab.py",
+    "engine/labs/queueorders.py",
     "engine/labs/queues.py",
     "engine/labs/queuesandbox.py",
     "engine/labs/queuestatus.py",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from console.cli.common import settings_of
+from console.cli.common import around_of, settings_of
 from console.cli.screen import left, run, screen_settings, shows
 from console.cli.streams import result, tell
 from console.text import clean
-from engine.catalogue import CATALOGUE
-from engine.drive.control.found import Found
-from engine.labs.attaching import Around
-from engine.settings import Flag, Settings
+from engine.settings import Flag
 
 
 def attach(options: Namespace, flags: list[Flag]) -> int:
@@ -25,7 +22,7 @@ def attach(options: Namespace, flags: list[Flag]) -> int:
     else:
         there = around.found()
         if len(there) != 1 or options.list:
-            result("".join(f"{line(one)}\n" for one in there))
+            result("".join(f"{clean(one.words)}\n" for one in there))
             if not options.list:
                 tell(f"{len(there)} can be attached to: name one" if there else "nothing runs here to attach to")
             return 0 if options.list else 2
@@ -33,14 +30,3 @@ def attach(options: Namespace, flags: list[Flag]) -> int:
     if not shows("what is attached", "roundhouse attach --list"):
         return 2
     return left(*run(screen_settings(flags), (found.name,), lambda name: around.lab(found), found.name, around))
-
-
-def around_of(settings: Settings) -> Around:
-    """What runs around us."""
-    return Around(settings.paths.control, CATALOGUE, settings.paths.runs, readonly=settings.readonly)
-
-
-def line(found: Found) -> str:
-    """One that runs, in words."""
-    where = " ".join(found.endpoints) or found.root
-    return clean(f"{found.name}  {found.system} {found.role}, process {found.pid}  {where}".rstrip())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from console.cli.common import control_of
 from console.cli.standing import standing
@@ -15,7 +14,10 @@ from engine.drive.control.found import about
 from engine.drive.control.place import NOWHERE, place_of_root
 from engine.drive.control.server import listening
 from engine.drive.pipeline import Pipeline
+from engine.feed import Feed
+from engine.labs.desk import Desk
 from engine.labs.health import Health
+from engine.labs.queueorders import Overseen
 from engine.labs.queuestatus import of_pipeline
 from engine.labs.watcher import Source, disk_of
 from engine.protocols.diskqueue import SYSTEM
@@ -25,14 +27,17 @@ ROLE = "pipeline"
 
 
 @contextmanager
-def attended(made: Pipeline, options: Namespace, settings: Settings, say: Callable[[Note], None]) -> Iterator[None]:
-    """Watch it and listen for others as long as this lasts."""
+def attended(
+    made: Pipeline, options: Namespace, settings: Settings, say: Callable[[Note], None], feed: Feed
+) -> Iterator[None]:
+    """Watch it and listen for others as long as this lasts. ``feed``: what its watchdog says."""
     at = control_of(options) or place_of_root(settings.paths.control, made.root)
-    words: dict[str, Any] = {}
+    lab = Overseen(made, feed)
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
-        standing(source_of(made, say), settings, words, options),
-        listening(say, None if at == NOWHERE else at, told, words),
+        standing(source_of(made, say), settings, lab.words, options),
+        closing(Desk(lab, ROLE)) as desk,
+        listening(say, None if at == NOWHERE else at, told, desk.all_words),
     ):
         yield
 

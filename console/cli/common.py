@@ -13,6 +13,7 @@ from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
+from engine.labs.attaching import Around
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
 from engine.runs.history import History
@@ -44,6 +45,12 @@ def control_of(options: Namespace) -> Path | None:
     """Where its control socket is to be; None for the usual place."""
     path: Path | None = getattr(options, "control", None)
     return path
+
+
+def around_of(settings: Settings) -> Around:
+    """What else runs on this machine."""
+    paths = settings.paths
+    return Around(paths.control, CATALOGUE, paths.runs, readonly=settings.readonly, besides=os.getpid())
 
 
 def broker_of(settings: Settings) -> str:

@@ -33,7 +33,9 @@ from engine.drive.pipeline import Pipeline
 from engine.drive.pipelinerecord import read_back
 from engine.drive.queuedriver import load_config, run_driver
 from engine.drive.queueview import sorted_out
+from engine.feed import Feed
 from engine.journal.journal import Journal
+from engine.labs.queueorders import said
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, names
 from engine.protocols.diskqueue.books import entries, whole
@@ -77,7 +79,8 @@ def run(options: Namespace, settings: Settings) -> int:
     """Until it is done; then where every document is."""
     with Watched() as watched:
         made = watched.pipeline = pipeline_of(options, settings, watched)
-        with attended(made, options, settings, watched), recorded(made, options.journal, watched) as journal:
+        attending = attended(made, options, settings, watched, watched.feed)
+        with attending, recorded(made, options.journal, watched) as journal:
             status = made.run()
     status = whole_journal(journal, status)
     if status != 2:  # else there is nothing of ours to report
@@ -253,6 +256,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.pipeline: Pipeline | None = None
+        self.feed = Feed()  # the notes, for who attaches
         self._progress = Progress("pipeline")
         self._one_at_a_time = threading.Lock()
         self._ended = threading.Event()
@@ -271,6 +275,7 @@ class Watched:
         with self._one_at_a_time:
             self._progress.clear()
             tell_note(note)
+        said(self.feed, note)
 
     def _tick(self) -> None:
         while not self._ended.wait(REDRAW):

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.cli.common import configured, control_of, known, lab_of, settings_of
+from console.cli.common import around_of, configured, control_of, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, QUEUES
@@ -31,7 +31,9 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     if not shows("the console", "roundhouse bulkping 100"):
         return 2
     settings = screen_settings(flags)
-    return left(*run(settings, tuple(CATALOGUE), maker(options, settings.system, flags), settings.system))
+    return left(
+        *run(settings, tuple(CATALOGUE), maker(options, settings.system, flags), settings.system, around_of(settings))
+    )
 
 
 def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Lab]:
@@ -80,7 +82,7 @@ LIVE = {System.kind: of_brokers, QueueSystem.kind: of_queues}
 
 
 def run(
-    settings: Settings, names: Sequence[str], make: Callable[[str], Any], name: str, around: Around | None = None
+    settings: Settings, names: Sequence[str], make: Callable[[str], Any], name: str, around: Around
 ) -> tuple[Console, list[str]]:
     """The console on the lab of this name; the others of ``names`` are opened when the operator goes to them.
 

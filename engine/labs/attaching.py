@@ -6,13 +6,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from engine.drive.control.caller import check
 from engine.drive.control.found import Found, answering, running
 from engine.errors import Refused
 from engine.labs.lab import Lab
 from engine.labs.remote import Remote
+from engine.labs.remotequeues import RemoteQueues
 from engine.runs.history import History
 from engine.system import QueueSystem, System
 
@@ -20,17 +20,27 @@ PATIENCE = 5.0  # seconds that one which was named may take to answer
 
 
 class Around:
-    """What runs around us. ``folder``: of control sockets; ``systems``: by their names; ``runs``: of kept runs."""
+    """What runs around us. ``folder``: of control sockets; ``systems``: by their names; ``runs``: of kept runs.
+
+    ``besides``: a process that is left out, our own.
+    """
 
     def __init__(
-        self, folder: Path, systems: Mapping[str, System | QueueSystem], runs: Path, *, readonly: bool = False
+        self,
+        folder: Path,
+        systems: Mapping[str, System | QueueSystem],
+        runs: Path,
+        *,
+        readonly: bool = False,
+        besides: int = 0,
     ) -> None:
+        self._besides = besides
         self._folder, self._systems, self._runs, self._readonly = folder, systems, runs, readonly
 
     def found(self) -> list[Found]:
         """All who answer, of systems that are known here. Raises Refused where the folder is not this user's alone."""
         try:
-            return [one for one in running(self._folder) if one.system in self._systems]
+            return [one for one in running(self._folder) if one.system in self._systems and one.pid != self._besides]
         except OSError as error:
             raise Refused(f"nobody can be attached to: {error}") from None
 
@@ -63,10 +73,10 @@ class Around:
         return found[0] if found and found[0].system in self._systems else None
 
     def lab(self, found: Found) -> Lab:
-        """A lab of it, not opened yet. Raises Refused where its content can not be shown from here."""
-        system: Any = self._systems[found.system]
-        if system.kind != System.kind:
-            raise Refused(f"{found.system} is watched with roundhouse --system {found.system} --root {found.root}")
+        """A lab of it, not opened yet."""
+        system = self._systems[found.system]
+        if isinstance(system, QueueSystem):
+            return RemoteQueues(found, readonly=self._readonly)
         return Remote(found, system, readonly=self._readonly, history=History(self._runs))
 
 

@@ -5,6 +5,7 @@ The rules of this file:
 - Viewers ask, nobody is sent anything unasked: one that is stopped costs nothing.
 - Pictures are taken at most once in ``EVERY`` seconds, and so seldom that this takes a ``SHARE`` of the time at most,
   whoever asks and how often. The nodes draw them a little earlier, because they were looked at.
+- A trace is bounded, and ends where nobody has asked for it in ``UNPULLED`` seconds.
 - Orders are carried out one after the other on a thread of their own, under the lab's ``turn``, so that the socket goes
   on answering. Only orders of ``engine.labs.carried`` are known.
 """
@@ -12,10 +13,12 @@ The rules of this file:
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +32,11 @@ from engine.errors import Refused
 from engine.feed import Fact
 from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
+from engine.labs.far import ENTRIES, packed_entries
 from engine.labs.shared import VIEWS, Easel, codec_of, crew_of
 from engine.parts.unpacking import unpack
 from engine.system import Orders
+from engine.tracing.ring import Ring
 
 EVERY = 0.2  # seconds between two sets of pictures, at least
 SHARE = 0.02  # of the time that may be spent on them
@@ -40,24 +45,20 @@ AHEAD = 0.3  # seconds before pictures are due at which the nodes are to begin
 ASKED = 3.0  # seconds for which the workers' own pictures are drawn after somebody has asked for them
 FACTS = 200  # in one answer
 WAITING = 100  # orders
+TAPS = 8  # traces at once
+KEPT = 2000  # messages of one
+UNPULLED = 5.0  # seconds
 
 
 class Desk:
-    """Of a lab with a broker, or with the workers of one. ``control``: its socket, where there is one.
-
-    ``role``: what it is called; ``seats``: the names of its workers by their routing ids, as they are now.
-    """
+    """Of a lab. ``control``: its socket, where there is one; ``role``: what it is called."""
 
     control: Control | None = None
 
-    def __init__(self, lab: BrokerLab, role: str, seats: Callable[[], Mapping[bytes, str]]) -> None:
-        self.words: Mapping[str, Word] = {"look": self._look, "order": self._order}
+    def __init__(self, lab: Any, role: str) -> None:
+        self.words: dict[str, Word] = {"look": self._look, "order": self._order}
         self.instance = secrets.token_hex(8)  # tells this run from the next one at the same socket
-        self._role, self._lab, self._seats, self._codec = role, lab, seats, codec_of(lab.system)
-        self._easel = Easel(self._codec, lab.seat_of)
-        self._due = 0.0
-        self._touched: float | None = None  # when the nodes were told to draw for the next set
-        self._pool_until = 0.0
+        self._role, self._lab, self._codec = role, lab, codec_of(lab.system)
         self._waiting = 0
         self._clerk = ThreadPoolExecutor(1, "roundhouse-orders")
 
@@ -65,8 +66,12 @@ class Desk:
         """Open the socket, ``at`` this path or at the usual one in the folder. ``orders``: as in ``Control``."""
         place = at or place_of(folder, self._role, self._lab.endpoints)
         told = about(self._lab.system.name, self._role, self._lab.endpoints)
-        words = ChainMap(self._lab.words, dict(self.words))  # whoever runs the lab may add some later
-        self.control = listen(context, place, told, words, orders, readonly=self._lab.readonly)
+        self.control = listen(context, place, told, self.all_words, orders, readonly=self._lab.readonly)
+
+    @property
+    def all_words(self) -> Mapping[str, Word]:
+        """These, and those of whoever runs the lab, who may add some later."""
+        return ChainMap(self._lab.words, self.words)
 
     @property
     def dead(self) -> str | None:
@@ -82,41 +87,15 @@ class Desk:
     def _look(self, fields: dict[str, Any]) -> Said:
         """What is to be seen now: all of it, or what has changed since a serial of this instance."""
         since = _number(fields, "Since") if fields.get("Instance") == self.instance else 0
-        page, now = _number(fields, "Page"), time.monotonic()
-        if fields.get("Pool") is True:
-            self._pool_until = now + ASKED
-        if page == 0:
-            self._draw(now)
-        told = self._about()
-        if self._easel.serial == 0 or (since == self._easel.serial and not fields.get("Pool")):
-            told |= {"Serial": since, "Whole": False, "Pages": 0, "Data": b""}
-        else:
-            pages = self._easel.pages(since, now < self._pool_until)
-            page = min(page, len(pages) - 1)
-            whole = since not in self._easel.known
-            told |= {"Serial": self._easel.serial, "Whole": whole, "Pages": len(pages), "Data": pages[page]}
+        told = {**self._about(), **self._pictures(since, _number(fields, "Page"), fields.get("Pool") is True)}
+        told["Options"] = asdict(self._lab.options) if since == 0 else {}
         facts, lost = self._lab.feed.since(_number(fields, "Facts"))
         told["Facts"] = [list(_shortened(fact)) for fact in facts[:FACTS]]
         return "looked", {**told, "Lost": lost, "More": max(0, len(facts) - FACTS)}
 
-    def _draw(self, now: float) -> None:
-        """Take a new set of pictures where one is due, or let the nodes draw one."""
-        feed = self._lab.feed
-        names = (*VIEWS, "pool") if now < self._pool_until or not self._lab.endpoints else tuple(VIEWS)
-        if self._touched is not None and now >= max(self._due, self._touched + DRAWN):
-            began = time.perf_counter()
-            pictures = {name: seen for name in names if (seen := feed.peek(name)) is not None}
-            if "broker" not in pictures and isinstance(pool := pictures.get("pool"), dict):
-                crew = crew_of(pool, self._seats())
-                pictures |= {"broker": crew} if crew is not None else {}
-            self._easel.put(pictures)
-            self._easel.pages(self._easel.serial - 1)
-            self._due = now + max(EVERY, (time.perf_counter() - began) / SHARE)
-            self._touched = None
-        if self._touched is None and now >= self._due - AHEAD:
-            self._touched = now
-            for name in names:
-                feed.picture(name)
+    def _pictures(self, since: int, page: int, pool: bool) -> dict[str, Any]:
+        """None: they are to be seen elsewhere."""
+        return {"Serial": 0, "Whole": False, "Pages": 0, "Data": b"", "Bare": True}
 
     def _about(self) -> dict[str, Any]:
         lab = self._lab
@@ -124,9 +103,9 @@ class Desk:
         return {
             "Instance": self.instance,
             "Up": time.monotonic() - lab.started,
-            "Endpoints": list(lab.endpoints),
+            "Endpoints": list(getattr(lab, "endpoints", ())),
             "Readonly": lab.readonly,
-            "Lane": lab.lane,
+            "Lane": getattr(lab, "lane", ""),
             "Dead": list(health.dead),
             "Lag": health.loop_lag,
             "Left": health.failed,
@@ -155,6 +134,102 @@ class Desk:
         finally:
             self._waiting -= 1
         return "done", {}
+
+
+class BrokerDesk(Desk):
+    """Of a lab with a broker, or with the workers of one.
+
+    ``seats``: the names of its workers by their routing ids, as they are now.
+    """
+
+    def __init__(self, lab: BrokerLab, role: str, seats: Callable[[], Mapping[bytes, str]]) -> None:
+        super().__init__(lab, role)
+        self.words["tap"] = self._tap
+        self._seats = seats
+        self._easel = Easel(self._codec, lab.seat_of)
+        self._due = 0.0
+        self._touched: float | None = None  # when the nodes were told to draw for the next set
+        self._pool_until = 0.0
+        self._traces: dict[str, tuple[Ring[Any], float]] = {}  # by the viewer's word, and when it was asked for last
+        self._closing = threading.Event()
+        self._sweeper: threading.Thread | None = None
+
+    def close(self) -> None:
+        """Take no more orders, trace nothing more."""
+        super().close()
+        self._closing.set()
+
+    # ---- pictures ---------------------------------------------------------------------------------------------------
+
+    def _pictures(self, since: int, page: int, pool: bool) -> dict[str, Any]:
+        now = time.monotonic()
+        if pool:
+            self._pool_until = now + ASKED
+        if page == 0:
+            self._draw(now)
+        if self._easel.serial == 0 or (since == self._easel.serial and not pool):
+            return {"Serial": since, "Whole": False, "Pages": 0, "Data": b"", "Bare": False}
+        pages = self._easel.pages(since, now < self._pool_until)
+        page = min(page, len(pages) - 1)
+        whole = since not in self._easel.known
+        return {
+            "Serial": self._easel.serial, "Whole": whole, "Pages": len(pages), "Data": pages[page], "Bare": False
+        }  # fmt: skip
+
+    def _draw(self, now: float) -> None:
+        """Take a new set of pictures where one is due, or let the nodes draw one."""
+        feed = self._lab.feed
+        names = (*VIEWS, "pool") if now < self._pool_until or not self._lab.endpoints else tuple(VIEWS)
+        if self._touched is not None and now >= max(self._due, self._touched + DRAWN):
+            began = time.perf_counter()
+            pictures = {name: seen for name in names if (seen := feed.peek(name)) is not None}
+            if "broker" not in pictures and isinstance(pool := pictures.get("pool"), dict):
+                crew = crew_of(pool, self._seats())
+                pictures |= {"broker": crew} if crew is not None else {}
+            self._easel.put(pictures)
+            self._easel.pages(self._easel.serial - 1)
+            self._due = now + max(EVERY, (time.perf_counter() - began) / SHARE)
+            self._touched = None
+        if self._touched is None and now >= self._due - AHEAD:
+            self._touched = now
+            for name in names:
+                feed.picture(name)
+
+    # ---- messages ---------------------------------------------------------------------------------------------------
+
+    def _tap(self, fields: dict[str, Any]) -> Said:
+        """What a trace was told behind the number ``After``. It begins with the first question and ends with End."""
+        name, after, now = fields.get("Tap"), _number(fields, "After"), time.monotonic()
+        if type(name) is not str or len(name) > 64:
+            raise ValueError("Tap")
+        if fields.get("End") is True:
+            self._end(name)
+            return "tapped", {"Total": 0, "Data": packed_entries([])}
+        if name not in self._traces:
+            if len(self._traces) >= TAPS:
+                raise Refused(f"{TAPS} viewers trace messages already")
+            trace = self._lab.trace(KEPT)
+            self._lab.attach(trace)
+            self._traces[name] = trace, now
+            if self._sweeper is None or not self._sweeper.is_alive():
+                self._sweeper = threading.Thread(target=self._sweep, name="roundhouse-taps", daemon=True)
+                self._sweeper.start()
+        trace, _ = self._traces[name]
+        self._traces[name] = trace, now
+        entries = [entry for entry in trace.entries(limit=ENTRIES) if entry.number > after]
+        return "tapped", {"Total": trace.total, "Data": packed_entries(entries)}
+
+    def _end(self, name: str) -> None:
+        trace, _ = self._traces.pop(name, (None, 0.0))
+        if trace is not None:
+            self._lab.detach(trace)
+
+    def _sweep(self) -> None:
+        """End what nobody asks for any more; until there is none."""
+        while self._traces and not self._closing.wait(1.0):
+            for name, (_, asked) in list(self._traces.items()):
+                if time.monotonic() > asked + UNPULLED:
+                    self._end(name)
 
 
 def packed(codec: Any, args: tuple[Any, ...]) -> bytes:

@@ -26,7 +26,7 @@ from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, inner, orders_of, paired
-from engine.labs.desk import Desk
+from engine.labs.desk import BrokerDesk
 from engine.labs.health import Health, Workers, health_of
 from engine.labs.livefaults import LiveFaults
 from engine.labs.operated import ask_broker, word_of
@@ -78,7 +78,7 @@ class LiveLab(LiveFaults):
         self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
         self._role = role or ("broker" if broker else "")
-        self._desk: Desk | None = None
+        self._desk: BrokerDesk | None = None
         self.options = system.options() if options is None else options
         self.feed, self.words = Feed(), {}
         self.started = time.monotonic()
@@ -120,7 +120,7 @@ class LiveLab(LiveFaults):
                 self._client_id = seat.sockets[0].routing_id
                 wait_seated([self._node("client").seat("client", seat)], CLOSE)
             if self._folder is not None and self._role and self._listens != NOWHERE:
-                self._desk = Desk(self, self._role, lambda: self._pool.seats)
+                self._desk = BrokerDesk(self, self._role, lambda: self._pool.seats)
                 orders = orders_of(self.system) if self._with_broker else None
                 self._desk.listen(self._context, self._folder, self._listens, orders)
         except BaseException:

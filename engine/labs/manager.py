@@ -84,14 +84,20 @@ class LabManager:
 
     def __init__(self, names: Sequence[str], make: Callable[[str], Lab]) -> None:
         self.names = tuple(names)
-        self._make = make
+        self._makes: dict[str, Callable[[str], Lab]] = dict.fromkeys(self.names, make)
         self._threads: dict[str, LabThread] = {}
+
+    def add(self, name: str, make: Callable[[str], Lab]) -> None:
+        """One more lab, behind the others; nothing new where there is one of this name."""
+        if name not in self._makes:
+            self._makes[name] = make
+            self.names = (*self.names, name)
 
     def open(self, name: str) -> Future[Any]:
         """The lab of this system, opened now where it is not yet. The future raises what opening raised."""
         thread = self._threads.get(name)
         if thread is None or thread.failed:
-            thread = self._threads[name] = LabThread(name, self._make)
+            thread = self._threads[name] = LabThread(name, self._makes[name])
         return thread.opened
 
     def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:

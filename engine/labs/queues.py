@@ -32,21 +32,20 @@ from engine.drive.tempdir import LockedTempDir
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
-from engine.labs.content import QueueLab
+from engine.labs.desk import Desk
 from engine.labs.health import Health
+from engine.labs.queueorders import QueueOrders
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import (
-    MAX_WORKERS,
     START,
     DocumentRow,
     PipelineView,
-    StageRow,
     queue_folder,
 )
-from engine.protocols.diskqueue.watchdog import Abort, KillDriver, PauseStage, ResumeStage, SetWorkers
+from engine.protocols.diskqueue.watchdog import Abort
 from engine.tracing.operations import Operations
 
 BATCH = 20  # documents that ``feed_some`` feeds: among so many one fails once and one twice
@@ -68,7 +67,7 @@ class _Watched:
         """Keeps what was traced."""
 
 
-class LiveQueueLab(QueueLab):
+class LiveQueueLab(QueueOrders):
     """A running pipeline."""
 
     def __init__(
@@ -203,42 +202,6 @@ class LiveQueueLab(QueueLab):
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
-    def set_workers(self, stage: str, workers: int) -> None:
-        """Change how many drivers a stage has; also sets one going again that was stopped by an error."""
-        before = self._stage(stage).wanted
-        if not 1 <= workers <= MAX_WORKERS:
-            raise Refused(f"{stage} has 1 to {MAX_WORKERS} drivers; pause it to have none")
-        if workers < before or self.watches:
-            self._operate("stopping a driver" if workers < before else "starting a driver")
-        self._pipeline.order(SetWorkers(stage, workers))
-
-    def pause_stage(self, stage: str) -> None:
-        """Let its drivers finish their documents and leave."""
-        self._operate("pausing a stage")
-        self._stage(stage)
-        self._pipeline.order(PauseStage(stage))
-
-    def resume_stage(self, stage: str) -> None:
-        """Start its drivers again."""
-        if self.watches:
-            self._operate("starting drivers")
-        self._stage(stage)
-        self._pipeline.order(ResumeStage(stage))
-
-    def kill_driver(self, number: str) -> None:
-        """Kill one driver; its document counts as failed, and another driver takes its place."""
-        self._operate("killing a driver")
-        if number not in [driver.number for driver in self.view().drivers]:
-            raise Refused(f"driver {number} has ended already")
-        self._pipeline.order(KillDriver(number))
-
-    def retry(self, queue: str, id: str) -> None:
-        """Give a document that failed twice two fresh attempts."""
-        if self.watches:
-            self._change("trying a document again")
-        if reason := self._pipeline.retry(queue, id):
-            raise Refused(f"{id} can not be tried again: {reason}")
-
     def feed_files(self, paths: Sequence[str]) -> None:
         """Feed files into the first queue; events tell how many were, and why others were not."""
         self._change("feeding documents")
@@ -260,7 +223,9 @@ class LiveQueueLab(QueueLab):
         if self._folder is not None and not self.watches:
             at = self._listens or place_of_root(self._folder, self.root)
             told = about(self.system.name, "console", (), self.root)
-            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, self.words))
+            desk = Desk(self, "console")
+            self._door.callback(desk.close)
+            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, desk.all_words))
 
     def _start(self, name: str, body: Callable[[], None]) -> threading.Thread:
         def run() -> None:
@@ -376,22 +341,6 @@ class LiveQueueLab(QueueLab):
 
     def _say(self, note: Note, source: str = "watchdog") -> None:
         self.feed.fact(note, source, time.time())
-
-    def _stage(self, name: str) -> StageRow:
-        self._living()
-        for stage in self.view().stages:
-            if stage.name == name:
-                return stage
-        raise Refused(f"there is no stage {name}")
-
-    def _operate(self, what: str) -> None:
-        """Refuse what only the watchdog can do where another process has it."""
-        self._change(what)
-        if self.watches:
-            raise Refused(
-                f"{what} is refused: others have started these drivers, and this console only watches; roundhouse "
-                f"pipeline stop --root {self.root} ends them"
-            )
 
     def _living(self) -> None:
         if not self._watchdog.is_alive() or self.view().state == "ended":  # its thread ends a little later

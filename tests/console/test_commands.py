@@ -91,7 +91,17 @@ def test_any_line_is_a_command_or_an_error_in_words(line: str) -> None:
 
 
 def test_disk_queues_know_fewer_words() -> None:
-    assert [word.name for word in QUEUE_WORDS] == ["quit", "system", "fault", "kill", "trace", "theme", "help", "feed"]
+    assert [word.name for word in QUEUE_WORDS] == [
+        "quit",
+        "system",
+        "attach",
+        "fault",
+        "kill",
+        "trace",
+        "theme",
+        "help",
+        "feed",
+    ]
     assert parse("fault kill 3", QUEUE_WORDS) == Command("fault", "kill 3")
     assert completions("f", QUEUE_WORDS) == ["fault ", "feed "] and complete("bulk", QUEUE_WORDS) is None
     with pytest.raises(CommandError, match="unknown command 'bulkping'"):

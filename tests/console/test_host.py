@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
 
+import pytest
+
 from console.commands import Command
+from engine.catalogue import CATALOGUE, SYSTEMS
+from engine.drive.control.found import Found
+from engine.labs.attaching import Around
 from tests.helpers.fake_lab import FakeLab, FakeLabs
 from tests.helpers.pilot import Driver, drive
 from tests.helpers.protocols import User, on, running_sandbox
@@ -144,3 +150,62 @@ def test_whoever_is_here_for_the_first_time_reads_the_first_keys_until_one_is_pr
         assert not driver.shows("new here?") and driver.app.history.begun and not driver.app.first_run
 
     drive(scenario, tmp_path, size=(80, 24))
+
+
+def around(tmp_path: Path) -> Around:
+    return Around(tmp_path / "c", CATALOGUE, tmp_path)
+
+
+def test_another_process_is_chosen_and_has_its_own_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = Found(tmp_path / "c" / "far", "roundrobin", "broker", ("tcp://127.0.0.1:6714",), 7)
+    other = Found(tmp_path / "c" / "worker-8", "roundrobin", "worker", (), 8)
+
+    def search(self: Around) -> Future[list[Found]]:
+        found: Future[list[Found]] = Future()
+        found.set_result([other, there])
+        return found
+
+    monkeypatch.setattr(Around, "search", search)
+    monkeypatch.setattr(Around, "lab", lambda self, found: FakeLab(3, busy=False))
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("A")
+        assert driver.notice == "! nothing can be attached to from here"
+        driver.app.around = around(tmp_path)
+        await driver.press("A")
+        assert driver.shows("far  roundrobin broker, process 7")
+        await driver.press("enter")
+        await driver.tick()
+        assert driver.app.session.name == "far" and "far" in driver.labs.names
+        await driver.command("attach nobody")
+        assert "'nobody' is nothing that runs here" in driver.app.main.keybar.notice
+
+    drive(scenario, tmp_path)
+
+
+def test_keys_of_systems_are_those_of_attached_processes_where_there_are_no_others(tmp_path: Path) -> None:
+    labs = FakeLabs(FakeLab(1, busy=False), names=("roundrobin", "far"))
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("2")
+        await driver.tick()
+        assert driver.app.session.name == "far"
+        await driver.press("5")
+        assert "no more than 2 attached" in driver.main.keybar.notice
+
+    drive(scenario, tmp_path, labs=labs)
+
+
+def test_who_has_the_usual_port_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Future[list[Found]] = Future()
+    found.set_result([Found(tmp_path / "far", "roundrobin", "broker", (SYSTEMS["roundrobin"].endpoint,), 7)])
+    monkeypatch.setattr(Around, "search", lambda self: found)
+    lab = FakeLab(1, busy=False)
+    lab.endpoints = ("tcp://127.0.0.1:7714",)
+
+    async def scenario(driver: Driver) -> None:
+        driver.app.around = around(tmp_path)
+        driver.app.offer()
+        assert driver.notice == "! tcp://127.0.0.1:6714 has a roundrobin broker, process 7 · A attaches to it"
+
+    drive(scenario, tmp_path, lab=lab)

@@ -362,6 +362,10 @@ class FakeLabs:
         self.slow = False
         self.opening: dict[str, Future[Any]] = {}
 
+    def add(self, name: str, make: Callable[[str], Any]) -> None:
+        self.names = (*self.names, name)
+        self.known[name] = make(name)
+
     def open(self, name: str) -> Future[Any]:
         future: Future[Any] = Future()
         self.opening[name] = future

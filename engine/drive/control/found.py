@@ -35,6 +35,12 @@ class Found(NamedTuple):
         """What it is called: the name of its socket."""
         return self.path.name
 
+    @property
+    def words(self) -> str:
+        """All of it in a line; it may hold anything."""
+        where = " ".join(self.endpoints) or self.root
+        return f"{self.name}  {self.system} {self.role}, process {self.pid}  {where}".rstrip()
+
 
 def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
     """Whoever answers, by name; a socket behind which nobody is any more is removed.

@@ -20,8 +20,8 @@ def test_what_runs_is_listed_and_one_of_several_has_to_be_named(
     monkeypatch.chdir(home)
     monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: Path("c"))
     with (
-        listening(print, Path("c/b"), about("roundrobin", "broker", ("tcp://127.0.0.1:1",)), {}),
-        listening(print, Path("c/p"), about("diskqueue", "pipeline", (), "/q"), {}),
+        listening(print, Path("c/b"), {**about("roundrobin", "broker", ("tcp://127.0.0.1:1",)), "pid": 5}, {}),
+        listening(print, Path("c/p"), {**about("diskqueue", "pipeline", (), "/q"), "pid": 6}, {}),
     ):
         assert not folder.exists() and main(["attach", "--list"]) == 0
         out, err = capsys.readouterr()

@@ -12,7 +12,7 @@ import pytest
 from engine.drive.control.server import Said
 from engine.errors import Refused
 from engine.labs import desk as module
-from engine.labs.desk import Desk, packed
+from engine.labs.desk import BrokerDesk, packed
 from engine.labs.shared import codec_of
 from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
@@ -37,7 +37,7 @@ class Clock:
 class Shop:
     def __init__(self, clock: Clock) -> None:
         self.clock, self.lab = clock, FakeLab(3)
-        self.desk = Desk(self.lab, "broker", dict)
+        self.desk = BrokerDesk(self.lab, "broker", dict)
         self.serial = 0
 
     def look(self, seconds: float = 0.0, **fields: Any) -> dict[str, Any]:

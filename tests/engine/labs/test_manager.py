@@ -178,3 +178,20 @@ def test_one_that_is_just_being_opened_is_closed_as_well() -> None:
         pass
     release.join()
     assert street.made[0].did == ["open", "close"]
+
+
+def test_one_more_is_added_behind_the_others(street: Street) -> None:
+    house = street.house
+    for _ in range(2):
+        house.add("d", lambda name: Lab(f"added {name}"))
+    assert house.names == ("a", "b", "c", "d")
+    assert house.open("d").result(WAIT).name == "added d" and street.made == []
+
+
+def test_orders_take_turns_with_others_who_give_some(street: Street) -> None:
+    lab = street.house.open("a").result(WAIT)
+    with lab.turn:
+        answer = street.house.order("a", lambda lab: lab.did.append("order"))
+        assert not answer.done() and lab.did == ["open"]
+    answer.result(WAIT)
+    assert lab.did == ["open", "order"]
