@@ -36,8 +36,8 @@ def test_it_takes_orders_and_its_pictures_are_seen_elsewhere(tmp_path: Path, mon
     said(lab.feed, Note("bad", "a stage was stopped"))
     assert [(fact.source, fact.text) for fact in lab.feed.since(0)[0]] == [("watchdog", "a stage was stopped")]
     desk = Desk(lab, "pipeline")
-    said = desk.words["look"]({})
-    assert isinstance(said, tuple) and said[1]["Bare"] and said[1]["Options"]["poll"] == pipeline.options.poll
+    answer = desk.words["look"]({})
+    assert isinstance(answer, tuple) and answer[1]["Bare"] and answer[1]["Options"]["poll"] == pipeline.options.poll
     desk.close()
     monkeypatch.setattr(pipeline, "_view", pipeline.picture()._replace(state="ended"))
     with pytest.raises(Refused, match="the pipeline has ended"):
