@@ -86,7 +86,10 @@ def _slow(aim: Aim) -> Made:
 def _restart(aim: Aim) -> Made:
     back = aim.times.back
     promised = [promises.everybody_back(aim, SLACK, back), promises.books(back)]
-    return Made(f"{aim.label} is started anew and knows nothing", promised, partial(aim.scene.restart, aim.seat))
+    broker, knows = aim.scene.sight().broker, "nothing"
+    if broker is not None and broker.kept is not None:
+        promised, knows = [promises.kept_again(back), *promised], "what its store keeps"
+    return Made(f"{aim.label} is started anew and knows {knows}", promised, partial(aim.scene.restart, aim.seat))
 
 
 def _clock(aim: Aim) -> Made:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.parts.fault import Aim
 from engine.parts.promise import Observation, Promise
+from engine.parts.store import FOUND
 from engine.parts.view import WorkerRow
 
 SLACK = 0.25  # seconds: messages that are under way, and the watch's own step
@@ -34,6 +35,16 @@ def nothing_fails(within: float) -> Promise:
     return Promise(
         "no task that was accepted fails", within, lambda before, now: _failed(now) <= _failed(before), always=True
     )
+
+
+def kept_again(within: float) -> Promise:
+    """Of a broker with a store that is started anew: it may have taken more than its picture told."""
+
+    def there(before: Observation, now: Observation) -> bool:
+        held = before.broker.kept.tasks if before.broker and before.broker.kept else 0
+        return now.broker is not None and now.broker.kept is not None and now.count(FOUND) >= held
+
+    return Promise("every task that was accepted and had not ended is there again", within, there)
 
 
 def lost(aim: Aim, within: float) -> Promise:

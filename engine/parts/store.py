@@ -19,6 +19,7 @@ from engine.core import Entry, Leased, Outcome, Store, Stored
 
 GLOBAL = 16  # bytes of an id that is nobody else's
 KEPT = "kept"  # the fate of a task that was kept before and has not ended
+FOUND = "kept before"  # a broker's counter: tasks that its store kept when it began
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
 MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
 MOST_RESULTS = 1_000_000  # outcomes that are kept, the newest

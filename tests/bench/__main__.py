@@ -20,13 +20,14 @@ from functools import partial
 import zmq
 
 from engine.drive.pump.chosen import words
-from tests.bench import against, brokers, dispatch, explore, keys, packed, processes, screen
+from tests.bench import against, brokers, dispatch, durable, explore, keys, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
 SECTIONS: dict[str, Callable[[bool], None]] = {
     "brokers": brokers.section,
     "dispatch": dispatch.section,
+    "durable": durable.section,
     "explore": explore.section,
     "keys": keys.section,
     "packed": packed.section,

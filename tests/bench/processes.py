@@ -6,7 +6,7 @@ Both are the installed program with its own peers, ten workers of ten slots, and
 from __future__ import annotations
 
 from tests.bench.figures import Contend, ranking, ranking_head, rounds, table
-from tests.bench.stage import CONSOLE, Stage
+from tests.bench.stage import CONSOLE, NONE, Settings, Stage
 
 CREW = {"pool_workers": "10", "pool_slots": "10"}
 WINDOWS = (100, 1000)
@@ -19,11 +19,11 @@ def lane_of(packed: str) -> dict[str, str]:
     return {"roundrobin_packed": packed}
 
 
-def apart(stage: Stage, packed: str) -> str:
-    """A broker and ten workers of it in a process each; where a client finds them."""
+def apart(stage: Stage, packed: str, more: Settings = NONE) -> str:
+    """A broker, with ``more`` settings, and ten workers in a process each; where a client finds them."""
     endpoint = stage.endpoint("tcp")
     lane = lane_of(packed)
-    stage.start(*CONSOLE, "broker", "--bind", endpoint, settings=lane)
+    stage.start(*CONSOLE, "broker", "--bind", endpoint, settings={**lane, **more})
     stage.start(*CONSOLE, "worker", "--connect", endpoint, "--count", "10", "--slots", "10", settings=lane)
     return endpoint
 

@@ -67,9 +67,9 @@ def _times(seconds: list[float]) -> str:
 class Course:
     """The processes of one run, and what is done to them."""
 
-    def __init__(self, folder: Path, children: Children, seed: int, packed: bool) -> None:
+    def __init__(self, folder: Path, children: Children, seed: int, packed: bool, store: Path | None = None) -> None:
         self.folder, self.children, self.random = folder, children, Random(seed)
-        self.endpoint, self.store = free_endpoint(), folder / "tasks.sqlite"
+        self.endpoint, self.store = free_endpoint(), store or folder / "tasks.sqlite"
         self.options = {"heartbeat": HEARTBEAT, "expiry": 3 * HEARTBEAT, "packed": packed}
         self.events: list[Event] = []
         self.started = 0

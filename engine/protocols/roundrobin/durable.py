@@ -31,7 +31,7 @@ from engine.core import (
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_HELD
-from engine.parts.store import GLOBAL
+from engine.parts.store import FOUND, GLOBAL
 from engine.parts.view import BrokerView, Kept
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.backlog import FULL
@@ -40,6 +40,7 @@ from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.records import AGAIN
 from engine.protocols.roundrobin.table import is_awaited
 
+BROKER = b"broker"  # in place of the worker, where none answered
 HIGH = 16_384  # tasks in the pool at a time
 RETRY = 1.0  # seconds until the store is asked again for what it could not do
 
@@ -60,6 +61,7 @@ class Durable(Broker):
         self._told = self.pool.records.keep()
         self.trouble = ""
         self.fenced = self.refused = 0
+        self.found = 0  # tasks that the store kept when this broker began
         self._number = 0
         self._asked: dict[int, _Asked] = {}
         self._tokens: dict[TaskKey, int] = {}  # of the pool's tasks
@@ -86,6 +88,7 @@ class Durable(Broker):
                 self.pool.lanes.flush(out)
             case Unstored(number, why):
                 self._unstored(self._asked.pop(number), why, now, out)
+                self.pool.lanes.flush(out)
             case _:
                 out = super().handle(event, now)
                 if type(event) is Started:
@@ -111,7 +114,7 @@ class Durable(Broker):
         view = super().snapshot(now)
         kept = Kept(len(self._tokens) + self.pool.backlog.kept, self.pool.backlog.kept, self.trouble)
         state = self.trouble or f"{kept.tasks:,} tasks kept, {kept.waiting:,} of them not loaded"
-        counters = (*view.counters, ("fenced", self.fenced), ("refused", self.refused))
+        counters = (*view.counters, (FOUND, self.found), ("fenced", self.fenced), ("refused", self.refused))
         return view._replace(terms=(("store", state), *view.terms), counters=counters, kept=kept)
 
     # ---- into the store --------------------------------------------------------------------------------------------
@@ -210,7 +213,8 @@ class Durable(Broker):
                 self._answer(key, ended.outcome, out)
         found = event.waiting + len(event.leased)
         pool.records.stored(news if self._loaded else found, event.waiting)
-        self._loaded = True
+        if not self._loaded:
+            self._loaded, self.found = True, found - news
         if not self._asked:
             self._unclaimed = event.waiting
         if event.leased:
@@ -237,7 +241,7 @@ class Durable(Broker):
         data = wire.failure(outcome.why) if outcome.why else outcome.data
         other = self._others.pop(ident, client) if unique and self._others else client
         for asker in {client: None, other: None}:
-            self.pool.lanes.relay(asker, ident, outcome.worker, data, out)
+            self.pool.lanes.relay(asker, ident, outcome.worker or BROKER, data, out)
 
     # ---- what it can not do ------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.fault import Fault
 from engine.parts.inflight import Task
 from engine.parts.liveness import Liveness
+from engine.parts.store import Memory
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation.broker import Broker as ConversationBroker
@@ -41,6 +42,18 @@ def busy(system: str, seed: int = 0, pair: bool = False) -> Sandbox:
     stage = Sandbox(SYSTEMS[system], options, seed=seed, workers=5, slots=3).open()
     stage.advance(5.0)
     stage.run(BulkSpec("ping", 150, rate=25.0, in_flight=100, timeout=30.0))
+    stage.advance(2.3)
+    return stage
+
+
+def keeping() -> Sandbox:
+    """The same of a round robin broker with a store, and more tasks than its workers have slots for."""
+    options = replace(SYSTEMS["roundrobin"].options(), backlog="sqlite:")
+    stage = Sandbox(SYSTEMS["roundrobin"], options, workers=5, slots=3).open()
+    stage.advance(5.0)
+    for worker in stage.workers():
+        stage.order(worker, Slow(1.0))
+    stage.run(BulkSpec("ping", 150, in_flight=100, timeout=60.0))
     stage.advance(2.3)
     return stage
 
@@ -251,3 +264,16 @@ def test_of_two_under_one_name_the_loss_of_one_is_no_loss() -> None:
         stage.advance(2.0)
         watch = done(stage, line)
         assert watch.held and "one row" in watch.results[0].promise.text
+
+
+def test_what_a_broker_kept_is_there_again_when_it_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = done(keeping(), "restart")
+    assert "every task that was accepted" in watch.plan.promises[0].text and watch.held
+    assert "knows what its store keeps" in watch.plan.does
+
+    def forgets(store: Memory) -> None:
+        store.epoch += 1
+
+    monkeypatch.setattr(Memory, "reopen", forgets)
+    (text,) = broken(done(keeping(), "restart"))
+    assert text == "every task that was accepted and had not ended is there again"

@@ -95,7 +95,7 @@ def test_a_global_id_that_was_kept_before_is_not_done_again() -> None:
     assert back.stored(fates=[Outcome("", None, b"w")], lease=0) == [wire.relayed(b"c", UNIQUE, b"w")]
     back.told([b"d", *wire.ping(UNIQUE, True)])
     assert back.stored(fates=[Outcome("deadline")], lease=0) == [
-        wire.relayed(b"d", UNIQUE, b"", wire.failure("deadline"))
+        wire.relayed(b"d", UNIQUE, b"broker", wire.failure("deadline"))
     ]
     assert back.books == (0, 0, {}, 0, 0, 0)
 
@@ -115,7 +115,7 @@ def test_a_task_that_is_refused_is_dropped_and_a_client_of_ours_is_told_why() ->
     back.pingt(1)
     back.told([b"c", *wire.ping(UNIQUE, True)])
     assert back.stored(refused="the disk is full") == []
-    refusal = wire.relayed(b"c", UNIQUE, b"", wire.failure("the disk is full"))
+    refusal = wire.relayed(b"c", UNIQUE, b"broker", wire.failure("the disk is full"))
     assert back.stored(refused="the disk is full") == [refusal]
     assert back.books == (2, 0, {}, 0, 0, 2)
     assert [note.text for note in back.notes if note.level == "bad"] == ["tasks are refused: the disk is full"]
@@ -193,3 +193,30 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int) -> Non
     assert world.pictures["client"].run.passed
     counts = world.stores["broker"].counts()
     assert counts == (300, 300, (), 0, 0, 300)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_client_of_ours_is_told_why_its_tasks_are_refused_and_has_them_taken_when_there_is_room(packed: bool) -> None:
+    world = World()
+    options = Options(heartbeat=0.5, expiry=1.5, backlog="sqlite:", packed=packed)
+    world.add("broker", SYSTEM.broker(options, ["tcp://b"]))
+    world.add("w", SYSTEM.worker(options, "tcp://b", 1, 4))
+    world.add("client", SYSTEM.client(options, "tcp://b", 99))
+    world.run(1.0)
+    full, away = "the store is full: it holds 0 tasks", "away"
+    for tasks, why in ((20, full), (10, away)):
+        world.stores["broker"].room, world.stores["broker"].down = 0, away if why == away else ""
+        world.order("client", BulkSpec("ping", tasks, timeout=60.0, tag=TAG))
+        assert world.run_until(lambda world, tasks=tasks: _ended(world, tasks), 10.0)  # type: ignore[misc]
+        assert world.pictures["client"].run.ledger.failed == ((why, tasks),)
+        assert world.pictures["broker"].kept.trouble == why
+    world.stores["broker"].room, world.stores["broker"].down = 100, ""
+    assert world.run_until(lambda world: not world.pictures["broker"].kept.trouble, 3 * RETRY)
+    world.order("client", BulkSpec("ping", 30, timeout=60.0, tag=TAG))
+    assert world.run_until(lambda world: _ended(world, 30), 10.0)
+    assert world.pictures["client"].run.passed
+
+
+def _ended(world: World, tasks: int) -> bool:
+    run = world.pictures["client"].run
+    return run is not None and run.spec.n == tasks and run.state == "ended"
