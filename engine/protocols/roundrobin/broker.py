@@ -168,7 +168,7 @@ class Broker:
             out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
             return
         self.pool.end(task, "withdrawn")
-        self.pool.ledger.fail("withdrawn")
+        self.pool.records.withdrawn()
         self.pool.drain(now, out)
         out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
 

@@ -89,8 +89,12 @@ class Records:
         found = self.backlog.withdraw(clients, gone)
         for task in found:
             self.close(task, "withdrawn")
-            self.ledger.fail("withdrawn")
+            self.withdrawn()
         return len(found)
+
+    def withdrawn(self) -> None:
+        """A task that waited has ended, and is done by nobody."""
+        self.ledger.fail("withdrawn")
 
     def unreachable(self, replies: int) -> None:
         """So many replies, counted as successes when they were sent, did not reach their client; a store keeps them."""
