@@ -16,6 +16,7 @@ from console.bulks import RunDefaults
 from console.pictures.eventlog import EventLog, Line
 from console.pictures.rows import Caller, Callers, Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Series
+from console.pictures.service import Service
 from engine.feed import Feed
 from engine.labs.content import BrokerLab
 from engine.labs.timeline import Sample
@@ -85,6 +86,7 @@ class Picture(NamedTuple):
     series: Mapping[str, Series] = MappingProxyType({})  # throughput a second, backlog, p99 of the latency in µs
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
     stale: float = 0.0  # seconds for which another process that is shown has not been heard
+    service: str = ""  # after a failover: who of a pair serves, and since when
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
@@ -190,6 +192,7 @@ class Bridge:
         self._seen = math.inf  # when the last picture of the broker was drawn, by its clock
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._log = EventLog(lab.feed)
+        self._service = Service()
         self._runs: tuple[Run, ...] = ()
         self._ended: tuple[BulkSpec, float] | None = None
         self._ran = -math.inf  # when a run was seen under way, or a new one
@@ -244,6 +247,7 @@ class Bridge:
             clients=self._callers.update(broker) if broker is not None else (),
             rested=now - self._ran,
             stale=self.lab.stale,
+            service=self._service.update(brokers, self._log.read()),
         )
 
     def recall(self, samples: Sequence[Sample]) -> None:

@@ -98,7 +98,9 @@ class Identity(IdentityBar):
         several, named = several_parts(self._others), several_parts(self._others, names=True)
         why = trouble(picture) if word in ("DEGRADED", "REFUSING") else stale(picture) if word == "STALE" else ""
         choices = []
-        for shown in ([*state, (f" {why} ", "warn")], state) if why else (state,):
+        told: list[Parts] = [[(f" {words} ", "warn")] for words in (why, picture.service) if words]
+        notes = [*([[*told[0], *told[1]]] if len(told) > 1 else []), *told, []]
+        for shown in ([*state, *note] for note in notes):
             if several:
                 choices += [
                     spread([*name, *shown, *named, *where], full, width),

@@ -77,6 +77,10 @@ def test_a_primary_that_is_gone_is_shown_as_gone_and_the_fallback_is_the_broker(
         driver.app.tick()
         await driver.pilot.pause()
         assert driver.shows("○ gone") and driver.shows("● serves") and driver.shows("its plug is pulled")
+        await driver.press("escape")
+        driver.app.tick()
+        await driver.pilot.pause()
+        assert "primary gone" in driver.screen()[0] and "fallback serves since" in driver.screen()[0]
 
     drive(scenario, tmp_path, labs=labs())
 
