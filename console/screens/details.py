@@ -25,7 +25,7 @@ from console.widgets.workers import STATES, squares
 from engine.core import NEVER
 from engine.parts.view import Detail, TaskRow, WorkerRow, WorkerView
 
-_NAME = 16  # cells of the names on the left
+_NAME = 14  # cells of the names on the left
 
 
 class Details(Layer):
@@ -78,6 +78,7 @@ class Details(Layer):
         tasks = task_lines(detail, picture)
         self.query_one("#tasks", Pager).set_lines(tasks)
         self.query_one("#incidents", Pager).set_lines(incident_lines(detail, picture))
+        self.query_one("#details").set_class(detail is None or not detail.incidents, "spotless")
 
     def action_back(self) -> None:
         """Go back to the main screen."""
@@ -99,13 +100,14 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
     state = [("gone · the broker no longer knows it", "bad")] if gone else [(f"{glyph} {worker.state}", f"{ink} bold")]
     lines = [
         _field("state", *state),
-        _field("name", (clean(worker.name), "text bold")),
+        _field("name", (row.label, "text bold")),
+        *_own_name(row),
         *_hex_lines(worker.key, 16 if width >= 54 else 8),
         [],
         _field(
             "slots",
             *squares(worker.slots - worker.free, worker.slots, min(worker.slots, 20)),
-            (f" {worker.free} of {worker.slots} free", "text"),
+            (f" {worker.slots - worker.free} of {worker.slots} used", "text"),
         ),
         _field("in flight", (units.count(worker.in_flight), "text")),
         _field("done", (units.count(worker.done), "text")),
@@ -125,11 +127,18 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
     return lines
 
 
+def _own_name(row: Shown) -> list[Parts]:
+    """What it calls itself; a broker's number for it would be a second name."""
+    told = clean(row.worker.name)
+    numbered = told[:1] == "w" and told[1:].isdecimal()
+    return [] if numbered or told in (row.label, label(row.worker.key)) else [_field("calls itself", (told, "text"))]
+
+
 def _took(worker: WorkerRow) -> Parts:
     if worker.took is None:
-        return [("–", "faint"), (" nothing answered in the last minute", "label")]
+        return [("–", "faint"), (" no answer for a minute", "label")]
     p50, p99 = (units.duration(seconds * 1e6) for seconds in worker.took)
-    return [("p50 ", "label"), (p50, "text"), (" · p99 ", "label"), (p99, "text"), (" of the last minute", "label")]
+    return [("p50 ", "label"), (p50, "text"), (" · p99 ", "label"), (p99, "text"), (" (1 min)", "label")]
 
 
 def own_lines(own: WorkerView | None, now: float) -> list[Parts]:
@@ -154,7 +163,7 @@ def _hex_lines(key: bytes, each: int) -> list[Parts]:
 def _expiry(worker: WorkerRow, now: float) -> Parts:
     if worker.lost_at == NEVER or worker.state == "lost":
         return []
-    return [(f" · lost in {units.age(worker.lost_at - now)}", "label")]
+    return [(f", lost in {units.age(worker.lost_at - now)}", "label")]
 
 
 def task_lines(detail: Detail | None, picture: Picture) -> list[Parts]:

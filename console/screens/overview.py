@@ -20,6 +20,7 @@ from console.widgets.banner import Banner
 from console.widgets.keybar import KeyBar
 
 LAYOUTS = ("wide", "compact", "tiny")
+BROAD, HIGH = 180, 46  # cells and lines from which on charts and events grow
 
 
 def layout_for(width: int, height: int) -> str:
@@ -64,6 +65,8 @@ class Overview(Screen[None]):
         chosen = layout_for(event.size.width, event.size.height)
         for name in LAYOUTS:
             self.set_class(name == chosen, name)
+        self.set_class(event.size.width >= BROAD, "broad")
+        self.set_class(event.size.height >= HIGH, "high")
 
     def on_key(self, event: events.Key) -> None:
         """Hide the notice: whoever presses a key has read it."""

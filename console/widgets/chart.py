@@ -32,9 +32,12 @@ class Chart(Panel, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.CHART)]
     app: Any  # the host, which knows the span of all charts and the time of day
 
-    def __init__(self, title: str, figure: Callable[[float], str] = units.short, *, id: str | None = None) -> None:
+    def __init__(
+        self, title: str, figure: Callable[[float], str] = units.short, hint: str = "", *, id: str | None = None
+    ) -> None:
+        """``hint``: what fills it, shown while it is empty."""
         super().__init__(id=id)
-        self._title, self._figure = title, figure
+        self._title, self._figure, self._hint = title, figure, hint
         self._samples: Sequence[int] = ()
         self._span = 0
         self._limit = 0
@@ -100,6 +103,9 @@ class Chart(Panel, can_focus=True):
                 else:
                     parts.append((blank, "chart-grid") if block == " " else (block, ink))
             lines.append(self.line(joined(parts), width))
+        if self._hint and not any(heights) and self._back is None:
+            words: Parts = [(" " * _SCALE, "text"), (fit(self._hint, columns).strip().center(columns), "label")]
+            lines[max(1, rows // 2 - 1)] = self.line(words, width)
         lines.append(self.line(self._axis(columns, marked), width))
         return lines
 
@@ -128,7 +134,7 @@ class Backlog(Chart):
     """What waits. What lies above all the workers' slots together is amber."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("backlog", id=id)
+        super().__init__("backlog", hint="nothing waited · d fills it", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
@@ -144,7 +150,7 @@ class Throughput(Chart):
     """Tasks a second that ended well."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("throughput", id=id)
+        super().__init__("throughput", hint="nothing ended · p runs pings", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
@@ -156,7 +162,7 @@ class Delay(Chart):
     """The slowest hundredth of what was answered, from the broker's taking it to its answer."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("latency p99", duration_or_none, id=id)
+        super().__init__("latency p99", duration_or_none, "nothing was answered · p runs pings", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""

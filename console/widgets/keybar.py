@@ -35,10 +35,10 @@ SECONDS = 6.0  # that a notice stays
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
 _OWN = tuple(
     key
-    for key in (*SPAN, *CHART[:2], *TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
+    for key in (*CHART[:2], *TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
     if key.id not in _ALSO
 )
-_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *WAITS, *SEE, *APP[2:])
+_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *WAITS, *SPAN, *SEE, *APP[2:])
 _PLACES = {key.id: place for place, key in reversed(list(enumerate(_ORDER)))}
 
 

@@ -79,7 +79,7 @@ class Latency(Panel):
         rows = height - 2
         if self._run is None or not self._run.histogram or rows < 1 or width < 12:
             middle = [self.line([], width)] * max(0, height // 2 - 1)
-            return [*middle, self.line([("no run yet".center(width), "label")], width)]
+            return [*middle, self.line([("no run yet · p runs one".center(width), "label")], width)]
         axis = Axis(self._run.histogram, width)
         service = self._run.service
         rulers = {"p50": service.p50, "p95": service.p95, "p99": service.p99}

@@ -28,7 +28,7 @@ STATES: dict[State, tuple[str, str]] = {
 _ORDER = {state: place for place, state in enumerate(("lost", "late", "silent", "drain", "busy", "ready"))}
 Drawn = Callable[[Shown, float, int], Parts]
 
-_GAUGE = 6  # cells of the heartbeat line
+_GAUGE = 5  # cells of the heartbeat line
 
 
 def squares(taken: int, total: int, cells: int) -> Parts:
@@ -67,9 +67,9 @@ def _name(row: Shown, now: float, cells: int) -> Parts:
 
 def _slots(row: Shown, now: float, cells: int) -> Parts:
     worker = row.worker
-    bar = squares(worker.slots - worker.free, worker.slots, cells - 6)
-    free = fit(f"{worker.free}", 3, right=True)
-    return [*bar, (free, "text"), (fit(f"/{worker.slots}", 3), "label")]
+    used = worker.slots - worker.free
+    bar = squares(used, worker.slots, cells - 6)
+    return [*bar, (fit(f"{used}", 3, right=True), "text" if used else "label"), (fit(f"/{worker.slots}", 3), "label")]
 
 
 def _number(ink: str, value: int, cells: int) -> Parts:
@@ -148,7 +148,9 @@ def _figure(
 
 COLUMNS: tuple[Column[Shown], ...] = (
     Column("worker", "worker", 10, lambda row: row.order, _name, need=9, stretch=24),
-    Column("slots", "slots free", 16, lambda row: row.worker.free, _slots, need=5, falling=True),
+    Column("slots", "slots used", 11, lambda row: row.worker.slots - row.worker.free, _slots, need=5)._replace(
+        falling=True, stretch=16
+    ),
     _figure("in-flight", "in flight", 4, 6, lambda row: row.worker.in_flight, _in_flight)._replace(
         stretch=9, short="infl"
     ),

@@ -246,8 +246,7 @@ class LiveLab(LiveFaults):
 
     def workers(self) -> Workers:
         """The workers of this process that have not left."""
-        views = self.crew().values()
-        return Workers(len(views), sum(view.joined for view in views))
+        return Workers(len(views := self.crew().values()), sum(view.joined for view in views))
 
     def wait_registered(self, n: int, timeout: float) -> bool:
         """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
@@ -259,10 +258,11 @@ class LiveLab(LiveFaults):
 
     def endbulk(self) -> None:
         """See ``WorkerOrders``; it is told how many messages each of those workers has passed."""
+        self._change("stopping workers")
         views, before = self._ask("pool"), set(self._pool.alive())
         super().endbulk()
-        ended = before - set(self._pool.alive())
-        self._say(Note("info", passed({name: views[name].done for name in ended if name in views})))
+        ended = before.difference(self._pool.alive()) & views.keys()
+        self._say(Note("info", passed({name: views[name].done for name in ended})))
 
     # ---- the pair ---------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ class QueueOrders(QueueLab):
 
     def set_workers(self, stage: str, workers: int) -> None:
         """Change how many drivers a stage has; also sets one going again that was stopped by an error."""
+        self._change("changing how many drivers a stage has")
         before = self._stage(stage).wanted
         if not 1 <= workers <= MAX_WORKERS:
             raise Refused(f"{stage} has 1 to {MAX_WORKERS} drivers; pause it to have none")

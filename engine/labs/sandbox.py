@@ -100,6 +100,7 @@ class Sandbox(Actors, WorkerOrders):
 
     def run(self, spec: BulkSpec) -> None:
         """Start a bulk run; its course is in the client's picture. Refused while another one is going."""
+        self._change("starting a run")
         view = self.run_view()
         if self._run is not None and (view is None or view.state != "ended"):
             done = view.ledger.succeeded if view else 0
@@ -162,6 +163,7 @@ class Sandbox(Actors, WorkerOrders):
 
     def hand_back(self) -> None:
         """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
+        self._change("handing the service back")
         if "fallback" not in self.world.names:
             raise Refused("there is no fallback here")
         if "broker" in self.world.names:

@@ -74,3 +74,17 @@ def test_the_workers_own_view_of_itself_and_its_broker(tmp_path: Path) -> None:
             assert driver.shows(line), line
 
     drive(scenario, tmp_path, lab=FakeLab(1, busy=False))
+
+
+def test_a_worker_has_one_name_and_no_half_of_its_details_is_blank(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("down", "enter")
+        await driver.tick()
+        words = [line for line in driver.screen() if "name  " in line]
+        assert len(words) == 1 and "badger-01" in words[0] and not driver.shows("calls itself")
+        assert driver.app.screen.query_one("#incidents").outer_size.height < 12
+        driver.lab.replace(3, name="w7")
+        await driver.tick()
+        assert not driver.shows("w7"), "that may be the name of another one on all other screens"
+
+    drive(scenario, tmp_path, size=(80, 24))

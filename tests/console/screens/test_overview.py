@@ -27,3 +27,12 @@ def test_a_screen_has_one_layout_at_a_time_and_a_frozen_picture_says_so(tmp_path
 
     drive(of_brokers, tmp_path, size=(120, 36))
     drive_queues(of_queues, tmp_path, size=(80, 24))
+
+
+def test_a_large_terminal_gives_charts_and_events_room(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table, chart, events = (driver.main.query_one(f"#{name}") for name in ("workers", "backlog", "events"))
+        assert chart.outer_size.width == 80 and table.outer_size.width == 120 and events.outer_size.height >= 16
+        assert all(driver.shows(title) for title in (" p50 ", " rtt ", " viol"))
+
+    drive(scenario, tmp_path, size=(200, 60))

@@ -188,7 +188,7 @@ def test_a_pipeline_that_has_ended_takes_no_orders(tmp_path: Path) -> None:
             lab.resume_stage("a")
 
 
-def test_a_read_only_lab_refuses_what_destroys() -> None:
+def test_a_read_only_lab_refuses_what_changes_something() -> None:
     with LiveQueueLab(QUICK, readonly=True) as lab:
         until(lambda: len(lab.view().drivers) == 6)
         with pytest.raises(Refused, match="readonly is set"):
@@ -199,7 +199,8 @@ def test_a_read_only_lab_refuses_what_destroys() -> None:
             lab.set_workers("parse", 1)
         with pytest.raises(Refused, match="readonly is set"):
             lab.feed_some()
-        lab.set_workers("parse", 3)
+        with pytest.raises(Refused, match="readonly is set"):
+            lab.set_workers("parse", 3)
 
 
 def test_a_read_only_lab_starts_nothing_in_a_pipeline_that_exists(tmp_path: Path) -> None:
