@@ -76,15 +76,15 @@ def source(what: str) -> Callable[[str], Path]:
     return read
 
 
-def control(text: str) -> Path:
-    """Where a control socket is to be: a path after ``ipc://``; ``NOWHERE`` for ``none``."""
+def control(text: str) -> Path | str:
+    """Where a control socket is to be: a path after ``ipc://``; ``NOWHERE`` for ``none``; an endpoint over tcp."""
     if text == "none":
         return NOWHERE
     if text.startswith("tcp://"):
-        raise argparse.ArgumentTypeError(f"{text} is open to every user of this machine: name ipc://PATH or none")
+        return text
     path = text.removeprefix("ipc://")
     if path == text or not path or path.startswith("@"):
-        raise argparse.ArgumentTypeError(f"expected ipc://PATH or none, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected ipc://PATH, tcp://HOST:PORT or none, got {text!r}")
     return Path(path).absolute()
 
 

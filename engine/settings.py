@@ -60,6 +60,17 @@ class _Endpoint:
 Endpoint = Annotated[str, _Endpoint()]
 
 
+class _Tcp:
+    """The bound of an address over tcp, or of none."""
+
+    def __str__(self) -> str:
+        return "an endpoint like tcp://127.0.0.1:6714, or nothing"
+
+    def admits(self, value: str) -> bool:
+        tcp = TCP.fullmatch(value)
+        return not value or (tcp is not None and 1 <= int(tcp[1]) <= 65535)
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """Every file and folder that is used. Nothing is made before it is needed."""
@@ -127,6 +138,7 @@ class Security:
 
     curve: str = ""  # the name of our own pair
     server_key: str = ""  # of the broker to connect to: a file, a name or 64 digits
+    control: Annotated[str, _Tcp()] = ""  # where control is taken over tcp, from peers with keys; empty: nowhere
 
 
 @dataclass(frozen=True, slots=True)

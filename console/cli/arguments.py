@@ -98,6 +98,9 @@ def read_arguments(argv: Sequence[str]) -> Asked:
     if options.command == "submit":  # what follows -- is the job's command line
         options.words = list(argv[at + 1 :])
     _check(asked, options, flags)
+    if isinstance(getattr(options, "control", None), str):  # over tcp, beside the usual one
+        flags.append(Flag(("security", "control"), "--control", options.control))
+        del options.control
     return Asked(options.command or "console", options, flags)
 
 

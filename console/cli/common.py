@@ -98,7 +98,7 @@ def lab_of(
 ) -> LiveLab:
     """A lab of the system that was asked for, not opened yet."""
     system, security = system_of(settings), settings.security
-    keys = curve.of(settings.paths.keys, security.curve, security.server_key, not broker)
+    keys = curve.of(settings.paths.keys, security.curve, security.server_key, not broker, security.control)
     if keys is not None and not broker:
         for words in keys.doubts(client):
             tell(words)

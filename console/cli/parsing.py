@@ -91,5 +91,8 @@ def add_log(parser: Parser) -> None:
 
 def add_control(parser: Parser) -> None:
     """``--control``, for commands whose processes can be attached to."""
-    words = "where other processes of this user attach and give orders: ipc://PATH, or none (see roundhouse paths)"
+    words = (
+        "where other processes of this user attach and give orders: ipc://PATH, or none (see roundhouse paths); "
+        "tcp://HOST:PORT beside that: where those with keys do, with --curve"
+    )
     parser.add_argument("--control", metavar="ENDPOINT", type=control, default=argparse.SUPPRESS, help=words)

@@ -103,6 +103,8 @@ def check(parser: Parser, options: argparse.Namespace) -> None:
             parser.error(f"pipeline {options.order}: --mode is for run and start, which make queues")
         case "pipeline" if options.order not in ("run", "start") and hasattr(options, "control"):
             parser.error(f"pipeline {options.order}: --control is for run and start")
+        case "pipeline" if isinstance(getattr(options, "control", None), str):
+            parser.error("pipeline: its control socket has no keys, so --control takes ipc://PATH or none")
         case "pipeline" if options.order != "run" and options.journal:
             parser.error(f"pipeline {options.order}: --journal is for run, which stays until it is done")
         case "drive":

@@ -7,6 +7,7 @@ The rules of this file:
 - Any other is an order to the broker, where it takes orders: checked, and passed on under a number of our own; each
   answer goes back under the peer's. Of a request that nobody answers any more only its number is kept, ``PENDING`` of
   them at most: the oldest is forgotten first.
+- Where a second one listens over tcp (``keyed``) its peers have keys, and their roles say what they may ask.
 - A read-only lab answers what only looks, and refuses the rest. A function of ``words`` sees to that itself.
 - The thread ends when its context is terminated.
 """
@@ -24,10 +25,12 @@ import zmq
 
 from engine.core import Note
 from engine.core import Socket as Spec
+from engine.drive.control.keyed import Keyed
 from engine.drive.control.place import make_folder
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.inbox import Inbox
 from engine.drive.links import ZSocket
+from engine.drive.security.curve import Curve
 from engine.drive.sockets import Context, close_socket, make_context, open_socket, receive, send
 from engine.errors import Refused
 from engine.parts.unpacking import UNREADABLE
@@ -37,6 +40,9 @@ PENDING = 10_000
 LOOKS = ("hello", "jobs", "tasks", "pair")
 LAST = ("refused", "job")  # after which nothing more is said about a request
 READONLY = "readonly is set where the broker runs"
+
+Peer = tuple[ZSocket, bytes]
+"""Who asks: the socket that it asks by, and its routing id there."""
 
 Said = tuple[str, dict[str, Any]]
 """The word of an answer, and what else stands in it."""
@@ -70,19 +76,30 @@ class Control:
         self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
         self._context, self._orders, self._readonly = context, orders, readonly
         self._about, self._words = about, words
+        self._inbox = Inbox()
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
+        self._keyed: Keyed | None = None
+        if context.curve is not None and context.curve.control:
+            self._open_keyed(context.curve)
         self._broker: ZSocket | None = None
         if orders is not None:
             self._broker = open_socket(context, Spec("dealer", connect=(broker,), routing_id=orders.client))
-        self._inbox = Inbox()
-        self._asked: dict[int, tuple[bytes, int, bool]] = {}  # our number → the peer, its own, one answer of many?
+        self._asked: dict[int, tuple[Peer, int, bool]] = {}  # our number → the peer, its own, one answer of many?
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
         context.threads = (*context.threads, thread)
         thread.start()
 
+    def _open_keyed(self, curve: Curve) -> None:
+        try:
+            self._keyed = Keyed(self._context, curve.control, curve, self._inbox.post)
+        except zmq.ZMQError as error:
+            self._context.door.say(Note("bad", f"nobody can attach or give orders over tcp: {error}"))
+
     def _main(self) -> None:
         poller = zmq.Poller()
+        if self._keyed is not None:
+            poller.register(self._keyed.socket, zmq.POLLIN)
         bell = self._inbox.bell.fileno()
         poller.register(self._door, zmq.POLLIN)
         poller.register(bell, zmq.POLLIN)
@@ -96,7 +113,10 @@ class Control:
                     self._inbox.answer()
                 if self._door in ready:
                     for frames in receive(self._door, 100, "router"):
-                        self._request(frames)
+                        self._request((self._door, frames[0]), frames)
+                if self._keyed is not None:
+                    for frames in self._keyed.receive():
+                        self._request((self._keyed.socket, frames[0]), frames)
                 if self._broker is not None and self._broker in ready and self._orders is not None:
                     for frames in receive(self._broker, 100, "dealer"):
                         self._answer(self._orders, frames)
@@ -108,17 +128,24 @@ class Control:
                 )
         finally:
             close_socket(self._context, self._door)
+            if self._keyed is not None:
+                close_socket(self._context, self._keyed.socket)
             if self._broker is not None:
                 close_socket(self._context, self._broker)
             self._inbox.close("the control socket has ended")
 
-    def _request(self, frames: list[bytes]) -> None:
+    def _request(self, peer: Peer, frames: list[bytes]) -> None:
         self.counts["requests"] += 1
-        peer = frames[0]
         asked = read("ask", frames[1]) if len(frames) == 2 else "unreadable"
         if isinstance(asked, str):
             self.counts["unreadable"] += 1
             self._say(peer, Message(0, "refused", {"Why": asked}))
+            return
+        over_tcp = self._keyed is not None and peer[0] is self._keyed.socket
+        if over_tcp and self._keyed is not None and (why := self._keyed.refusal(peer[1], asked.word)):
+            self.counts["refused"] += 1
+            self._context.complain(f"an order over tcp is refused: {why}")
+            self._say(peer, Message(asked.id, "refused", {"Why": why}))
             return
         if asked.word == "hello":
             self._say(peer, Message(asked.id, "hello", self._about))
@@ -149,7 +176,7 @@ class Control:
             del self._asked[self._last]
             self._say(peer, Message(asked.id, "refused", {"Why": "the broker is gone"}))
 
-    def _told(self, peer: bytes, asked: Message, word: Word) -> None:
+    def _told(self, peer: Peer, asked: Message, word: Word) -> None:
         """Answer a word, now or when its future is done."""
 
         def settle(get: Callable[[], Said | Future[Said]]) -> None:
@@ -178,8 +205,10 @@ class Control:
             del self._asked[ref]
         self._say(peer, Message(number, word, said))
 
-    def _say(self, peer: bytes, message: Message) -> None:
-        if send(self._door, [peer, pack("say", message)]):
+    def _say(self, peer: Peer, message: Message) -> None:
+        door, name = peer
+        cut = self._keyed is not None and door is self._keyed.socket and not self._keyed.reaches(name)
+        if cut or send(door, [name, pack("say", message)]):
             self.counts["unsent"] += 1  # the peer has gone, or does not read
 
 

@@ -17,14 +17,15 @@ from engine.errors import Refused
 
 class Curve:
     """``name``: a pair of one's own in ``folder``. ``server``: the key of the broker that this process connects to, as
-    ``keys.public_of`` takes it; empty where it connects to none.
+    ``keys.public_of`` takes it; empty where it connects to none. ``control``: where it takes control over tcp.
     """
 
-    def __init__(self, folder: Path, name: str, server: str = "") -> None:
+    def __init__(self, folder: Path, name: str, server: str = "", control: str = "") -> None:
         """Raises Refused where a key can not be used."""
         self.own = keys.own(folder, name)
         self.server = keys.public_of(folder, server) if server else ""
         self.ring = Keyring(folder)
+        self.control = control
 
     def doubts(self, client: bool) -> Iterator[str]:
         """Why a broker is likely to take nothing from us, a client or else workers."""
@@ -66,10 +67,12 @@ def failure(event: int, value: int, endpoint: str, curve: Curve | None) -> str:
     return ""
 
 
-def of(folder: Path, name: str, server: str, connects: bool) -> Curve | None:
+def of(folder: Path, name: str, server: str, connects: bool, control: str = "") -> Curve | None:
     """What the settings ask for; None for no CURVE. Raises Refused."""
     if not name and server and connects:
         raise Refused("a broker's key is named, and none of our own: --curve NAME (roundhouse keys new NAME makes one)")
     if name and connects and not server:
         raise Refused("the broker's key is needed as well: --server-key KEY, its file, its name or its 64 digits")
-    return Curve(folder, name, server if connects else "") if name else None
+    if control and not name:
+        raise Refused(f"{control} is for viewers and operators with keys: name our own with --curve NAME")
+    return Curve(folder, name, server if connects else "", control) if name else None
