@@ -13,10 +13,12 @@ from textual.screen import Screen
 
 from console import keys
 from console.commands import Word
+from console.guards import Guards, notification
 from console.history import History
 from console.host import Host
 from console.kinds import session_of
 from console.pictures.bridge import Labs, Settings
+from console.screens.alerts import Alerts
 from console.screens.allevents import AllEvents
 from console.screens.machines import FRAME, Lines
 from console.screens.messages import LadderScreen, Messages, TraceScreen
@@ -24,6 +26,7 @@ from console.sessions.session import Session
 from console.systems import view_of
 from console.text import clean
 from console.widgets.ink import Parts
+from engine.alerts.rules import Rules
 from engine.drive.control.found import Found
 from engine.errors import Refused
 from engine.labs.attaching import Around
@@ -39,17 +42,31 @@ class Console(Host):
         settings: Settings,
         around: Around | None = None,
         clock: Callable[[], float] = time.monotonic,
+        rules: Rules | None = None,
     ) -> None:
-        """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start. ``around``: as there."""
+        """``labs``: as in ``Host``. ``first``: the session that is on the screen at the start. ``around``: as there.
+
+        ``rules``: of alerts; None for no alert.
+        """
         history = History(settings.state_folder / "history")
         super().__init__(labs, first, settings, history, first.kind.main(first, history), clock)
         self.around = around
+        self.guards = Guards(rules or Rules(()), settings.state_folder)
 
     def made(self, name: str, lab: Any) -> tuple[Session[Any], Screen[Any]]:
         """The session of a lab, and its main screen."""
         assert self.labs is not None
         session = session_of(name, lab, partial(self.labs.order, name))
         return session, session.kind.main(session, self.history)
+
+    def look(self) -> Any:
+        """The current picture; what fires is said, and told to the terminal if that is wanted."""
+        picture = super().look()
+        for change in self.guards.look(list(self.sessions.values()), self.clock()):
+            self.say(f"alert {change.text}", "bad" if change.rule.severity == "critical" else "warn")
+            if self.guards.loud and self._driver is not None:
+                self._driver.write(notification(change))
+        return picture
 
     def ink_of(self, session: Session[Any]) -> str:
         """The colour of a session's state."""
@@ -85,6 +102,7 @@ class Console(Host):
 
     def on_unmount(self) -> None:
         """Collect the summary for the terminal."""
+        self.guards.close()
         said = {name: session.kind.summary(session) for name, session in self.sessions.items()}
         told = {name: lines for name, lines in said.items() if lines}
         several = len(told) > 1
@@ -126,6 +144,16 @@ class Console(Host):
         if isinstance(before, Messages | Lines):
             before.dismiss()
         self.open_screen(screen)
+
+    @property
+    def firing(self) -> int:
+        """How many alerts fire, in all systems."""
+        return self.guards.firing()
+
+    def action_alerts(self) -> None:
+        """Open the alerts of all systems."""
+        if not isinstance(self.screen, Alerts):
+            self.open_screen(Alerts(self.guards))
 
     def action_events(self) -> None:
         """Open all events."""

@@ -72,12 +72,13 @@ WORDS = (
         "compare two kept runs by their ids; the second worse by more than % is a regression",
         seed=False,
     ),
+    Word("alerts", "", "list the alerts of all systems", seed=False),
     Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
 
 _OF_QUEUES = {
-    "system": "", "attach": "", "theme": "", "help": "", "quit": "", "trace": "",
+    "system": "", "attach": "", "theme": "", "alerts": "", "help": "", "quit": "", "trace": "",
     "kill": "kill a driver, after a question; another one takes its place",
     "fault": "inject a fault in the sandbox: kill 3, full 5, crash parse.3, … ; f lists all",
 }  # fmt: skip

@@ -350,6 +350,8 @@ class Host(Shell):
                 self._trace(word)
             case Command("help", _):
                 self.action_help()
+            case Command("alerts", _):
+                self.action_alerts()
             case Command("quit", _):
                 self.action_ask_to_quit()
             case _:
@@ -367,6 +369,15 @@ class Host(Shell):
         else:
             trace, session.trace = session.trace, None
             self.order(lambda lab: lab.detach(trace), "tracing has ended; T begins it again")
+
+    @property
+    @abstractmethod
+    def firing(self) -> int:
+        """How many alerts fire."""
+
+    @abstractmethod
+    def action_alerts(self) -> None:
+        """Open the alerts of all systems."""
 
     @abstractmethod
     def action_see(self, what: str) -> None:

@@ -32,6 +32,18 @@ APP = (
     Key("copy", "y", "copy", "", "copy the selected text, row or page to the clipboard of the terminal (OSC 52)"),
     Key("suspend", "ctrl+z", "suspend", "", "suspend the console, as in a shell; fg brings it back"),
     Key("theme", "t", "theme", "theme", "choose a colour theme"),
+    Key("alerts", "exclamation_mark", "alerts", "", "list the alerts of all systems: acknowledge, silence, ring"),
+)
+ALERTS = (
+    Key("alert.acknowledge", "a", "acknowledge", "acknowledge", "acknowledge the selected alert, until it clears"),
+    Key("alert.silence", "z", "silence", "silence", "silence the selected alert for an hour; again: end that"),
+    Key(
+        "alert.bell",
+        "b",
+        "bell",
+        "bell",
+        "ring and notify through the terminal (OSC 9) when an alert fires, or no more",
+    ),
 )
 MAIN = (
     Key("run.ping", "p", "bulkping", "bulkping", "bulkping: 100 pings"),

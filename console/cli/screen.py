@@ -90,12 +90,14 @@ def run(
     """
     from console.app import Console
     from console.kinds import session_of
+    from engine.alerts.rules import read_rules
     from engine.labs.manager import LabManager
 
+    rules = read_rules(settings.paths.alerts, optional=True)
     with LabManager(names, make) as labs:
         with configured(settings):
             lab = labs.open(name).result()
-        console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings, around)
+        console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings, around, rules=rules)
         console.first_run = not console.history.begun
         console.run()
         ran = labs.running.values()

@@ -5,11 +5,10 @@ To a service manager it says when it is ready, that it is alive, and that it end
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -21,8 +20,6 @@ from engine.labs.lab import Lab
 from engine.labs.metrics import served
 from engine.labs.watcher import Source, Watcher, of_lab
 from engine.settings import Settings, Wrong
-
-Answer = Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]
 
 
 def is_service(options: Namespace) -> bool:
@@ -56,7 +53,7 @@ def standing(
         if getattr(options, "metrics", None) is not None:
             url = stack.enter_context(served(options.metrics, lambda: watcher.status(time.monotonic(), listed=False)))
             tell(f"metrics are at {url}")
-        words.update(words_of(watcher))
+        words.update(watcher.words())
         notify.say("READY=1")
         stack.callback(notify.say, "STOPPING=1")
         yield watcher
@@ -84,12 +81,3 @@ def reload(watcher: Watcher, settings: Settings) -> None:
             tell(str(problem))
     else:
         tell("the rules of alerts were read again")
-
-
-def words_of(watcher: Watcher) -> dict[str, Answer]:
-    """What a control socket answers for a watcher."""
-
-    def status(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        return "status", {"Status": json.dumps(watcher.status(time.monotonic())).encode()}
-
-    return {"status": status}

@@ -88,6 +88,7 @@ class Main(Overview):
         self._identity.endpoints = self.session.lab.endpoints
         self._identity.lane = self.session.lab.lane
         self._identity.traced = self.session.mode in RUNNING and self.session.trace is not None
+        self._identity.alerts = self.app.firing
         self._identity.attached = self.session.mode == "remote"
         self._identity.show(picture, self.paused, others)
 

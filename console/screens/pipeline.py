@@ -66,6 +66,7 @@ class Pipelines(StageOverview):
 
     def identify(self, picture: QueuePicture) -> None:
         """Show who this is, and whether the picture is frozen."""
+        self._identity.alerts = self.app.firing
         self._identity.show(picture, self.paused, self.app.others)
 
     def fill(self, picture: QueuePicture) -> None:

@@ -43,6 +43,7 @@ class IdentityBar(Inked):
         self._readonly = readonly
         self._paused = False
         self._others: Sequence[Other] = ()
+        self.alerts = 0  # that fire
 
     def show(self, picture: Any, paused: bool, others: Sequence[Other] = ()) -> None:
         """Show a picture, or that it is frozen, and which systems run."""
@@ -55,6 +56,8 @@ class IdentityBar(Inked):
         state: Parts = [(f" {'◦' if word == 'STARTING' else '●'} {word} ", f"{ink} bold reverse")]
         if self._readonly:
             state.append((" read-only", "warn"))
+        if self.alerts:
+            state += [(" ", "text"), (f" ! {self.alerts} ", "bad bold reverse")]
         return name, state
 
 

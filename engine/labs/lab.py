@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from engine.errors import Refused
@@ -27,7 +28,6 @@ class Lab(ABC):
     """One system that runs, is simulated, or was recorded; ``open`` it or use it in ``with``.
 
     ``started``: when it was opened, in monotonic seconds of its own clock. ``feed``: its snapshots and events.
-    ``words``: what its control socket answers beside orders of its protocol, by word; whoever runs the lab adds to it.
     ``unkept``: what could not be written to the disk, in words; all of it once the lab is closed.
     """
 
@@ -39,7 +39,6 @@ class Lab(ABC):
     feed: Feed
     turn: threading.RLock
     unkept: Sequence[str] = ()
-    words: dict[str, Any]
 
     def __new__(cls, *_: object, **__: object) -> Self:
         """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""
@@ -51,6 +50,11 @@ class Lab(ABC):
     def stale(self) -> float:
         """Seconds for which another process that is looked at has not been heard; 0 where it is, or there is none."""
         return 0.0
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """What its control socket answers beside orders, by word; whoever runs the lab adds to it."""
+        return {}
 
     def open(self) -> Self:
         """Start everything. Raises Refused where that can not be."""

@@ -80,7 +80,7 @@ class LiveLab(LiveFaults):
         self._role = role or ("broker" if broker else "")
         self._desk: BrokerDesk | None = None
         self.options = system.options() if options is None else options
-        self.feed, self.words = Feed(), {}
+        self.feed = Feed()
         self.started = time.monotonic()
         self.endpoints: tuple[str, ...] = tuple(bind)
         self._connect, self._wanted, self._slots = connect, workers, slots

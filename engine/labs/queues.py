@@ -91,7 +91,7 @@ class LiveQueueLab(QueueOrders):
         self.system = SYSTEM
         self.options = options or Options()
         self.readonly = readonly
-        self.feed, self.words = Feed(), {}
+        self.feed = Feed()
         self.started = time.monotonic()
         self.demonstration = not root
         self.root = os.path.abspath(root) if root else ""

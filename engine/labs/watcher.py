@@ -9,6 +9,7 @@ The rules of this file:
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -55,9 +56,16 @@ class Watcher:
     ``looked``: is called after each look of the thread, with whether all threads live and pictures go on.
     """
 
-    def __init__(self, source: Source, rules: Rules, looked: Callable[[bool], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        rules: Rules,
+        looked: Callable[[bool], None] = lambda _: None,
+        began: float | None = None,
+    ) -> None:
+        """``began``: the time now, where it is not that of the clock."""
         self._source, self._rules, self._looked = source, rules, looked
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began is None else began
         self._watch = Watch(rules.rules, self._began)
         self._meter = Meter()
         self._recent: Recent | None = None
@@ -98,6 +106,14 @@ class Watcher:
         """The status at monotonic ``now``; ``listed``: with each worker."""
         with self._lock:
             return self._status(self._source.seen(listed), now)
+
+    def words(self) -> dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]]:
+        """What a control socket answers out of it."""
+
+        def status(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+            return "status", {"Status": json.dumps(self.status(time.monotonic())).encode()}
+
+        return {"status": status}
 
     def alerts(self) -> list[Alert]:
         """All alerts, those that fire first."""
@@ -154,7 +170,11 @@ def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Sou
     def seen(listed: bool) -> Seen | None:
         if lab.system.kind == QueueSystem.kind:
             return of_pipeline(any_lab.view())
-        return of_brokers(lab.feed.pictures, (FIRST, SECOND), listed)
+        names = (FIRST, SECOND, "client")
+        pictures = {name: lab.feed.picture(name) for name in names}
+        if pictures[FIRST] is None and pictures[SECOND] is None:
+            pictures["pool"] = lab.feed.picture("pool")  # of thousands of workers, which cost time to draw
+        return of_brokers(pictures, (FIRST, SECOND), listed)
 
     def say(note: Note) -> None:
         lab.feed.fact(note, "alerts", time.time())

@@ -99,6 +99,7 @@ def test_disk_queues_know_fewer_words() -> None:
         "kill",
         "trace",
         "theme",
+        "alerts",
         "help",
         "feed",
     ]

@@ -113,7 +113,7 @@ class FakeLab(BrokerLab):
         self.options: Any = self.system.options()
         self.chosen = ""  # the lane
         self.endpoints: tuple[str, ...] = ("tcp://127.0.0.1:6714",)
-        self.feed, self.words = Feed(), {}
+        self.feed = Feed()
         self.readonly = readonly
         self.orders: list[tuple[Any, ...]] = []
         self.seats: dict[bytes, str] = {}  # whose routing ids are ours

@@ -9,7 +9,6 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from console.cli.standing import words_of
 from engine.alerts.rules import DEFAULTS, Rules
 from engine.drive.control.found import about
 from engine.drive.control.place import place
@@ -37,7 +36,7 @@ def served(folder: Path, lab: FakeLab, rules: Rules | None = None, **words: Any)
     told = about(lab.system.name, "broker", lab.endpoints)
     folder.mkdir(mode=0o700, exist_ok=True)
     try:
-        with listening(lambda note: None, place(folder, lab.endpoints[0]), told, {**words_of(watcher), **words}):
+        with listening(lambda note: None, place(folder, lab.endpoints[0]), told, {**watcher.words(), **words}):
             yield watcher
     finally:
         watcher.close()

@@ -51,7 +51,7 @@ class Screen:
     signal_received: int | None = None
     summary: str | None = None
 
-    def __init__(self, labs: Any, first: Any, settings: Any, around: Any = None) -> None:
+    def __init__(self, labs: Any, first: Any, settings: Any, around: Any = None, rules: Any = None) -> None:
         type(self).made = (first.lab, settings, labs)
         self.history = History(settings.state_folder / "history")
 

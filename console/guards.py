@@ -1,0 +1,95 @@
+"""Alerts at the console: each lab that runs has a watcher; what fires is said, and told to the terminal if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from console.sessions.session import RUNNING, Session
+from console.text import clean
+from engine.alerts.rules import Notify, Rules
+from engine.alerts.watch import SHOWN, Change
+from engine.labs.watcher import LOOK, Watcher, of_lab
+
+ROLE = "console"
+HOUR = 3600.0
+
+
+class AlertRow(NamedTuple):
+    """An alert of one lab, as it is listed."""
+
+    where: str  # the session's name
+    name: str
+    severity: str
+    state: str
+    text: str
+    since: float  # when it came into this state, in the console's time
+
+
+class Guards:
+    """Of all sessions. ``folder``: whose disk counts."""
+
+    def __init__(self, rules: Rules, folder: Path) -> None:
+        self._rules, self._folder = rules, folder
+        self._watchers: dict[str, Watcher] = {}
+        self._due: dict[str, float] = {}
+        self.loud = False  # ring, and notify the desktop through the terminal
+
+    def look(self, sessions: Iterable[Session[Any]], now: float) -> list[Change]:
+        """Look at those that run, each once a second; the alerts that have begun to fire."""
+        fired: list[Change] = []
+        for session in sessions:
+            if session.mode not in RUNNING or now < self._due.get(session.name, now):
+                continue
+            self._due[session.name] = now + LOOK
+            fired += [change for change in self._of(session, now).look(now) if change.state == "firing"]
+        return fired
+
+    def firing(self) -> int:
+        """How many fire, in all of them."""
+        return sum(alert.state == "firing" for watcher in self._watchers.values() for alert in watcher.alerts())
+
+    def rows(self) -> list[AlertRow]:
+        """All alerts of all labs, those that fire first."""
+        rows = [
+            AlertRow(
+                where, alert.rule.name, alert.rule.severity, alert.state, alert.rule.words(alert.value), alert.since
+            )
+            for where, watcher in self._watchers.items()
+            for alert in watcher.alerts()
+        ]
+        return sorted(rows, key=lambda row: SHOWN.index(row.state))
+
+    def acknowledge(self, row: AlertRow, now: float) -> None:
+        """Somebody knows of it. Raises Refused unless it fires."""
+        self._watchers[row.where].acknowledge(row.name, now)
+
+    def silence(self, row: AlertRow, now: float) -> float:
+        """Say nothing of it for an hour, or end that; for how many seconds."""
+        seconds = 0.0 if row.state == "silenced" else HOUR
+        self._watchers[row.where].silence(row.name, seconds, now)
+        return seconds
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        for watcher in self._watchers.values():
+            watcher.close()
+
+    def _of(self, session: Session[Any], now: float) -> Watcher:
+        watcher = self._watchers.get(session.name)
+        if watcher is None:
+            lab = session.lab
+            rules = self._rules
+            if session.mode == "remote":
+                rules = rules._replace(notify=Notify())  # the process itself tells others
+            source = of_lab(lab, ROLE, tuple(getattr(lab, "endpoints", ())), self._folder)
+            watcher = self._watchers[session.name] = Watcher(source, rules, began=now)
+            if session.mode == "live":
+                lab.words.update(watcher.words())
+        return watcher
+
+
+def notification(change: Change) -> str:
+    """What makes a terminal ring and notify its desktop (OSC 9)."""
+    return f"\a\x1b]9;roundhouse: {clean(change.text, 200)}\x1b\\"
