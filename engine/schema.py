@@ -10,6 +10,7 @@ terminal.
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 import sys
 from collections.abc import Iterable
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+TCP = re.compile(r"tcp(?:\+plain)?://[^\s/]+:(\d{1,5})")
+IPC = re.compile(r"ipc://\S+")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -56,6 +59,33 @@ class OneOf:
     def admits(self, value: Any) -> bool:
         """Whether a word is among them."""
         return value in self.words
+
+
+class _Endpoint:
+    """The bound of an address at which another process can be reached."""
+
+    def __str__(self) -> str:
+        return "an endpoint like tcp://127.0.0.1:6714 or ipc:///path"
+
+    def admits(self, value: str) -> bool:
+        tcp = TCP.fullmatch(value)
+        return 1 <= int(tcp[1]) <= 65535 if tcp else bool(IPC.fullmatch(value))
+
+
+Endpoint = Annotated[str, _Endpoint()]
+
+
+class _Tcp:
+    """The bound of an address over tcp, or of none."""
+
+    def __str__(self) -> str:
+        return "an endpoint like tcp://127.0.0.1:6714, or nothing"
+
+    def admits(self, value: str) -> bool:
+        return not value or (value.startswith("tcp://") and _Endpoint().admits(value))
+
+
+OptionalTcp = Annotated[str, _Tcp()]
 
 
 def fit(value: object, wanted: Any) -> Any:

@@ -29,7 +29,7 @@ from engine.drive.pump import SWITCH
 from engine.files import personal
 from engine.parts.limits import MAX_FRAME, MAX_SLOTS
 from engine.parts.plain import clean
-from engine.schema import Misfit, OneOf, Range, fit, nearest, parse
+from engine.schema import Endpoint, Misfit, OneOf, OptionalTcp, Range, fit, nearest, parse
 
 PREFIX = "ROUNDHOUSE_"
 DEFAULT_THEME = "midnight"
@@ -38,37 +38,10 @@ LONGEST = 100  # lines of one statement in it whose place can be told
 PARSED = 1024 * 1024  # characters that are parsed to tell places
 DEEPEST = 64  # parts of one key: what tomllib needs for a key grows with the square of their number
 
-TCP = re.compile(r"tcp(?:\+plain)?://[^\s/]+:(\d{1,5})")
-IPC = re.compile(r"ipc://\S+")
 LONG_KEY = re.compile(rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
 
 Place = tuple[str, ...]
 """Where a setting stands in the file: ``("theme",)`` or ``("pool", "workers")``."""
-
-
-class _Endpoint:
-    """The bound of an address at which another process can be reached."""
-
-    def __str__(self) -> str:
-        return "an endpoint like tcp://127.0.0.1:6714 or ipc:///path"
-
-    def admits(self, value: str) -> bool:
-        tcp = TCP.fullmatch(value)
-        return 1 <= int(tcp[1]) <= 65535 if tcp else bool(IPC.fullmatch(value))
-
-
-Endpoint = Annotated[str, _Endpoint()]
-
-
-class _Tcp:
-    """The bound of an address over tcp, or of none."""
-
-    def __str__(self) -> str:
-        return "an endpoint like tcp://127.0.0.1:6714, or nothing"
-
-    def admits(self, value: str) -> bool:
-        tcp = TCP.fullmatch(value)
-        return not value or (tcp is not None and 1 <= int(tcp[1]) <= 65535)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +111,7 @@ class Security:
 
     curve: str = ""  # the name of our own pair
     server_key: str = ""  # of the broker to connect to: a file, a name or 64 digits
-    control: Annotated[str, _Tcp()] = ""  # where control is taken over tcp, from peers with keys; empty: nowhere
+    control: OptionalTcp = ""  # where control is taken over tcp, from peers with keys; empty: nowhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SYSTEMS
 from engine.runs.compare import BOUND
-from engine.schema import OneOf, Range
-from engine.settings import Endpoint, Flag, Pool, Run
+from engine.schema import Endpoint, OneOf, Range
+from engine.settings import Flag, Pool, Run
 from engine.system import SEED_LANE
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 
-from engine.schema import Misfit, OneOf, Range, describe, fit, nearest, parse
+from engine.schema import Misfit, OneOf, OptionalTcp, Range, describe, fit, nearest, parse
 
 Small = Annotated[int, Range(1, 9)]
 
@@ -109,3 +109,10 @@ def test_types_in_words() -> None:
 def test_only_a_near_word_is_suggested() -> None:
     assert nearest("wrkers", ["workers", "slots"]) == "; did you mean workers?"
     assert nearest("zzz", ["workers", "slots"]) == ""
+
+
+def test_an_endpoint_over_tcp_or_none() -> None:
+    assert fit("", OptionalTcp) == "" and fit("tcp://h:1", OptionalTcp) == "tcp://h:1"
+    for wrong in ("ipc:///x", "tcp+plain://h:1", "tcp://h:0", "tcp://h"):
+        with pytest.raises(Misfit, match="expected an endpoint like tcp://127.0.0.1:6714, or nothing"):
+            fit(wrong, OptionalTcp)
