@@ -114,5 +114,5 @@ def test_only_a_near_word_is_suggested() -> None:
 def test_an_endpoint_over_tcp_or_none() -> None:
     assert fit("", OptionalTcp) == "" and fit("tcp://h:1", OptionalTcp) == "tcp://h:1"
     for wrong in ("ipc:///x", "tcp+plain://h:1", "tcp://h:0", "tcp://h"):
-        with pytest.raises(Misfit, match="expected an endpoint like tcp://127.0.0.1:6714, or nothing"):
+        with pytest.raises(Misfit, match=r"expected an endpoint like tcp://127.0.0.1:6714, or nothing"):
             fit(wrong, OptionalTcp)
