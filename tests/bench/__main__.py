@@ -20,11 +20,12 @@ from functools import partial
 import zmq
 
 from engine.drive.pump.chosen import words
-from tests.bench import against, brokers, dispatch, durable, explore, keys, packed, processes, screen
+from tests.bench import against, attach, brokers, dispatch, durable, explore, keys, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
 SECTIONS: dict[str, Callable[[bool], None]] = {
+    "attach": attach.section,
     "brokers": brokers.section,
     "dispatch": dispatch.section,
     "durable": durable.section,

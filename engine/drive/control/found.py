@@ -14,7 +14,8 @@ from engine.drive.control.wire import Message, pack, read
 from engine.drive.security import ipc
 from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
 
-PATIENCE = 1.0  # seconds that all of them together may take
+PATIENCE = 5.0  # seconds that all of them together may take
+KNOCK = 0.5  # seconds after which it is seen whether anybody is there: who is knocked at says so
 STEP = 0.02  # seconds between two looks
 MOST = 1000  # sockets that are asked
 TEXT = 1000  # characters of a text that is believed
@@ -51,15 +52,11 @@ def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
         check_folder(folder)
     except FileNotFoundError:
         return []
-    paths = sorted(folder.iterdir())[:MOST]
-    found = answering(paths, patience)
-    for path in {*paths} - {one.path for one in found}:  # whoever is there is not knocked at: it would say so
-        ipc.sweep(str(path))
-    return found
+    return answering(sorted(folder.iterdir())[:MOST], patience)
 
 
 def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
-    """Those of these sockets at which somebody answers who can be understood."""
+    """Those of these sockets at which somebody answers who can be understood; what is left of dead ones is removed."""
     found: dict[Path, Found | None] = {}
     context = make_context()
     with ExitStack() as stack:
@@ -72,7 +69,8 @@ def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
             stack.callback(close_socket, context, socket)
             waiting[path] = socket
         asked: set[Path] = set()
-        until = time.monotonic() + patience
+        began = time.monotonic()
+        until, knock = began + patience, began + min(KNOCK, patience)
         while waiting and time.monotonic() < until:
             for path, socket in list(waiting.items()):
                 if path not in asked and not send(socket, [pack("ask", Message(1, "hello", {}))]):
@@ -82,6 +80,10 @@ def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
                     del waiting[path]
             if waiting:
                 time.sleep(STEP)
+            if time.monotonic() >= knock:
+                knock = until + 1
+                for path in [path for path in waiting if ipc.sweep(str(path))]:
+                    del waiting[path]
     return [one for path in paths if (one := found.get(path)) is not None]
 
 

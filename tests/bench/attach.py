@@ -1,0 +1,110 @@
+"""What viewers cost: three that are attached, three that were stopped (SIGSTOP), and nobody.
+
+One process has the broker, 10,000 workers and a client over inproc, and runs pings at its highest rate. What counts
+is its processor time a task, all its threads together: viewers run on the same few cores, and what they take there is
+not the broker's. ``python -m tests.bench.attach lab WORKERS FOLDER`` is that process, ``… view FOLDER`` one viewer.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from engine.catalogue import SYSTEMS
+from engine.drive.control.found import running
+from engine.labs.live import LiveLab
+from engine.labs.remote import Remote
+from engine.parts.bulk import BulkSpec
+from tests.bench.figures import Contend, Run, ranking, ranking_head, rounds, table
+from tests.bench.peers import Foul
+from tests.bench.stage import PYTHON, Child, Stage, said
+
+ROUND = SYSTEMS["roundrobin"]
+MODULE = (PYTHON, "-m", "tests.bench.attach")
+VIEWERS = 3
+WINDOW = 2000
+SETTLE = 2.0  # seconds for viewers to have looked a few times
+WAIT = 300.0
+
+
+def serve(workers: int, folder: Path) -> int:
+    """Runs of so many tasks as each line of the input says, until it ends."""
+    options = ROUND.options(max_backlog=100_000)
+    with LiveLab(ROUND, options, bind=("inproc://bench",), workers=workers, slots=1, control=folder) as lab:
+        lab.wait_registered(workers, WAIT)
+        print("ready", flush=True)
+        for line in sys.stdin:
+            n, before = int(line), time.process_time()
+            lab.run(BulkSpec("ping", n, in_flight=WINDOW, timeout=60.0))
+            lab.wait_run(WAIT)
+            record = lab.report()
+            spent = time.process_time() - before
+            print(json.dumps([record["succeeded"], record["rate_per_s"], n / spent]), flush=True)
+    return 0
+
+
+def view(folder: Path) -> int:
+    """Attached until it is ended."""
+    (found,) = running(folder, WAIT)
+    with Remote(found, ROUND) as lab:
+        print(f"ready {len(lab.feed.picture('broker').workers)}", flush=True)
+        signal.sigwait({signal.SIGTERM})
+    return 0
+
+
+@contextmanager
+def viewers(stage: Stage, folder: Path, stopped: bool) -> Iterator[None]:
+    """Three of them, as long as this lasts."""
+    children: list[Child] = [stage.start(*MODULE, "view", str(folder)) for _ in range(VIEWERS)]
+    for child in children if stopped else ():
+        child.send_signal(signal.SIGSTOP)
+    time.sleep(SETTLE)
+    try:
+        yield
+    finally:
+        for child in children:
+            child.send_signal(signal.SIGCONT)
+            stage.end(child)
+
+
+def section(quick: bool) -> None:
+    """One table."""
+    workers = 1_000 if quick else 10_000
+    with Stage() as stage:
+        folder = stage.folder / "control"
+        lab = stage.start(*MODULE, "lab", str(workers), str(folder))
+
+        def run(n: int) -> Run:
+            assert lab.stdin is not None
+            lab.stdin.write(f"{n}\n")
+            lab.stdin.flush()
+            succeeded, _, rate = json.loads(said(lab))
+            if succeeded != n:
+                raise Foul(f"{n - succeeded} of {n} tasks were lost")
+            return Run(rate)
+
+        def watched(stopped: bool) -> Contend:
+            def watch(n: int) -> Run:
+                with viewers(stage, folder, stopped):
+                    return run(n)
+
+            return watch
+
+        contenders = {"nobody": run, "3 attached": watched(False), "3 stopped": watched(True)}
+        rows = ranking(rounds(contenders, 1.0 if quick else 6.0, 5000), ("nobody",), (f"{workers:,}",))
+        assert lab.stdin is not None
+        lab.stdin.close()
+        lab.wait(WAIT)
+    title = f"Viewers of one process, inproc, window {WINDOW}: tasks a second of its processor time"
+    table(title, ranking_head(("nobody",), ("workers",)), rows)
+
+
+if __name__ == "__main__":
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    role, *rest = sys.argv[1:]
+    sys.exit(serve(int(rest[0]), Path(rest[1])) if role == "lab" else view(Path(rest[0])))
