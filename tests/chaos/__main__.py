@@ -18,10 +18,12 @@ import zmq
 from tests.chaos import diskqueue
 from tests.chaos.course import SLACK, Outcome, play
 from tests.chaos.faults import faults_of
-from tests.chaos.house import NAMES
+from tests.chaos.house import DURABLE
+from tests.chaos.house import NAMES as SYSTEMS
 from tests.chaos.pair import NAME as PAIR
 from tests.chaos.table import line, table
 
+NAMES = (*SYSTEMS, DURABLE)
 QUEUES = "diskqueue"
 DOCUMENTS, FAULTS = 100, 10  # of one round of disk queues
 

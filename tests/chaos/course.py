@@ -18,7 +18,7 @@ from random import Random
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import LedgerView
 from tests.chaos.faults import PEERS, faults_of
-from tests.chaos.house import PATIENCE, RATE, WINDOW, LabManager, Pinger, running
+from tests.chaos.house import DURABLE, PATIENCE, RATE, WINDOW, DurableManager, LabManager, Pinger, running
 from tests.chaos.pair import NAME as PAIR
 from tests.chaos.pair import PairManager
 from tests.helpers.processes import until
@@ -80,7 +80,13 @@ class Load:
         self._client = house.client
         spec = BulkSpec("ping", int(RATE * 3600), rate=RATE, in_flight=WINDOW, timeout=PATIENCE)
         self._client.run(spec)
-        until(lambda: (view := running(self._client)).spec == spec and view.ledger.succeeded > RATE * LOAD, "the load")
+        until(
+            lambda: (
+                (view := running(self._client)).spec == spec._replace(tag=view.spec.tag)
+                and view.ledger.succeeded > RATE * LOAD
+            ),
+            "the load",
+        )
         self._ended: LedgerView | None = None
         self._after: Pinger | None = None
 
@@ -190,7 +196,9 @@ def aim(house: LabManager, fault: str) -> float:
 
 
 def opened(name: str, folder: Path, seed: int, heartbeat: float) -> LabManager:
-    """What faults are done to: one system, or a pair."""
+    """What faults are done to: one system, a pair, or a broker with a store."""
+    if name == DURABLE:
+        return DurableManager(folder, seed, heartbeat)
     return PairManager(folder, seed, heartbeat) if name == PAIR else LabManager(name, folder, seed, heartbeat)
 
 

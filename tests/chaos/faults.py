@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import zmq
 
-from tests.chaos.house import BROKER, LabManager, Worker, interrupt
+from tests.chaos.house import BROKER, DURABLE, LabManager, Worker, interrupt
 from tests.chaos.pair import FALLBACK, NAME, PRIMARY, PairManager
 from tests.chaos.proxy import Link
 from tests.helpers.processes import beside
@@ -290,6 +290,6 @@ def faults_of(name: str) -> dict[str, Fault]:
     """Those of one system. Only in round robin clients and workers come in by the same socket."""
     if name == NAME:
         return TWO
-    alike = name == "roundrobin"
+    alike = name in ("roundrobin", DURABLE)
     more = {"client's id taken by a worker": stolen(the_client, joins=True)} if alike else {}
     return {**ONE, "client's id taken": stolen(the_client, 0 if alike else 100), **more}

@@ -26,6 +26,7 @@ RATE, WINDOW = 200.0, 60  # tasks a second, and out at once, of the load
 PATIENCE = 15.0  # seconds that a task of the load may take
 BROKER = "broker"
 NAMES = ("roundrobin", "pingpong", "conversation", "negotiated")
+DURABLE = "roundrobin-durable"  # round robin with a store
 
 
 def quick(name: str, heartbeat: float) -> Mapping[str, float]:
@@ -170,7 +171,7 @@ class LabManager:
 
     def start_broker(self, which: str = BROKER) -> None:
         """At its own place, whoever was there before."""
-        self.brokers[which] = self._children.broker(self.name, self.endpoint, self.options)
+        self.brokers[which] = self._children.broker(self.system.name, self.endpoint, self.options)
 
     def _worker(self, link: Link) -> Child:
         return self._children.roundhouse(
@@ -234,6 +235,15 @@ class LabManager:
             if lab.health().failed:
                 found.append(f"the {what} left: {[fact.text for fact in lab.feed.since(0)[0]][-3:]}")
         return found
+
+
+class DurableManager(LabManager):
+    """Round robin, whose broker has a store: a broker that is killed loses nothing that it accepted."""
+
+    def __init__(self, folder: Path, seed: int, heartbeat: float = 0.5) -> None:
+        super().__init__("roundrobin", folder, seed, heartbeat)
+        self.name = DURABLE
+        self.options["backlog"] = f"sqlite:{folder / 'tasks.sqlite'}"
 
 
 class Pinger:

@@ -8,13 +8,13 @@ import pytest
 
 from tests.chaos.course import LASTS, LONGER, SLACK, TAKEOVER
 from tests.chaos.faults import faults_of
-from tests.chaos.house import NAMES, PATIENCE, RATE, WINDOW
+from tests.chaos.house import DURABLE, NAMES, PATIENCE, RATE, WINDOW
 from tests.chaos.pair import NAME as PAIR
 
 TEXT = (Path(__file__).parents[2] / "docs/reliability.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [*NAMES, PAIR])
+@pytest.mark.parametrize("name", [*NAMES, DURABLE, PAIR])
 def test_every_fault_is_described(name: str) -> None:
     for fault in faults_of(name):
         whose, _, what = fault.rpartition(" ")

@@ -79,6 +79,17 @@ def test_what_was_left_by_another_life_is_done_and_what_waits_is_not_loaded() ->
     assert given(b"w", 1) in back.join(b"w")
 
 
+def test_how_often_workers_were_lost_with_a_task_counts_over_restarts() -> None:
+    back = Back(max_deliveries=3)
+    back.do(Started())
+    message = wire.ping(ident(1), True)[2:-1]
+    back.stored(leased=[Leased(7, b"c", message, 2, 2)])
+    back.join(b"w")
+    back.at(back.now + 7)
+    assert back.asked[-1].ended == [Ended(7, Outcome("undeliverable", None, b""))]
+    assert back.books == (1, 0, {"undeliverable": 1}, 0, 0, 0)
+
+
 def test_an_answer_that_is_fenced_reaches_nobody() -> None:
     back = begun()
     back.pingt(1)
