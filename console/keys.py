@@ -75,6 +75,9 @@ MAIN = (
     Key("command", "colon", "app.command", "command", "type a command on any screen; tab completes it"),
     Key("sort", "s", "sort", "sort", "sort by the next column"),
     Key("sort.reverse", "S", "sort_reverse", "", "reverse the sort order"),
+    Key(
+        "worst", "W", "worst", "worst", "sort by p99 and select the slowest worker; where one is lost or late: that one"
+    ),
     Key("lane", "P", "lane", "", "change the lane: the seed's own messages, or packed, many tasks in one message"),
     Key("pause", "space", "pause", "pause", "freeze the screen; the system keeps running"),
     Key("runs", "r", "runs", "runs", "list the kept runs"),

@@ -140,6 +140,17 @@ class Main(Overview):
         else:
             ask_to_stop(self.app, row)
 
+    def action_worst(self) -> None:
+        """Select the worker that is worst off: lost or late with tasks in its hands, else the slowest."""
+        table = self.table
+        slowest = next((column for column in table.columns if column.id == "p99"), table.columns[0])
+        table.sort_by(slowest, True)
+        held = [row for row in table.shown if row.worker.in_flight and row.worker.state in ("late", "lost")]
+        if table.shown:
+            table.choose((held or table.shown)[0])
+        else:
+            self.app.say("there is no worker", "warn")
+
     def action_details(self) -> None:
         """Open the selected worker's details."""
         row = self.table.chosen()

@@ -120,6 +120,10 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         place = self._place()
         return None if place is None else self.shown[place]
 
+    def choose(self, row: R) -> None:
+        """Move the cursor to a row that is shown."""
+        self._move(self.shown.index(row))
+
     def copied(self) -> str:
         """The row under the cursor as text, its columns separated by tabs; "" if there is no row."""
         row = self.chosen()
