@@ -22,6 +22,9 @@ SERVERS = ("console", "broker", "worker", "client", "bulkping", "bulkdata")
 """Commands in whose processes cores are driven. Not ``drive``: what it starts needs a process of one thread."""
 
 ALONE = {
+    "status": ("status", "status"),
+    "check": ("check", "check"),
+    "order": ("order", "order"),
     "console": ("screen", "console"),
     "broker": ("roles", "broker"),
     "worker": ("roles", "worker"),
@@ -120,8 +123,10 @@ def start(asked: Asked) -> int:
             from console.cli.drill import drill
 
             return drill(asked.options)
-        case "status" | "check" | "doctor":
-            return operate(asked)
+        case "doctor":
+            from console.cli.doctor import doctor
+
+            return doctor()
         case "drive" | "feed" as command:
             from console.cli import queues
 
@@ -130,21 +135,6 @@ def start(asked: Asked) -> int:
             from console.cli.runs import run
 
             return run(asked.command, asked.options, asked.flags)
-
-
-def operate(asked: Asked) -> int:
-    """The commands that look at what runs, and at the machine."""
-    if asked.command == "doctor":
-        from console.cli.doctor import doctor
-
-        return doctor()
-    if asked.command == "check":
-        from console.cli.check import check
-
-        return check(asked.options, asked.flags)
-    from console.cli.status import status
-
-    return status(asked.options, asked.flags)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,14 @@ from typing import Any
 
 from console.text import clean
 from engine.drive.control.caller import Line, check
-from engine.drive.control.found import Found, running
+from engine.drive.control.found import Found, answering, running
 from engine.drive.control.place import place
 from engine.drive.control.wire import Message
 from engine.errors import Refused
 from engine.labs.status import SCHEMA
 
 STEP = 0.1  # seconds between two looks
+PATIENCE = 5.0  # seconds that those who run here may take to say who they are
 NAME = re.compile(r"[\w.-]+")
 
 
@@ -32,9 +33,18 @@ def chosen(folder: Path, text: str | None) -> Path:
             raise Refused(f"{clean(text)}: expected an endpoint, or a name as roundhouse attach lists them")
         path = folder / text
     else:
-        path = only(running(folder)).path
+        path = only(running(folder, PATIENCE)).path
     check(path, text or path.name)
     return path
+
+
+def met(folder: Path, text: str) -> Found:
+    """Who that is. Raises Refused where nobody is there, or does not answer."""
+    path = chosen(folder, text)
+    found = answering([path], PATIENCE)
+    if not found:
+        raise Refused(f"{path.name} does not answer")
+    return found[0]
 
 
 def only(found: list[Found]) -> Found:

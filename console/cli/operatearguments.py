@@ -1,4 +1,4 @@
-"""The arguments of the commands that look at what runs: ``attach``, ``status``, ``check``, ``doctor``."""
+"""The arguments of the commands that look at what runs: ``attach``, ``status``, ``check``, ``order``, ``doctor``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from console.readers import given, source, target
 from engine.catalogue import SYSTEMS
 
 UNKNOWN = 3  # the exit status of a plugin that was called wrongly: 2 means that the broker is in trouble
-ASKERS = ("status", "check")
+ASKERS = ("status", "check", "order")
 """Commands that ask a process over its control socket."""
 
 JSON = "write it as JSON to a file, or with no PATH to stdout"
@@ -39,6 +39,13 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     _target(parser)
     ruled = "rules of alerts in TOML, on top of the built-in ones (alerts.toml beside the configuration)"
     parser.add_argument("--rules", metavar="FILE", type=source("rules in TOML"), help=ruled)
+
+    shown = ("roundhouse order tcp://127.0.0.1:6714 drain w3", "roundhouse order broker slow 0.5 --yes")
+    parser = command("order", "give an order to what runs, by the words of the console's : line", examples=shown)
+    parser.add_argument("target", metavar="ENDPOINT|NAME", type=given, help=TARGET.partition(" (")[0])
+    ordered = "drain WORKER, slow SECONDS, withdraw CLIENT, register, deregister, bulk, endbulk, stop, lane …"
+    parser.add_argument("words", metavar="ORDER", nargs="+", type=given, help=ordered)
+    parser.add_argument("--yes", action="store_true", help="give it without a question")
 
 
 def _target(parser: Any) -> None:

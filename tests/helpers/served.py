@@ -9,6 +9,8 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+import pytest
+
 from engine.alerts.rules import DEFAULTS, Rules
 from engine.drive.control.found import about
 from engine.drive.control.place import place
@@ -16,6 +18,13 @@ from engine.drive.control.server import listening
 from engine.labs.status import Disk
 from engine.labs.watcher import Watcher, of_lab
 from tests.helpers.fake_lab import FakeLab
+from tests.helpers.processes import WAIT
+
+
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take long to answer."""
+    for name in ("console.cli.asking.PATIENCE", "engine.drive.control.caller.SILENCE", "engine.labs.link.PATIENCE"):
+        monkeypatch.setattr(name, WAIT)
 
 
 @contextmanager

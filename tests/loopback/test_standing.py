@@ -18,7 +18,7 @@ from engine.labs.live import LiveLab
 from engine.labs.metrics import GAUGES
 from engine.parts.bulk import BulkSpec
 from tests.helpers.processes import free_endpoint, until
-from tests.helpers.served import runtime
+from tests.helpers.served import patient, runtime
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +29,7 @@ def test_the_log_disk_is_full_and_work_goes_on(tmp_path: Path, monkeypatch: pyte
     options = Namespace(
         log_file=Path("/dev/full"), log_format="json", metrics="127.0.0.1:0", pid_file=tmp_path / "roundhouse.pid"
     )
+    patient(monkeypatch)
     endpoint = free_endpoint()
     with runtime() as folder:
         lab = LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=2, control=folder)

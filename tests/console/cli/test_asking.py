@@ -12,13 +12,14 @@ from engine.drive.control.found import Found
 from engine.drive.control.place import place
 from engine.errors import Refused
 from tests.helpers.fake_lab import FakeLab
-from tests.helpers.served import runtime, served
+from tests.helpers.served import patient, runtime, served
 
 ENDPOINT = "tcp://127.0.0.1:6714"
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    patient(monkeypatch)
     with runtime() as folder:
         yield folder
 

@@ -16,11 +16,12 @@ from engine.drive.pipeline import Pipeline
 from engine.feed import Feed
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
-from tests.helpers.served import runtime
+from tests.helpers.served import patient, runtime
 
 
 @pytest.fixture
 def folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    patient(monkeypatch)
     with runtime() as folder:
         monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
         yield folder

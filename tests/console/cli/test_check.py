@@ -11,7 +11,7 @@ from console.__main__ import main
 from console.cli.check import judged
 from engine.alerts.rules import DEFAULTS, Rule
 from tests.helpers.fake_lab import FakeLab
-from tests.helpers.served import runtime, served
+from tests.helpers.served import patient, runtime, served
 from tests.helpers.statuses import a_status
 
 Capture = pytest.CaptureFixture[str]
@@ -19,6 +19,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    patient(monkeypatch)
     with runtime() as folder:
         monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
         yield folder

@@ -15,7 +15,7 @@ from console.cli import status as module
 from console.cli.asking import status_at
 from console.cli.status import picture
 from tests.helpers.fake_lab import FakeLab
-from tests.helpers.served import runtime, served
+from tests.helpers.served import patient, runtime, served
 from tests.helpers.statuses import a_queue_status, a_status
 
 Capture = pytest.CaptureFixture[str]
@@ -23,6 +23,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    patient(monkeypatch)
     with runtime() as folder:
         monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
         yield folder

@@ -1,0 +1,185 @@
+"""``roundhouse order``: one order to a running process, by the words of the console's ``:`` line.
+
+What ends or changes something is asked about on a terminal; ``--yes`` answers that, and without a terminal it has to.
+The order is carried out there, its effect is waited for, and a line of it is kept (``console.cli.audit``).
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from console.cli.asking import met
+from console.cli.audit import audit
+from console.cli.common import around_of, settings_of
+from console.cli.signals import Signals
+from console.cli.streams import result, tell
+from console.commands import BY_NAME, Command, CommandError, Word, parse
+from console.text import clean
+from engine.catalogue import CATALOGUE
+from engine.errors import Refused
+from engine.parts.explain import show
+from engine.parts.view import WorkerRow
+from engine.settings import Flag, Problem, Wrong
+from engine.system import System
+
+STEP = 0.1  # seconds between two looks
+LOOKS = 100  # of them until an effect must have shown
+NAMED = ("register", "deregister", "bulk", "endbulk", "stop", "kill", "slow", "withdraw", "lane", "pair", "config")
+WORDS = (Word("drain", "WORKER", "let a worker finish its tasks and leave", False), *(BY_NAME[name] for name in NAMED))
+GONE = ("drain", "lost")
+
+
+class Order(NamedTuple):
+    """``asks``: the question before it, empty where there is none; ``shown``: whether its effect is to be seen."""
+
+    give: Callable[[Any], object]
+    said: str
+    asks: str = ""
+    shown: Callable[[Any], bool] = lambda lab: True
+
+
+def order(options: Namespace, flags: list[Flag]) -> int:
+    """Give it; 0 where its effect has shown, 1 where it was refused or has not. Raises Refused, Wrong."""
+    settings = settings_of(flags)
+    typed = " ".join(options.words)
+    try:
+        command = parse(typed, WORDS)
+    except CommandError as error:
+        raise Wrong([Problem("order", str(error))]) from None
+    found = met(settings.paths.control, options.target)
+    kept = settings.paths.state / "orders.log"
+    if CATALOGUE[found.system].kind != System.kind:
+        raise Refused(f"{found.system} takes its orders from a console: roundhouse attach {found.name}")
+    with Signals() as signals, around_of(settings).lab(found) as lab:
+        made = order_of(command, lab)
+        if made.asks and not options.yes and not agreed(made.asks):
+            return 1
+        try:
+            made.give(lab)
+        except Refused as refusal:
+            audit(kept, found.name, typed, f"refused: {refusal}")
+            raise
+        for _ in range(LOOKS):
+            if made.shown(lab):
+                audit(kept, found.name, typed, "done")
+                result(f"{made.said}\n")
+                return 0
+            if signals.wait(STEP):
+                break
+        audit(kept, found.name, typed, "given; no effect was seen")
+        tell(f"the order was given, and no effect of it was seen after {LOOKS * STEP:.0f} s")
+        return signals.status(1)
+
+
+def agreed(question: str) -> bool:
+    """Ask on the terminal. Raises Refused where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused(f"{question} There is nobody to ask: add --yes")
+    sys.stderr.write(f"{clean(question)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def order_of(command: Command, lab: Any) -> Order:
+    """What a typed order means to a lab. Raises Refused where what it names is not there."""
+    text = str(command.argument)
+    match command.name:
+        case "drain" | "kill":
+            return _drain(lab, text)
+        case "slow":
+            return _slow(text)
+        case "withdraw":
+            return _withdraw(lab, text)
+        case "lane":
+            said = f"messages are written on the lane {text} from now on"
+            asked = "" if text == "seed" else text
+            return Order(lambda lab: lab.choose_lane(text), said, shown=lambda lab: lab.lane == asked)
+        case "config":
+            key, _, value = text.partition(" ")
+            asks = f"Serve another configuration, {key} = {value.strip()}?"
+            return Order(
+                lambda lab: lab.operate("config", key=key, value=value.strip()), "the configuration is served", asks
+            )
+        case "pair":
+            asks = f"Let the pair {text}?" if text else ""
+            return Order(lambda lab: lab.operate(text or "pair"), "asked: its events tell", asks)
+        case _:
+            return _plain(command.name, lab)
+
+
+def _plain(word: str, lab: Any) -> Order:
+    """A word without an argument."""
+    before = alive(lab)
+
+    def fewer(lab: Any) -> bool:
+        return alive(lab) < before or not before
+
+    orders: Mapping[str, Order] = {
+        "register": Order(lambda lab: lab.register(), "a worker has joined", shown=lambda lab: alive(lab) > before),
+        "bulk": Order(lambda lab: lab.bulk(), "workers have joined", shown=lambda lab: alive(lab) > before),
+        "deregister": Order(lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer),
+        "endbulk": Order(lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer),
+        "stop": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
+    }
+    return orders[word]
+
+
+def _drain(lab: Any, name: str) -> Order:
+    key = worker(lab, name).key
+
+    def leaves(lab: Any) -> bool:
+        return all(row.key != key or row.state in GONE for row in rows(lab))
+
+    asks = f"Let worker {name} finish its tasks and leave?"
+    return Order(lambda lab: lab.stop_worker(key), f"worker {name} leaves", asks, leaves)
+
+
+def _slow(text: str) -> Order:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise Refused(f"slow needs a number of seconds, got {clean(text)!r}") from None
+    asks = f"Let all workers of that process answer {seconds:g} s late?" if seconds else ""
+    return Order(lambda lab: lab.slow(seconds), f"its workers answer {seconds:g} s late", asks)
+
+
+def _withdraw(lab: Any, name: str) -> Order:
+    view = lab.feed.picture("broker")
+    keys = {show(row.key): row.key for row in (view.clients if view is not None else ())}
+    if name not in keys:
+        raise Refused(f"no client {clean(name)!r} there; there are {', '.join(list(keys)[:6]) or 'none'}")
+    key = keys[name]
+
+    def nothing_waits(lab: Any) -> bool:
+        return all(row.key != key or not row.waiting for row in lab.feed.picture("broker").clients)
+
+    asks = f"Drop what waits of client {name}?"
+    return Order(lambda lab: lab.withdraw(key), f"nothing of {name} waits any more", asks, nothing_waits)
+
+
+def worker(lab: Any, name: str) -> WorkerRow:
+    """The worker of this name. Raises Refused where it is not one, and names some."""
+    found = [row for row in rows(lab) if name in (row.name, lab.seat_of(row.key), show(row.key))]
+    if len(found) != 1:
+        known = ", ".join(clean(row.name) for row in rows(lab)[:6]) or "none"
+        raise Refused(f"{'several workers are' if found else 'no worker is'} called {clean(name)!r}; there are {known}")
+    return found[0]
+
+
+def rows(lab: Any) -> tuple[WorkerRow, ...]:
+    """The workers of the broker there, or those of that process."""
+    view = lab.feed.picture("broker")
+    return view.workers if view is not None else ()
+
+
+def alive(lab: Any) -> int:
+    """How many of them can take tasks."""
+    return sum(row.state not in GONE for row in rows(lab))
+
+
+def _at_rest(lab: Any) -> bool:
+    client = lab.feed.picture("client")
+    return client is None or client.run is None or client.run.state == "ended"

@@ -1,0 +1,151 @@
+"""``roundhouse order``: asked about, carried out, confirmed by its effect, kept."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.__main__ import main
+from console.cli import order as module
+from console.cli.order import WORDS, agreed, order_of
+from console.commands import parse
+from engine.drive.control.place import place
+from engine.errors import Refused
+from engine.labs import link
+from engine.labs.desk import BrokerDesk
+from engine.parts.view import ClientRow
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.served import patient, runtime, served
+
+Capture = pytest.CaptureFixture[str]
+ENDPOINT = "tcp://127.0.0.1:6714"
+
+
+class Obeys(FakeLab):
+    """Its workers leave when they are told to."""
+
+    obeys = True
+
+    def stop_worker(self, key: bytes) -> None:
+        super().stop_worker(key)
+        if self.obeys:
+            self.workers = [row._replace(state="drain") if row.key == key else row for row in self.workers]
+            self.publish()
+
+
+@pytest.fixture
+def lab(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Obeys]:
+    monkeypatch.setattr(link, "HERTZ", 20)
+    monkeypatch.setattr(module, "LOOKS", 600)
+    lab = Obeys(3)
+    desk: Any = BrokerDesk(lab, "broker", dict)
+    patient(monkeypatch)
+    with runtime() as folder:
+        monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: folder)
+        with served(folder, lab, **desk.words):
+            assert place(folder, ENDPOINT).is_socket()
+            yield lab
+    desk.close()
+
+
+def kept(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "state" / "roundhouse" / "orders.log").read_text().splitlines()]
+
+
+def test_a_worker_is_drained_and_that_is_kept(lab: Obeys, home: Path, capsys: Capture) -> None:
+    name = lab.workers[1].name
+    assert main(["order", ENDPOINT, "drain", name, "--yes"]) == 0
+    assert capsys.readouterr().out == f"worker {name} leaves\n"
+    assert ("stop_worker", lab.workers[1].key) in lab.orders
+    (line,) = kept(home)
+    assert (line["what"], line["result"], line["where"]) == (f"drain {name}", "done", "tcp-127.0.0.1-6714")
+
+
+def test_without_a_terminal_and_without_yes_it_is_refused(lab: Obeys, capsys: Capture) -> None:
+    assert main(["order", ENDPOINT, "drain", lab.workers[1].name]) == 2
+    assert "There is nobody to ask: add --yes" in capsys.readouterr().err
+    assert not [given for given in lab.orders if given[0] == "stop_worker"]
+
+
+def test_what_is_refused_there_is_told_and_kept(lab: Obeys, home: Path, capsys: Capture) -> None:
+    lab.refusal = "not today"
+    assert main(["order", ENDPOINT, "slow", "0.5", "--yes"]) == 2
+    assert "not today" in capsys.readouterr().err
+    assert kept(home)[0]["result"] == "refused: not today"
+
+
+def test_an_order_without_an_effect_is_not_called_done(
+    lab: Obeys, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(module, "LOOKS", 3)
+    lab.obeys = False
+    assert main(["order", ENDPOINT, "kill", lab.workers[0].name, "--yes"]) == 1
+    assert "no effect of it was seen" in capsys.readouterr().err
+    assert kept(home)[0]["result"] == "given; no effect was seen"
+
+
+def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
+    assert main(["order", ENDPOINT, "bulkping", "5"]) == 2
+    assert "unknown command 'bulkping'" in capsys.readouterr().err
+    assert main(["order", ENDPOINT, "drain", "nobody", "--yes"]) == 2
+    assert "no worker is called 'nobody'; there are" in capsys.readouterr().err
+    assert main(["order", "tcp://127.0.0.1:1", "stop", "--yes"]) == 2
+    assert "no broker of this user is at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "asks"),
+    [
+        ("register", "register", False),
+        ("bulk", "bulk", False),
+        ("deregister", "deregister", True),
+        ("endbulk", "endbulk", True),
+        ("stop", "stop_run", True),
+        ("slow 2", "slow", True),
+        ("slow 0", "slow", False),
+        ("lane packed", "choose_lane", False),
+        ("withdraw flood", "withdraw", True),
+    ],
+)
+def test_each_word_is_an_order(line: str, given: str, asks: bool) -> None:
+    lab = FakeLab(2)
+    lab.clients = (ClientRow(b"flood", 5, lab.at, 2, 0, lab.at),)
+    lab.publish()
+    made = order_of(parse(line, WORDS), lab)
+    made.give(lab)
+    assert lab.orders[-1][0] == given and bool(made.asks) is asks
+
+
+def test_effects_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = FakeLab(2, busy=False)
+    lab.clients = (ClientRow(b"flood", 5, lab.at, 2, 0, lab.at),)
+    lab.publish()
+    orders = {line: order_of(parse(line, WORDS), lab) for line in ("bulk", "endbulk", "withdraw flood", "lane packed")}
+    assert not any(made.shown(lab) for made in orders.values())
+    lab.clients = (ClientRow(b"flood", 5, lab.at, 0, 0, lab.at),)
+    lab.chosen = "packed"
+    lab.workers = lab.workers[:1]
+    lab.publish()
+    assert [line for line, made in orders.items() if made.shown(lab)] == ["endbulk", "withdraw flood", "lane packed"]
+    assert order_of(parse("stop", WORDS), lab).shown(lab)
+    with pytest.raises(Refused, match="no client 'x' there; there are flood"):
+        order_of(parse("withdraw x", WORDS), lab)
+    with pytest.raises(Refused, match="slow needs a number"):
+        order_of(parse("slow x", WORDS), lab)
+
+
+@pytest.mark.parametrize(("answer", "yes"), [("y\n", True), ("YES\n", True), ("\n", False), ("", False)])
+def test_a_question_on_a_terminal(answer: str, yes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    asked = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", asked)
+    assert agreed("Stop it?") is yes and asked.getvalue() == "Stop it? [y/N] "
