@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_it_looks_around_and_makes_a_lab(tmp_path: Path) -> None:
         listening(print, elsewhere / "z", about("pingpong", "broker", ()), {}),
     ):
         (found,) = around.search().result(60)
+        assert Around(folder, CATALOGUE, tmp_path, besides=os.getpid()).found() == [], "our own process is none of them"
         assert found.name == "x" and around.named("inproc://x") == found
         assert around.named(f"ipc://{elsewhere}/z").system == "pingpong"
         lab = around.lab(found)

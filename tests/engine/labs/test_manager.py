@@ -188,10 +188,22 @@ def test_one_more_is_added_behind_the_others(street: Street) -> None:
     assert house.open("d").result(WAIT).name == "added d" and street.made == []
 
 
-def test_orders_take_turns_with_others_who_give_some(street: Street) -> None:
+class Turn:
+    """A lab's turn that notes who has it."""
+
+    def __init__(self, did: list[str]) -> None:
+        self._did = did
+
+    def __enter__(self) -> None:
+        self._did.append("begins")
+
+    def __exit__(self, *_: object) -> None:
+        self._did.append("ends")
+
+
+def test_an_order_is_carried_out_in_the_labs_turn(street: Street) -> None:
     lab = street.house.open("a").result(WAIT)
-    with lab.turn:
-        answer = street.house.order("a", lambda lab: lab.did.append("order"))
-        assert not answer.done() and lab.did == ["open"]
-    answer.result(WAIT)
-    assert lab.did == ["open", "order"]
+    lab.turn = Turn(lab.did)
+    street.house.order("a", lambda lab: lab.did.append("order")).result(WAIT)
+    street.house.order("a", lambda lab: None).result(WAIT)
+    assert lab.did[:4] == ["open", "begins", "order", "ends"]
