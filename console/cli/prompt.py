@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
 from console.cli.signals import Interrupted, Signals
-from console.cli.streams import result, tell
+from console.cli.streams import result, tell, typing
 from console.commands import Command, CommandError, Word, completions, parse
 from console.history import History
 from engine.errors import Refused
@@ -47,8 +47,11 @@ class Prompt:
         perform: Callable[[Command], None],
         look: Callable[[], bool],
         refused: list[str] | None = None,
+        clears: bool = False,
     ) -> None:
-        """``refused``: is told the lines that could not be carried out."""
+        """``refused``: is told the lines that could not be carried out. ``clears``: ctrl+c on a terminal clears a line
+        or stops what the last word began, and ends nothing."""
+        self._clears = clears
         self._refused = [] if refused is None else refused
         self.role, self.words, self._history, self._perform, self._look = role, words, history, perform, look
         self._done = threading.Event()
@@ -62,6 +65,8 @@ class Prompt:
             for line in self._lines(signals):
                 if not self._carry_out(line):
                     break
+                if self._clears and sys.stdin.isatty():
+                    signals.forget()
         finally:
             self._done.set()
             watcher.join()
@@ -102,11 +107,12 @@ class Prompt:
             if self._done.is_set():
                 return None
             if terminal:
-                return input(f"{self.role}> ")
+                with typing(f"{self.role}> ") as shown:
+                    return input(shown)
             return sys.stdin.readline() or None
         if terminal:
             result("\n")
-        return None
+        return "" if terminal and self._clears and signals.forget() else None
 
     @contextmanager
     def _editing(self) -> Iterator[None]:

@@ -138,7 +138,7 @@ def at_prompt(
         acts[command.name](command)
 
     history = History(settings.paths.history)
-    return lambda look: Prompt(role, words, history, perform, look, refused)
+    return lambda look: Prompt(role, words, history, perform, look, refused, clears=role == "client")
 
 
 def known(lab: LiveLab) -> tuple[Word, ...]:

@@ -27,6 +27,7 @@ class Signals:
         self.caught: int | None = None
         self._service = service
         self._count = 0  # of ending signals
+        self._others = False  # whether one was no interrupt
         self._hung_up = False
         self.waits = False  # for a line
         self._arrived: SimpleQueue[int] = SimpleQueue()  # its put may interrupt its own get, unlike an Event's set
@@ -70,6 +71,16 @@ class Signals:
         hung_up, self._hung_up = self._hung_up, False
         return hung_up
 
+    def forget(self) -> bool:
+        """An interrupt (ctrl+c) that was dealt with counts no more; False where none came, or another signal did."""
+        if self.caught is None or self._others:
+            return False
+        self.caught, self._count = None, 0
+        with suppress(Empty):
+            while True:
+                self._arrived.get_nowait()
+        return True
+
     def status(self, otherwise: int) -> int:
         """The exit status: 128 + the signal's number, or ``otherwise`` where none came."""
         return otherwise if self.caught is None else 128 + self.caught
@@ -80,6 +91,7 @@ class Signals:
             return
         if number != self.WAKE:
             self._count += 1
+            self._others |= number != signal.SIGINT
             if self.caught is None:
                 self.caught = number
             self._arrived.put(number)

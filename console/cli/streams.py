@@ -9,9 +9,11 @@ import os
 import shutil
 import sys
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TextIO
 
 from console import units
 from console.text import clean, clean_lines, label
@@ -78,9 +80,34 @@ def _inked(line: str) -> str:
     return line
 
 
+@contextmanager
+def typing(prompt: str) -> Iterator[str]:
+    """While a line is typed on the terminal after this prompt: what is printed meanwhile goes above it."""
+    _Typed.prompt = prompt
+    try:
+        yield prompt
+    finally:
+        _Typed.prompt = ""
+
+
+class _Typed:
+    prompt = ""
+
+
+def _above(text: str, stream: TextIO) -> str:
+    """The text for a stream on which a line may be typed just now: that line is cleared, and drawn again below it."""
+    if not (text and _Typed.prompt and stream.isatty()):
+        return text
+    try:
+        import readline
+    except ImportError:
+        return f"\r\x1b[K{text}{_Typed.prompt}"
+    return f"\r\x1b[K{text}{_Typed.prompt}{readline.get_line_buffer()}"
+
+
 def _print(text: str) -> None:
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(_above(text, sys.stdout))
         sys.stdout.flush()
     except OSError as error:
         raise OutputLost(error) from None
@@ -164,7 +191,7 @@ class _Missed:
 
 def _to_stderr(text: str) -> bool:
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(_above(text, sys.stderr))
         sys.stderr.flush()
     except (OSError, ValueError):  # ValueError: it is closed
         return False

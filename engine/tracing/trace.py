@@ -14,6 +14,7 @@ Times are monotonic seconds. One lock orders the taps of several threads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -37,6 +38,9 @@ class Replay(Protocol):
     records: list[Any]
 
     def core(self, node: str, name: str) -> Core | None: ...
+
+
+_OWN = re.compile(r"^(?:worker-|w)\d+\b")  # a broker's name of a worker, at the beginning of what it says
 
 
 class _Seat:
@@ -163,7 +167,9 @@ class Trace(Ring[_Record]):
     def _entries(self, record: _Record) -> Iterable[Entry]:
         seat = record.seat
         if record.direction == "note":
-            yield self._entry(record, 0, _note(record.frames), seat.name, seat.name, b"")
+            yield self._entry(
+                record, 0, _note(record.frames, self._names.get(record.frames[2], "")), seat.name, seat.name, b""
+            )
             return
         parts = self.explain.decode(seat.role, record.direction, record.frames, record.socket)
         for number, decoded in enumerate(parts):
@@ -188,8 +194,10 @@ class Trace(Ring[_Record]):
         return self._bound.get(record.partner.get(record.socket, ""), "broker")
 
 
-def _note(frames: Frames) -> Decoded:
+def _note(frames: Frames, name: str) -> Decoded:
+    """``name``: whom it is about, as everybody here is called; a broker numbers its workers by itself."""
     level, text, subject = (frame.decode("utf-8", "replace") for frame in frames)
+    text = _OWN.sub(lambda _: name, text, count=1) if name else text
     fields = (("text", plain(text)), *((("about", show(frames[2])),) if subject else ()))
     violation = plain(text.removeprefix(SAYS)) if text.startswith(SAYS) else ""
     return Decoded(level, fields, frames[2] or None, violation=violation)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,29 @@ def test_after_a_signal_nothing_more_is_read(tmp_path: Path, monkeypatch: pytest
         signals.caught = 15
         prompt(tmp_path, "ping\n", done, monkeypatch).run(signals)
     assert done == []
+
+
+@pytest.mark.parametrize(("clears", "carried_out"), [(True, 2), (False, 0)])
+def test_ctrl_c_on_a_terminal_clears_the_line_or_stops_what_runs_and_ends_no_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clears: bool, carried_out: int
+) -> None:
+    typed: Iterator[str | type[BaseException]] = iter([KeyboardInterrupt, "ping", "ping", EOFError])
+    done: list[Command] = []
+
+    def line(_: str) -> str:
+        what = next(typed)
+        if what is KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+        if not isinstance(what, str):
+            raise what
+        return what
+
+    def perform(command: Command) -> None:
+        done.append(command)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", line)
+    with Signals() as signals:
+        Prompt("client", CLIENT, History(tmp_path / "history"), perform, lambda: True, clears=clears).run(signals)
+    assert len(done) == carried_out and (signals.caught is None) is clears

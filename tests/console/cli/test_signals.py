@@ -51,3 +51,15 @@ def test_a_service_that_is_hung_up_on_reads_its_configuration_again() -> None:
         assert not signals.wait(0) and signals.asks_to_reload() and not signals.asks_to_reload()
         signal.raise_signal(signal.SIGTERM)
         assert signals.wait(0) and signals.status(0) == 143
+
+
+def test_an_interrupt_that_was_dealt_with_is_forgotten_and_no_other_signal_is() -> None:
+    with Signals() as signals:
+        assert not signals.forget()
+        signal.raise_signal(signal.SIGINT)
+        assert signals.status(7) == 128 + signal.SIGINT
+        assert signals.forget() and not signals.wait(0) and not signals.again(0)
+        assert signals.status(7) == 7
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        assert not signals.forget() and signals.status(7) == 128 + signal.SIGINT

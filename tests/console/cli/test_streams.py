@@ -271,3 +271,20 @@ def test_messages_as_lines_of_json(capsys: pytest.CaptureFixture[str]) -> None:
         "at": "2025-06-15T15:06:40.250+00:00", "level": "bad", "source": "broker", "text": "it ·[2J", "subject": "w1",
     }  # fmt: skip
     assert message.keys() == {"at", "text"} and message["text"] == "hello"
+
+
+def test_what_is_told_while_a_line_is_typed_goes_above_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with streams.typing("client> "):
+        streams.tell("into a file as it is")
+        assert capsys.readouterr().err == "roundhouse: into a file as it is\n"
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setattr("readline.get_line_buffer", lambda: "bulkp")
+        streams.tell("w1 joined")
+        streams.result("1 worker\n")
+    streams.tell("later")
+    out, err = capsys.readouterr()
+    assert err == "\r\x1b[Kroundhouse: w1 joined\nclient> bulkproundhouse: later\n"
+    assert out == "\r\x1b[K1 worker\nclient> bulkp"

@@ -91,3 +91,17 @@ def test_an_empty_cast_sees_nothing() -> None:
         cast.server()
     with pytest.raises(Refused, match="client has left"):
         cast.client_view()
+
+
+@pytest.mark.parametrize("system", ["roundrobin", "negotiated"])
+def test_a_worker_has_one_name_in_a_trace_whatever_its_broker_calls_it(system: str) -> None:
+    with Sandbox(SYSTEMS[system], workers=3) as lab:
+        trace = lab.trace(500)
+        lab.attach(trace)
+        lab.advance(5.0)
+        told = {
+            entry.frames[2]: dict(entry.fields)["text"]
+            for entry in trace.entries()
+            if entry.direction == "note" and entry.source == "broker" and "joined" in dict(entry.fields)["text"]
+        }
+        assert told == {lab.key(name): f"{name} joined" for name in ("worker-1", "worker-2", "worker-3")}
