@@ -31,6 +31,8 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     parser = command("status", "print a picture of what runs: workers, tasks, alerts", examples=shown)
     _target(parser)
     parser.add_argument("--json", metavar="PATH", type=target, nargs="?", const=target("-"), help=JSON)
+    words = "write one of its lists as CSV to stdout: workers, clients, queues or alerts"
+    parser.add_argument("--csv", metavar="LIST", choices=("workers", "clients", "queues", "alerts"), help=words)
     parser.add_argument("--watch", action="store_true", help="again and again, every two seconds")
     shown = ("roundhouse check tcp://127.0.0.1:6714", "roundhouse check --rules strict.toml")
     words = "judge what runs, as a plugin of Nagios: exit status 0, 1, 2 or 3"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from argparse import Namespace
 from typing import Any
@@ -26,13 +28,36 @@ def status(options: Namespace, flags: list[Flag]) -> int:
     with Signals() as signals:
         while True:
             found = status_at(path)
-            if options.json is not None:
+            if options.csv is not None:
+                result(table(found, options.csv))
+            elif options.json is not None:
                 if not deliver(json.dumps(found) + "\n", options.json):
                     return 1
             else:
                 result(picture(found))
             if not options.watch or signals.wait(EVERY):
                 return signals.status(0)
+
+
+def table(status: dict[str, Any], name: str) -> str:
+    """One list of a status as CSV, with a line of column names. A cell that a spreadsheet would calculate is quoted."""
+    rows = status[name]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    into = io.StringIO()
+    writer = csv.writer(into, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([cell(row.get(column)) for column in columns] for row in rows)
+    return into.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value in a table for programs and spreadsheets; what is not known is empty."""
+    if isinstance(value, dict):
+        return json.dumps(value)
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def picture(status: dict[str, Any]) -> str:

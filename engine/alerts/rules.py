@@ -66,13 +66,13 @@ class Rules(NamedTuple):
 
 
 DEFAULTS = (
-    Rule("no_workers", "workers", "critical", below=1, seconds=10),
+    Rule("no_workers", "workers", "critical", below=1, seconds=60),
     Rule("lost_workers", "lost_workers", "warning", above=0),
     Rule("backlog", "backlog", "warning", above=10_000, clear=8_000, seconds=60),
     Rule("oldest_task", "oldest", "warning", above=300, clear=240, seconds=30),
     Rule("failures", "failed", "warning", above=5, clear=2, seconds=30),
     Rule("many_failures", "failed", "critical", above=50, clear=30, seconds=30),
-    Rule("loop_lag", "loop_lag", "warning", above=1.0, clear=0.5, seconds=10),
+    Rule("loop_lag", "loop_lag", "warning", above=1.0, clear=0.5, seconds=30),
     Rule("dead_threads", "dead_threads", "critical", above=0),
     Rule("ledger", "unbalanced", "critical", above=0, seconds=5),
     Rule("disk", "disk_free", "warning", below=5, clear=7, seconds=60),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import signal
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ import pytest
 from console.__main__ import main
 from console.cli import status as module
 from console.cli.asking import status_at
-from console.cli.status import picture
+from console.cli.status import picture, table
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.served import patient, runtime, served
 from tests.helpers.statuses import a_queue_status, a_status
@@ -79,3 +81,18 @@ def test_the_picture_of_disk_queues() -> None:
     lines = picture(a_queue_status(oldest_s=75.0))
     assert "queue      start: 12 ready, 1 working, 0 failed twice" in lines
     assert "15 in the backlog (the oldest for 75s), 3 in flight" in lines
+
+
+def test_a_list_as_csv(folder: Path, capsys: Capture) -> None:
+    lab = FakeLab(2)
+    lab.replace(0, name="=cmd|x\x1b")
+    lab.publish()
+    with served(folder, lab):
+        assert main(["status", "--csv", "workers"]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert [row["name"] for row in rows] == ["'=cmd|x·", lab.workers[1].name]
+        assert rows[1]["slots"] == str(lab.workers[1].slots) and rows[1]["key"] == lab.workers[1].key.hex()
+        assert main(["status", "--csv", "queues"]) == 0
+    assert table({"clients": [{"name": "client", "run": {"n": 1}}, {"name": "b", "late": None}]}, "clients") == (
+        'name,run,late\nclient,"{""n"": 1}",\nb,,\n'
+    )

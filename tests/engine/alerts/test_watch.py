@@ -92,4 +92,4 @@ def test_the_built_in_rules_are_quiet_where_all_is_well_and_know_a_broker_withou
         assert watch.look(well, 1.0) == [] and watch.look(well, 100.0) == []
     watch = Watch(DEFAULTS, 0.0)
     watch.look(a_status(0), 1.0)
-    assert [change.rule.name for change in watch.look(a_status(0), 11.0)] == ["no_workers"]
+    assert [change.rule.name for change in watch.look(a_status(0), 61.0)] == ["no_workers"]
