@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.helpers.examples import USUAL
+from tests.helpers.examples import SLOW, USUAL
 
 # No test is judged by how long it took: the machine may be busy.
-settings.register_profile("timeless", max_examples=USUAL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "timeless",
+    max_examples=USUAL,
+    deadline=None,
+    derandomize=not SLOW,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("timeless")
 
 TESTS = Path(__file__).parent

@@ -20,9 +20,9 @@ def build_wheel(folder: Path, environment: Mapping[str, str] = os.environ) -> Pa
 
 def install_wheel(wheel: Path, interpreter: Path, folder: Path) -> Path:
     """Install it and what it needs into a new environment of this interpreter; the environment's Python."""
-    _run(str(interpreter), "-m", "venv", str(folder))
+    _run(str(interpreter), "-m", "venv", "--without-pip", str(folder))
     python = folder / "bin" / "python"
-    _run(str(python), "-m", "pip", "install", "-q", str(wheel))
+    _run(sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-compile", str(wheel))
     return python
 
 

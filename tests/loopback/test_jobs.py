@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
 import zmq
 
+from console.__main__ import main
 from engine.protocols.conversation.frontend import (
     CancelJob,
     Hold,
@@ -59,7 +63,11 @@ class Shop:
         return self.run("submit", "--tasks", str(tasks), *where, *more, "--", self.script(script))
 
     def jobs(self) -> Jobs:
-        listed: Jobs = json.loads(self.run("jobs", "--json", "-").out)["jobs"]
+        """What ``jobs`` lists, asked from this process: tests ask again and again."""
+        said = io.StringIO()
+        with patch.dict(os.environ, self.processes.environ, clear=True), redirect_stdout(said):
+            assert main(["jobs", "--connect", self.endpoint, "--json", "-"]) == 0
+        listed: Jobs = json.loads(said.getvalue())["jobs"]
         return listed
 
     def words(self) -> list[str]:

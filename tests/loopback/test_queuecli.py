@@ -21,7 +21,7 @@ from engine.protocols.diskqueue import names
 from tests.helpers.processes import Processes, until
 
 MEMORY = Path("/dev/shm")
-DOCUMENTS = 1000
+DOCUMENTS = 1000 if os.environ.get("ROUNDHOUSE_SLOW") else 400
 
 
 @pytest.fixture
@@ -38,14 +38,14 @@ def processes(folder: Path) -> Iterator[Processes]:
         yield started
 
 
-def test_a_thousand_documents_while_drivers_are_killed_at_random(processes: Processes, folder: Path) -> None:
+def test_hundreds_of_documents_while_drivers_are_killed_at_random(processes: Processes, folder: Path) -> None:
     (folder / "in").mkdir()
     ids = [f"doc-{number}.txt" for number in range(DOCUMENTS)]
     for id in ids:
         (folder / "in" / id).write_text(f"text of {id}\n", encoding="utf-8")
     root = folder / "p"
     files = [f"in/{id}" for id in ids]
-    assert processes.run("feed", "--root", str(root), "--done", *files).out == "1,000 documents fed\n"
+    assert processes.run("feed", "--root", str(root), "--done", *files).out == f"{DOCUMENTS:,} documents fed\n"
     stages = ("--stage", "values=1", "--stage", "parse=3", "--stage", "output=2")
     process = processes.start(
         "pipeline", "run", *stages, "--root", str(root), "--json", "report.json", "--journal", "j"
@@ -69,7 +69,7 @@ def test_a_thousand_documents_while_drivers_are_killed_at_random(processes: Proc
     assert sorted([*published, *given_up]) == sorted(ids)
     assert report["documents"]["total"] == DOCUMENTS
     assert report["documents"]["published"] == len(published)
-    assert f"1,000 documents: {len(published):,} published" in process.out
+    assert f"{DOCUMENTS:,} documents: {len(published):,} published" in process.out
     assert "killed by signal 9" in process.err
     for id in published:
         assert (root / "queue-output" / names.ready(id)).read_text(encoding="utf-8") == f"text of {id}\n"

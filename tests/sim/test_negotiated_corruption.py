@@ -11,7 +11,7 @@ from engine.core import NEVER
 from engine.protocols.negotiated import names
 from tests.helpers.flips import LEAST, SCENES, flips, healed, play
 
-STEP = 89  # bits; a prime, so that each bit of a byte has its turn
+STEP = 179  # bits; a prime, so that each bit of a byte has its turn
 HEALS = 15.0  # seconds of a heartbeat of two
 
 

@@ -418,7 +418,7 @@ def test_a_reset_takes_the_job_of_an_original_worker_and_the_broker_acts_alone()
 @pytest.mark.parametrize("seconds", [4.0, 9.0])
 def test_half_open_links_heal_within_three_heartbeats_of_their_end(seconds: float) -> None:
     world = over_tcp(3)
-    world.order("client", BulkSpec("ping", 3000, in_flight=20, rate=150.0, timeout=20.0))
+    world.order("client", BulkSpec("ping", 1000, in_flight=20, rate=50.0, timeout=20.0))
     world.run_for(2.0)
     for name in ("w1", "w2", "client"):
         world.cut(name, "broker")

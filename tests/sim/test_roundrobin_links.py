@@ -163,9 +163,9 @@ def test_nothing_is_given_to_a_link_that_ended_before_its_worker_is_back() -> No
 # ---- R17: what waits of a client ------------------------------------------------------------------------------------
 
 
-def without_workers(seed: int, *names: str) -> World:
+def without_workers(seed: int, *names: str, options: Options = OPTIONS) -> World:
     world = World(seed, queue=20_000, outbox=20_000)
-    world.add("broker", SYSTEM.broker(OPTIONS, [HERE]))
+    world.add("broker", SYSTEM.broker(options, [HERE]))
     for nonce, name in enumerate(names, 90):
         world.add(name, SYSTEM.client(OPTIONS, HERE, nonce))
     world.run_for(2.0)
@@ -190,8 +190,9 @@ def test_what_waits_of_a_client_that_dies_is_withdrawn_and_an_honest_ones_stays(
 
 
 def test_a_flood_of_one_client_leaves_room_for_an_honest_one() -> None:
-    world = without_workers(7, "hog", "client")
-    share = OPTIONS.max_backlog // 10
+    options = replace(OPTIONS, max_backlog=20_000)
+    world = without_workers(7, "hog", "client", options=options)
+    share = options.max_backlog // 10
     world.order("hog", BulkSpec("ping", 2 * share, in_flight=2 * share, timeout=60.0))
     world.run_for(2.0)
     assert broker(world).backlog == share and broker(world).ledger.dropped == share

@@ -23,12 +23,12 @@ The rules of this file:
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import time
 from collections.abc import Callable
 
 import zmq
-from zmq.utils.monitor import parse_monitor_message
 
 from engine.core import Note
 from engine.drive.inbox import Inbox
@@ -46,6 +46,7 @@ ENDPOINT = "inproc://zeromq.zap.01"  # where libzmq asks
 FREED = 5.0  # seconds after which what a connection that was cut off had sent is free, and is given to the system
 NO, LATER, YES = (b"500", b"not understood"), (b"300", b"try again later"), (b"200", b"OK")
 REFUSED = (b"400", b"not authorized")
+_EVENT = struct.Struct("=Hi")  # what a monitor tells first; zmq.utils.monitor would import asyncio
 
 
 class Door:
@@ -257,14 +258,14 @@ class Door:
     def _hear(self, watched: Watched, now: float) -> None:
         """Everything that a monitor has to tell."""
         while watched.monitor.poll(0):
-            told = parse_monitor_message(watched.monitor.recv_multipart())
-            fd = told["value"]
-            if told["event"] == zmq.EVENT_MONITOR_STOPPED:
+            told, address = watched.monitor.recv_multipart()
+            event, fd = _EVENT.unpack(told)
+            if event == zmq.EVENT_MONITOR_STOPPED:
                 self._forget(watched)
                 return
-            watched.hear(told["event"], fd, now)
-            if told["event"] == zmq.EVENT_ACCEPTED:
-                endpoint = told["endpoint"].decode()
+            watched.hear(event, fd, now)
+            if event == zmq.EVENT_ACCEPTED:
+                endpoint = address.decode()
                 if not watched.admits_peer(fd) or self._full(now):
                     hang_up(fd, endpoint)
                 else:
