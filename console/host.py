@@ -18,7 +18,7 @@ from console.history import History
 from console.pictures.bridge import Labs, Settings
 from console.pictures.samples import SPANS
 from console.screens.confirm import Confirm
-from console.screens.pick import Pick
+from console.screens.fleet import FleetScreen
 from console.sessions.session import RUNNING, Give, Session
 from console.shell import Shell
 from console.text import clean
@@ -27,6 +27,7 @@ from engine.catalogue import CATALOGUE
 from engine.drive.control.found import Found
 from engine.errors import Refused
 from engine.labs.attaching import Around, which
+from engine.labs.fleet import Fleet
 
 ENDS = 8  # lines of what ends with the console
 
@@ -158,35 +159,27 @@ class Host(Shell):
         self.when_done(opened, lambda: self._opened(name, opened))
 
     def action_attach(self) -> None:
-        """Look for what runs on this machine, and choose one of it."""
+        """What runs on this machine."""
         self.attach("")
 
     def attach(self, name: str) -> None:
-        """Attach to the process of this name; ask which where none is given."""
+        """Attach to the process of this name; list all that run where none is given."""
         if self.around is None or self.labs is None:
             self.say("nothing can be attached to from here", "warn")
             return
-        around, search = self.around, self.around.search()
+        around = self.around
+        if not name:
+            self.open_screen(FleetScreen(Fleet(around), lambda found: self._go_to(around, found), self.clock))
+            return
+        search = around.search()
         self.say("looking for what runs on this machine")
-        self.when_done(search, lambda: self._choose(around, name, search))
+        self.when_done(search, lambda: self._found(around, name, search))
 
-    def _choose(self, around: Around, name: str, search: Future[list[Found]]) -> None:
+    def _found(self, around: Around, name: str, search: Future[list[Found]]) -> None:
         try:
-            found = search.result()
-            if name:
-                self._go_to(around, which(found, name))
-                return
+            self._go_to(around, which(search.result(), name))
         except Refused as refusal:
             self.say(str(refusal), "bad")
-            return
-        if not found:
-            self.say("nothing else runs on this machine", "warn")
-            return
-        by_name = {one.name: one for one in found}
-        usual = getattr(self.lab.system, "endpoint", "")  # whoever has the port that this one would have had
-        first = next((one.name for one in found if usual in one.endpoints), "")
-        question = Pick("Attach to", [(one.name, clean(one.words)) for one in found], first)
-        self.push_screen(question, lambda chosen: self._go_to(around, by_name[chosen]) if chosen else None)
 
     def _go_to(self, around: Around, found: Found) -> None:
         assert self.labs is not None

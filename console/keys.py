@@ -117,7 +117,11 @@ SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"go to {name}; it is opened if it does not run yet")
     for number, name in enumerate(CATALOGUE, 1)
 )
-ATTACH = (Key("attach", "A", "attach", "attach", "choose another process of this machine, and attach to it"),)
+ATTACH = (Key("attach", "A", "attach", "attach", "all that runs on this machine, the worst first; attach to one"),)
+FLEET = (
+    Key("fleet.open", "enter", "open", "attach", "attach to the selected process"),
+    *(key for key in MAIN if key.id == "sort"),
+)
 EVENTS = (
     Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
 )
@@ -303,6 +307,7 @@ IDS = frozenset(
         TABLE,
         SYSTEM,
         ATTACH,
+        FLEET,
         JOBS,
         TASKS,
         PAIR,

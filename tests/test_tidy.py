@@ -33,6 +33,8 @@ IMPURE = {
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/journal/journal.py": "stamps what is recorded, and whose clock it was",
     "engine/labs/desk.py": "notes when a picture is due, and what drawing one costs",
+    "engine/labs/fleet.py": "looks at its pace, and notes when each was heard",
+    "console/screens/fleet.py": "ages are counted by the clock that the fleet is looked at with",
     "engine/labs/queueorders.py": "notes when it was begun, and when something was said",
     "engine/labs/remote.py": "says since when the other process runs, by our clock",
     "engine/labs/link.py": "asks at its pace, and says since when it has not been answered",

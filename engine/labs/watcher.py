@@ -110,8 +110,9 @@ class Watcher:
     def words(self) -> dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]]:
         """What a control socket answers out of it."""
 
-        def status(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-            return "status", {"Status": json.dumps(self.status(time.monotonic())).encode()}
+        def status(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+            told = self.status(time.monotonic(), listed=fields.get("Brief") is not True)
+            return "status", {"Status": json.dumps(told).encode()}
 
         return {"status": status}
 

@@ -156,29 +156,21 @@ def around(tmp_path: Path) -> Around:
     return Around(tmp_path / "c", CATALOGUE, tmp_path)
 
 
-def test_another_process_is_chosen_and_has_its_own_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = Found(tmp_path / "c" / "far", "roundrobin", "broker", ("tcp://127.0.0.1:6714",), 7)
-    other = Found(tmp_path / "c" / "worker-8", "roundrobin", "worker", (), 8)
-
-    def search(self: Around) -> Future[list[Found]]:
-        found: Future[list[Found]] = Future()
-        found.set_result([other, there])
-        return found
-
-    monkeypatch.setattr(Around, "search", search)
+def test_another_process_is_named_and_has_its_own_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Future[list[Found]] = Future()
+    found.set_result([Found(tmp_path / "c" / "far", "roundrobin", "broker", ("tcp://127.0.0.1:6714",), 7)])
+    monkeypatch.setattr(Around, "search", lambda self: found)
     monkeypatch.setattr(Around, "lab", lambda self, found: FakeLab(3, busy=False))
 
     async def scenario(driver: Driver) -> None:
         await driver.press("A")
         assert driver.notice == "! nothing can be attached to from here"
         driver.app.around = around(tmp_path)
-        await driver.press("A")
-        assert driver.shows("far  roundrobin broker, process 7")
-        await driver.press("enter")
+        await driver.command("attach nobody")
+        assert "'nobody' is nothing that runs here" in driver.notice
+        await driver.command("attach 7")
         await driver.tick()
         assert driver.app.session.name == "far" and "far" in driver.labs.names
-        await driver.command("attach nobody")
-        assert "'nobody' is nothing that runs here" in driver.app.main.keybar.notice
 
     drive(scenario, tmp_path)
 

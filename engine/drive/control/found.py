@@ -57,7 +57,14 @@ def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
 
 def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
     """Those of these sockets at which somebody answers who can be understood; what is left of dead ones is removed."""
-    found: dict[Path, Found | None] = {}
+    said = asked(paths, Message(1, "hello", {}), patience)
+    found = [read_hello(path, said[path]) for path in paths if path in said]
+    return [one for one in found if one is not None]
+
+
+def asked(paths: list[Path], question: Message, patience: float = PATIENCE) -> dict[Path, Message | str]:
+    """What is answered at these sockets to one question; what is left of dead ones is removed."""
+    said: dict[Path, Message | str] = {}
     context = make_context()
     with ExitStack() as stack:
         stack.callback(context.term)
@@ -68,15 +75,15 @@ def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
             socket = open_socket(context, Spec("dealer", connect=(f"ipc://{path}",), private=True))
             stack.callback(close_socket, context, socket)
             waiting[path] = socket
-        asked: set[Path] = set()
+        sent: set[Path] = set()
         began = time.monotonic()
         until, knock = began + patience, began + min(KNOCK, patience)
         while waiting and time.monotonic() < until:
             for path, socket in list(waiting.items()):
-                if path not in asked and not send(socket, [pack("ask", Message(1, "hello", {}))]):
-                    asked.add(path)
-                for frames in receive(socket, 1, "dealer") if path in asked else ():
-                    found[path] = read_hello(path, read("say", frames[0]))
+                if path not in sent and not send(socket, [pack("ask", question)]):
+                    sent.add(path)
+                for frames in receive(socket, 1, "dealer") if path in sent else ():
+                    said[path] = read("say", frames[0])
                     del waiting[path]
             if waiting:
                 time.sleep(STEP)
@@ -84,7 +91,7 @@ def answering(paths: list[Path], patience: float = PATIENCE) -> list[Found]:
                 knock = until + 1
                 for path in [path for path in waiting if ipc.sweep(str(path))]:
                     del waiting[path]
-    return [one for path in paths if (one := found.get(path)) is not None]
+    return said
 
 
 def read_hello(path: Path, said: Message | str) -> Found | None:

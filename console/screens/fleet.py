@@ -1,0 +1,119 @@
+"""All that runs on this machine, a line each, the worst first; enter attaches to it. Lost ones keep their figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+
+from console import keys, units
+from console.screens.layer import Layer
+from console.text import clean, fit
+from console.widgets.ink import Parts
+from console.widgets.keybar import KeyBar
+from console.widgets.table import Column, Table
+from engine.drive.control.found import Found
+from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member
+
+WORDS = {LOST: ("✗ lost", "bad"), CRITICAL: ("✗ alert", "bad"), WARNING: ("! look", "warn"), WELL: ("● well", "good")}
+
+
+def _text(text: str, cells: int, ink: str = "text") -> Parts:
+    return [(fit(clean(text), cells), ink)]
+
+
+def _figure(name: str, need: int, value: Callable[[Member], float | None], ink: str = "text") -> Column[Member]:
+    def draw(row: Member, now: float, cells: int) -> Parts:
+        number = value(row)
+        shown = "·" if number is None else units.short(number) if number else "0"
+        return [(fit(shown, cells, right=True), ink if number else "label")]
+
+    return Column(name, name, 9, lambda row: value(row) or 0, draw, need=need, right=True, falling=True)
+
+
+def _name(row: Member, now: float, cells: int) -> Parts:
+    return _text(row.found.name, cells, "text bold")
+
+
+def _what(row: Member, now: float, cells: int) -> Parts:
+    return _text(f"{row.found.system} {row.found.role}", cells, "label")
+
+
+def _state(row: Member, now: float, cells: int) -> Parts:
+    words, ink = WORDS[row.state(now)]
+    return _text(words, cells, ink)
+
+
+def _heard(row: Member, now: float, cells: int) -> Parts:
+    return [(fit(units.age(max(0.0, now - row.heard)), cells, right=True), "label")]
+
+
+COLUMNS: tuple[Column[Member], ...] = (
+    Column("name", "name", 16, lambda row: row.found.name, _name, need=9, stretch=30),
+    Column("what", "what", 10, lambda row: row.found.system, _what, need=3, stretch=22),
+    Column("state", "state", 8, lambda row: row.heard, _state, need=10),
+    _figure("workers", 7, lambda row: row.workers),
+    _figure("lost", 5, lambda row: row.lost_workers, "bad"),
+    _figure("backlog", 8, lambda row: row.backlog, "warn"),
+    _figure("in flight", 4, lambda row: row.in_flight),
+    _figure("done/s", 6, lambda row: row.rate, "text bold"),
+    _figure("alerts", 8, lambda row: row.alerts, "bad"),
+    Column("heard", "heard", 7, lambda row: -row.heard, _heard, need=2, right=True),
+)
+
+
+class FleetScreen(Layer):
+    """``go``: attach to one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.FLEET))]
+
+    def __init__(self, fleet: Fleet, go: Callable[[Found], None], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.fleet, self._go, self._clock = fleet, go, clock
+        self.table: Table[Member] = Table(COLUMNS, lambda row: row.found.path, empty="looking …", id="page")
+
+    def compose(self) -> ComposeResult:
+        """The table and the key bar."""
+        yield self.table
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Begin to look around."""
+        self.set_focus(self.table)
+        self.fleet.open()
+
+    def on_unmount(self) -> None:
+        """Look no more."""
+        self.fleet.close()
+
+    def show(self, picture: Any) -> None:
+        """Show what was found; the picture of a lab has nothing to do with it."""
+        now = self._clock()
+        members = self.fleet.ranked(now)
+        self.table.set_rows(members, now)
+        troubled = sum(member.state(now) != WELL for member in members)
+        self.table.border_title = Content("fleet · what runs on this machine")
+        words = self.fleet.trouble or f"{len(members)} run here, {troubled} to look at"
+        self.table.border_subtitle = Content(f" {clean(words)} ")
+
+    def on_table_chosen(self) -> None:
+        """A double click goes there."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Attach to the selected one."""
+        if (row := self.table.chosen()) is not None:
+            self.dismiss()
+            self._go(row.found)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.table.sort_next()
+
+    def action_back(self) -> None:
+        """To the screen before."""
+        self.dismiss()

@@ -1,0 +1,45 @@
+"""The fleet: a line for each process, enter attaches to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import CATALOGUE
+from engine.drive.control.found import Found
+from engine.labs.attaching import Around
+from engine.labs.fleet import Fleet, Member
+from tests.helpers.fake_lab import FakeLab
+from tests.helpers.pilot import Driver, drive
+
+
+def member(name: str, heard: float, pid: int) -> Member:
+    return Member(Found(Path("c") / name, "roundrobin", "broker", (), pid), heard, 3, 0, 1200, 7, 88.0)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+def test_the_worst_is_on_top_and_enter_attaches_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    lab = FakeLab(1, busy=False)
+
+    def look(self: Fleet) -> None:
+        self.members = (member("fine", lab.at, 1), member("gone", lab.at - 60, 2))
+
+    monkeypatch.setattr(Fleet, "open", look)
+    monkeypatch.setattr(Around, "lab", lambda self, found: FakeLab(2, busy=False))
+
+    async def scenario(driver: Driver) -> None:
+        driver.app.around = Around(tmp_path / "c", CATALOGUE, tmp_path)
+        await driver.press("A")
+        await driver.tick()
+        lines = driver.screen()
+        first, second = (next(i for i, line in enumerate(lines) if name in line) for name in ("gone", "fine"))
+        assert first < second and "✗ lost" in lines[first] and "● well" in lines[second] and "1.20k" in lines[first]
+        assert driver.shows("2 run here, 1 to look at")
+        await driver.press("home", "enter")
+        await driver.tick()
+        assert driver.app.session.name == "gone"
+
+    drive(scenario, tmp_path, lab=lab, size=size)
