@@ -183,7 +183,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
         system,
         option("--lane", **lane),
         journal,
-        _keys(keep),
+        keyarguments.shared(keep),
         storearguments.add_stores(Parser(add_help=False), keep),
     )
     _roles(command, keep, every, connect)
@@ -205,16 +205,6 @@ def _lane(keep: Keep) -> dict[str, Any]:
     action = keep(LANED.name, LANED.lane, **{SEED_LANE: "false", LANED.lane: "true"})
     words = f"write {LANED.name}'s messages as the seed does, or {LANED.lane}, many tasks in one ({SEED_LANE})"
     return {"metavar": "LANE", "action": action, "choices": (SEED_LANE, LANED.lane), "help": words}
-
-
-def _keys(keep: Keep) -> Parser:
-    """CURVE: our own key, and that of the broker."""
-    parent = Parser(add_help=False)
-    own = "have peers show keys, by CURVE, and show this one of our own (roundhouse keys new NAME)"
-    parent.add_argument("--curve", metavar="NAME", action=keep("security", "curve"), help=own)
-    server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
-    parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
-    return parent
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
@@ -386,7 +376,7 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
     usual = f"seconds to meet the broker, and after which it is said that nothing has come ({Run().timeout:g})"
     timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=usual)
     words = f"send one request to a service of {' or '.join(catalogue.SERVERS)}, and print its reply"
-    request = command("request", words, connect, timeout, _keys(keep), examples=shown)
+    request = command("request", words, connect, timeout, keyarguments.shared(keep), examples=shown)
     request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
     request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
 

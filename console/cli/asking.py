@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from console.text import clean
 from engine.drive.control.caller import Line, check
-from engine.drive.control.found import Found, answering, running
+from engine.drive.control.dial import Far, Place
+from engine.drive.control.found import Found, answering, beyond, running
 from engine.drive.control.place import place
 from engine.drive.control.wire import Message
 from engine.errors import Refused
@@ -20,11 +22,15 @@ PATIENCE = 5.0  # seconds that those who run here may take to say who they are
 NAME = re.compile(r"[\w.-]+")
 
 
-def chosen(folder: Path, text: str | None) -> Path:
+def chosen(folder: Path, text: str | None, far: Callable[[str], Far] | None = None) -> Place:
     """The control socket of a process, by its endpoint or its name; without one of the only process that runs.
 
-    Raises Refused where there is none, or several.
+    ``far``: makes of an endpoint a control socket over tcp, where we have a key. Raises Refused where there is none, or
+    several.
     """
+    path: Place
+    if text is not None and text.startswith("tcp://") and far is not None and not place(folder, text).is_socket():
+        return far(text)
     if text is not None and "://" in text:
         path = Path(text.removeprefix("ipc://"))
         path = path if text.startswith("ipc://") and path.is_socket() and path.parent == folder else place(folder, text)
@@ -38,9 +44,11 @@ def chosen(folder: Path, text: str | None) -> Path:
     return path
 
 
-def met(folder: Path, text: str) -> Found:
+def met(folder: Path, text: str, far: Callable[[str], Far] | None = None) -> Found:
     """Who that is. Raises Refused where nobody is there, or does not answer."""
-    path = chosen(folder, text)
+    path = chosen(folder, text, far)
+    if not isinstance(path, Path):
+        return beyond(path)
     found = answering([path], PATIENCE)
     if not found:
         raise Refused(f"{path.name} does not answer")
@@ -57,11 +65,11 @@ def only(found: list[Found]) -> Found:
     return found[0]
 
 
-def ask(path: Path, word: str, **fields: Any) -> Message:
+def ask(path: Place, word: str, **fields: Any) -> Message:
     """What is answered to a word. Raises Refused where nobody answers, or that is what is answered."""
     with Line(path) as line:
         number = line.ask(word, **fields)
-        while line.linked:
+        while line.linked and not line.trouble:
             for said in line.hear(STEP):
                 if isinstance(said, str):
                     raise Refused(f"{path.name}: {said}")
@@ -69,10 +77,10 @@ def ask(path: Path, word: str, **fields: Any) -> Message:
                     if said.word == "refused":
                         raise Refused(f"{path.name}: {clean(str(said.fields.get('Why')))}")
                     return said
-    raise Refused(f"{path.name} does not answer")
+    raise Refused(line.trouble or f"{path.name} does not answer")
 
 
-def status_at(path: Path) -> dict[str, Any]:
+def status_at(path: Place) -> dict[str, Any]:
     """The status of a process. Raises Refused where it gives none that can be read."""
     said = ask(path, "status")
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
+from engine.drive.control.dial import Far
 from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
@@ -50,7 +51,14 @@ def control_of(options: Namespace) -> Path | None:
 def around_of(settings: Settings) -> Around:
     """What else runs on this machine."""
     paths = settings.paths
-    return Around(paths.control, CATALOGUE, paths.runs, readonly=settings.readonly, besides=os.getpid())
+    far = far_of(settings)
+    return Around(paths.control, CATALOGUE, paths.runs, readonly=settings.readonly, besides=os.getpid(), far=far)
+
+
+def far_of(settings: Settings) -> Callable[[str], Far] | None:
+    """What makes of an endpoint a control socket over tcp, for our key; None where we have none."""
+    own, server = settings.security.curve, settings.security.server_key
+    return (lambda endpoint: Far(endpoint, curve.Curve(settings.paths.keys, own, server))) if own and server else None
 
 
 def broker_of(settings: Settings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from console.cli.parsing import Parser
 from console.readers import given
@@ -43,3 +44,13 @@ def add_command(command: Callable[..., Parser]) -> None:
 def _add_role(parser: argparse.ArgumentParser, usual: str | None) -> None:
     words = f"what it may do: {', '.join(ROLES)} ({usual or 'as in its file'})"
     parser.add_argument("--role", metavar="ROLE", choices=ROLES, default=usual, help=words)
+
+
+def shared(keep: Callable[..., Any]) -> Parser:
+    """Arguments of several commands: our own key, and that of the broker."""
+    parent = Parser(add_help=False)
+    own = "have peers show keys, by CURVE, and show this one of our own (roundhouse keys new NAME)"
+    parent.add_argument("--curve", metavar="NAME", action=keep("security", "curve"), help=own)
+    server = "the key of the broker that is connected to: its file, its name here or its 64 digits"
+    parent.add_argument("--server-key", metavar="KEY", action=keep("security", "server_key"), help=server)
+    return parent

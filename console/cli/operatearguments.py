@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from console.cli.keyarguments import shared
 from console.cli.parsing import Parser
 from console.readers import given, source, target
 from engine.catalogue import SYSTEMS
@@ -21,14 +22,18 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     """``command`` makes a parser of a command, ``keep`` an action that keeps a setting."""
     broker = next(iter(SYSTEMS.values()))
     shown: Sequence[str] = ("roundhouse attach", f"roundhouse attach {broker.endpoint}", "roundhouse attach --list")
-    attach = command("attach", "open the console on a broker, workers or a pipeline of another process", examples=shown)
-    which = "its name in the list, its endpoint, or the ipc://PATH of its control socket (the only one that runs)"
+    attach = command(
+        "attach", "open the console on a broker, workers or a pipeline of another process", shared(keep), examples=shown
+    )
+    which = (
+        "its name in the list, its endpoint, or its control socket: ipc://PATH, tcp:// with keys (the only one here)"
+    )
     attach.add_argument("name", metavar="NAME", nargs="?", type=given, help=which)
     attach.add_argument("--list", action="store_true", help="list what runs on this machine, and end")
     attach.add_argument("--readonly", nargs=0, action=keep("readonly"), help="refuse all changes; only look")
     command("doctor", "look at limits, ports, clock, permissions and versions, and say what to do")
     shown = ("roundhouse status", "roundhouse status tcp://127.0.0.1:6714 --json - --watch")
-    parser = command("status", "print a picture of what runs: workers, tasks, alerts", examples=shown)
+    parser = command("status", "print a picture of what runs: workers, tasks, alerts", shared(keep), examples=shown)
     _target(parser)
     parser.add_argument("--json", metavar="PATH", type=target, nargs="?", const=target("-"), help=JSON)
     words = "write one of its lists as CSV to stdout: workers, clients, queues or alerts"
@@ -36,14 +41,15 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     parser.add_argument("--watch", action="store_true", help="again and again, every two seconds")
     shown = ("roundhouse check tcp://127.0.0.1:6714", "roundhouse check --rules strict.toml")
     words = "judge what runs, as a plugin of Nagios: exit status 0, 1, 2 or 3"
-    parser = command("check", words, examples=shown)
+    parser = command("check", words, shared(keep), examples=shown)
     parser.wrong = UNKNOWN
     _target(parser)
     ruled = "rules of alerts in TOML, on top of the built-in ones (alerts.toml beside the configuration)"
     parser.add_argument("--rules", metavar="FILE", type=source("rules in TOML"), help=ruled)
 
     shown = ("roundhouse order tcp://127.0.0.1:6714 drain w3", "roundhouse order broker slow 0.5 --yes")
-    parser = command("order", "give an order to what runs, by the words of the console's : line", examples=shown)
+    words = "give an order to what runs, by the words of the console's : line"
+    parser = command("order", words, shared(keep), examples=shown)
     parser.add_argument("target", metavar="ENDPOINT|NAME", type=given, help=TARGET.partition(" (")[0])
     ordered = "drain WORKER, slow SECONDS, withdraw CLIENT, register, deregister, bulk, endbulk, stop, lane …"
     parser.add_argument("words", metavar="ORDER", nargs="+", type=given, help=ordered)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from console.cli.asking import met
 from console.cli.audit import audit
-from console.cli.common import around_of, settings_of
+from console.cli.common import around_of, far_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
 from console.commands import BY_NAME, Command, CommandError, Word, parse
@@ -49,7 +49,7 @@ def order(options: Namespace, flags: list[Flag]) -> int:
         command = parse(typed, WORDS)
     except CommandError as error:
         raise Wrong([Problem("order", str(error))]) from None
-    found = met(settings.paths.control, options.target)
+    found = met(settings.paths.control, options.target, far_of(settings))
     kept = settings.paths.state / "orders.log"
     if CATALOGUE[found.system].kind != System.kind:
         raise Refused(f"{found.system} takes its orders from a console: roundhouse attach {found.name}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 from engine.drive.control.caller import check
-from engine.drive.control.found import Found, answering, running
+from engine.drive.control.dial import Far
+from engine.drive.control.found import Found, answering, beyond, running
 from engine.errors import Refused
 from engine.labs.lab import Lab
 from engine.labs.remote import Remote
@@ -22,7 +23,7 @@ PATIENCE = 5.0  # seconds that one which was named may take to answer
 class Around:
     """What runs around us. ``folder``: of control sockets; ``systems``: by their names; ``runs``: of kept runs.
 
-    ``besides``: a process that is left out, our own.
+    ``besides``: a process that is left out, our own. ``far``: a control socket over tcp, where we have keys.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class Around:
         *,
         readonly: bool = False,
         besides: int = 0,
+        far: Callable[[str], Far] | None = None,
     ) -> None:
+        self._far = far
         self._besides = besides
         self._folder, self._systems, self._runs, self._readonly = folder, systems, runs, readonly
 
@@ -61,7 +64,10 @@ class Around:
         """The one of this name, at this endpoint, or behind this control socket ``ipc://PATH``. Raises Refused."""
         if name.startswith("ipc://") and (found := self._behind(Path(name[6:]).absolute())) is not None:
             return found
-        return which(self.found(), name)
+        here = self.found()
+        if name.startswith("tcp://") and self._far is not None and not any(name in one.endpoints for one in here):
+            return beyond(self._far(name))
+        return which(here, name)
 
     def _behind(self, path: Path) -> Found | None:
         """Who has this control socket, which may be anywhere; None where it is none."""

@@ -78,7 +78,7 @@ class Link:
             self._first.result(PATIENCE)
         except TimeoutError:
             self.close()
-            raise Refused(f"{self.found.name} does not answer") from None
+            raise Refused(self._wrong or f"{self.found.name} does not answer") from None
         except BaseException:
             self.close()
             raise
@@ -164,6 +164,8 @@ class Link:
                     self._distrust(f"{self.found.name} tells what can not be read: {why}")
                     pages, self._serial = [], 0
                 due = 0.0 if pages else due
+            if line.trouble:
+                self._distrust(line.trouble)
             if self.stale and not self._missed:
                 self._missed = True
                 self._say("warn", f"{self.found.name} does not answer: what is shown is what was heard last")

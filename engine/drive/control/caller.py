@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine.core import Socket as Spec
+from engine.drive.control.dial import Dial, Place
 from engine.drive.control.place import check_folder
 from engine.drive.control.wire import Message, pack, read
-from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
+from engine.drive.sockets import make_context, receive, send
 from engine.errors import Refused
 from engine.system import Orders
 
@@ -21,19 +21,21 @@ SILENCE = 5.0  # seconds after which a broker that was asked something is not th
 class Line:
     """A connection to a control socket: messages out and in. Open it, or use it as a context."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    trouble = ""  # why we are not let in, in words
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._last = 0
         self._outbox: list[bytes] = []  # until the other side is there
         self._asked: float | None = None  # since when nothing has come, though something was asked
 
     def __enter__(self) -> Line:
         self._context = make_context()
-        self._socket = open_socket(self._context, Spec("dealer", connect=(f"ipc://{self._path}",), private=True))
+        self._dial = Dial(self._context, self._place)
         return self
 
     def __exit__(self, *_: object) -> None:
-        close_socket(self._context, self._socket)
+        self._dial.close()
         self._context.term()
 
     @property
@@ -61,15 +63,16 @@ class Line:
 
     def hear(self, timeout: float) -> list[Message | str]:
         """What has come, after so many seconds at most; in place of what is no message why it is none."""
+        self.trouble = self._dial.trouble() or self.trouble
         self._flush()
-        if not self._socket.poll(int(timeout * 1000)):
+        if not self._dial.socket.poll(int(timeout * 1000)):
             return []
-        found = [read("say", frames[0]) for frames in receive(self._socket, 1000, "dealer")]
-        self._asked = None
+        found = [read("say", frames[0]) for frames in receive(self._dial.socket, 1000, "dealer")]
+        self._asked, self.trouble = None, ""
         return found
 
     def _flush(self) -> None:
-        while self._outbox and not send(self._socket, [self._outbox[0]]):
+        while self._outbox and not send(self._dial.socket, [self._outbox[0]]):
             self._outbox.pop(0)
 
 
@@ -81,7 +84,7 @@ class Caller(Line):
 
     def __init__(self, path: Path, endpoint: str, orders: Orders) -> None:
         super().__init__(path)
-        self._endpoint, self._orders = endpoint, orders
+        self._path, self._endpoint, self._orders = path, endpoint, orders
 
     def __enter__(self) -> Caller:
         """Raises Refused where there is no such socket, or it is another's."""
@@ -108,8 +111,10 @@ class Caller(Line):
         return answer
 
 
-def check(path: Path, endpoint: str) -> None:
+def check(path: Place, endpoint: str) -> None:
     """Raises Refused where no broker of this user at this endpoint can be given orders, with the reason."""
+    if not isinstance(path, Path):
+        return  # whether we are let in is told by the other side
     try:
         check_folder(path.parent)
         found = os.lstat(path)

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.core import Socket as Spec
+from engine.drive.control.caller import Line
+from engine.drive.control.dial import Far, Place
 from engine.drive.control.place import check_folder
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.security import ipc
 from engine.drive.sockets import close_socket, make_context, open_socket, receive, send
+from engine.errors import Refused
 
 PATIENCE = 5.0  # seconds that all of them together may take
 KNOCK = 0.5  # seconds after which it is seen whether anybody is there: who is knocked at says so
@@ -24,7 +27,7 @@ TEXT = 1000  # characters of a text that is believed
 class Found(NamedTuple):
     """One that answers. ``system``: the name of its system; ``endpoints``: of a broker, else of nobody."""
 
-    path: Path
+    path: Place
     system: str
     role: str  # broker, worker, pipeline, console …
     endpoints: tuple[str, ...]
@@ -94,7 +97,18 @@ def asked(paths: list[Path], question: Message, patience: float = PATIENCE) -> d
     return said
 
 
-def read_hello(path: Path, said: Message | str) -> Found | None:
+def beyond(far: Far) -> Found:
+    """Who is at this control socket over tcp. Raises Refused with the reason where that is nobody."""
+    with Line(far) as line:
+        line.ask("hello")
+        while line.linked and not line.trouble:
+            for said in line.hear(STEP):
+                if (found := read_hello(far, said)) is not None:
+                    return found
+    raise Refused(line.trouble or f"{far.endpoint} does not answer")
+
+
+def read_hello(path: Place, said: Message | str) -> Found | None:
     """Who answered at this socket; None for what is no answer to ``hello``."""
     if isinstance(said, str) or said.word != "hello":
         return None

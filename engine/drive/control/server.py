@@ -76,14 +76,14 @@ class Control:
         self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
         self._context, self._orders, self._readonly = context, orders, readonly
         self._about, self._words = about, words
-        self._inbox = Inbox()
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
-        self._keyed: Keyed | None = None
-        if context.curve is not None and context.curve.control:
-            self._open_keyed(context.curve)
         self._broker: ZSocket | None = None
         if orders is not None:
             self._broker = open_socket(context, Spec("dealer", connect=(broker,), routing_id=orders.client))
+        self._inbox = Inbox()  # behind what may fail
+        self._keyed: Keyed | None = None
+        if context.curve is not None and context.curve.control:
+            self._open_keyed(context.curve)
         self._asked: dict[int, tuple[Peer, int, bool]] = {}  # our number → the peer, its own, one answer of many?
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
