@@ -24,7 +24,7 @@ from engine.parts.store import GLOBAL
 
 Kind = Literal["invoke", "ok", "fail", "unknown", "exec", "stopped"]
 RECORD = struct.Struct(f"d{GLOBAL}s")  # what a worker writes of each execution
-GRACE = 5.0  # seconds that a worker on a busy machine may take until it executes what it was given
+GRACE = 15.0  # seconds that a worker on a busy machine may take until it executes what it was given
 
 
 class Event(NamedTuple):
