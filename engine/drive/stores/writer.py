@@ -76,5 +76,8 @@ class Writer:
     def _perform(self, batch: list[Store]) -> list[Stored | Unstored]:
         try:
             return [*self.store.perform(batch)]
-        except Unavailable as why:
-            return [Unstored(command.number, str(why)) for command in batch]
+        except Unavailable as error:
+            why = str(error)
+        except Exception as error:  # a mistake of ours: it is told as any other trouble, or nobody would hear of it
+            why = f"the store failed: {type(error).__name__}: {error}"
+        return [Unstored(command.number, why) for command in batch]

@@ -56,6 +56,18 @@ def test_what_the_store_can_not_do_is_told() -> None:
     assert answers[0] == Unstored(1, "away") and answers[1].number == 2 and isinstance(answers[1], Stored)
 
 
+def test_a_mistake_of_the_store_is_told_too() -> None:
+    class Wrong(Memory):
+        def perform(self, commands: list[Store]) -> list[Stored]:
+            raise KeyError("x")
+
+    answers = list[Stored | Unstored]()
+    writer = Writer(Wrong())
+    writer.start(answers.extend)
+    writer.submit(command(1))
+    assert writer.close(60) and answers == [Unstored(1, "the store failed: KeyError: 'x'")]
+
+
 def test_one_that_never_began_lets_go_of_its_store() -> None:
     store = Slow()
     assert Writer(store).close() and store.closed
