@@ -10,9 +10,11 @@ from textual.strip import Strip
 
 from console.keys import (
     APP,
+    ATTACH,
     BACK,
     CHART,
     EXPLORE,
+    FLEET,
     JOBS,
     KEPT,
     MAIN,
@@ -38,7 +40,7 @@ _OWN = tuple(
     for key in (*CHART[:2], *TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
     if key.id not in _ALSO
 )
-_ORDER = (*BACK, *APP[:2], *_OWN, *MAIN, *WAITS, *SPAN, *SEE, *APP[2:])
+_ORDER = (*BACK, *APP[:2], *FLEET[:1], *_OWN, *MAIN, *WAITS, *SPAN, *SEE, *ATTACH, *APP[2:])
 _PLACES = {key.id: place for place, key in reversed(list(enumerate(_ORDER)))}
 
 

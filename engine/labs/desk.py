@@ -24,6 +24,7 @@ from typing import Any
 
 import msgpack
 
+from engine.core import Note
 from engine.drive.control.found import about
 from engine.drive.control.place import place_of
 from engine.drive.control.server import Control, Said, Word, listen
@@ -34,6 +35,8 @@ from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
 from engine.labs.far import ENTRIES, packed_entries
 from engine.labs.shared import VIEWS, Easel, codec_of, crew_of
+from engine.parts.bulk import BulkSpec
+from engine.parts.plain import clean
 from engine.parts.unpacking import unpack
 from engine.system import Orders
 from engine.tracing.ring import Ring
@@ -48,6 +51,7 @@ WAITING = 100  # orders
 TAPS = 8  # traces at once
 KEPT = 2000  # messages of one
 UNPULLED = 5.0  # seconds
+SILENT = ("inspect", "order_client")  # orders that are no events: who looks at what, and what clients tell themselves
 
 
 class Desk:
@@ -125,6 +129,10 @@ class Desk:
         return self._clerk.submit(self._carry_out, name, args)
 
     def _carry_out(self, name: str, args: tuple[Any, ...]) -> Said:
+        words = " ".join((name.replace("_", " "), *map(_argument, args)))
+        if name not in SILENT:
+            note = Note("info", f"an attached process orders: {clean(words)}")
+            self._lab.feed.fact(note, "control", time.time())
         try:
             with self._lab.turn:
                 if name == "operate":
@@ -243,6 +251,13 @@ def _number(fields: dict[str, Any], name: str) -> int:
     if type(number) is not int or number < 0:
         raise ValueError(name)
     return number
+
+
+def _argument(value: object) -> str:
+    """An argument for people."""
+    if isinstance(value, BulkSpec):
+        return f"{value.n} {value.kind}"
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _shortened(fact: Fact) -> Fact:

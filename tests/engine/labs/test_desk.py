@@ -14,6 +14,7 @@ from engine.errors import Refused
 from engine.labs import desk as module
 from engine.labs.desk import BrokerDesk, packed
 from engine.labs.shared import codec_of
+from engine.parts.bulk import BulkSpec
 from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
 
@@ -26,6 +27,9 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.at
+
+    def time(self) -> float:
+        return 1_750_000_000.0
 
     def perf_counter(self) -> float:
         self.cost += self.each
@@ -112,6 +116,13 @@ def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
     with pytest.raises(Refused, match="this lab does not take that order"):
         shop.order("operate", "config", (("key", "k"),)).result(60)
     assert shop.lab.orders[0] == ("add_workers", 2)
+    shop.order("run", BulkSpec("ping", 7)).result(60)
+    shop.order("stop_worker", b"w1").result(60)
+    told = [fact.text for fact in shop.lab.feed.since(0)[0] if fact.source == "control"]
+    assert told[0] == "an attached process orders: add workers 2" and told[2:] == [
+        "an attached process orders: run 7 ping",
+        "an attached process orders: stop worker w1",
+    ]
     shop.lab.refusal = "not now"
     with pytest.raises(Refused, match="not now"):
         shop.order("stop_run").result(60)
