@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -176,6 +177,17 @@ def test_a_name_belongs_to_the_key_that_had_it_first(folder: Path, opened: Any) 
         thief.send_multipart([b"\x01"])
         says(broker, f"it was cut off: {own.words} uses the name of another key's peer")
     until(lambda: broker.registered() == 1)  # whose name it is joins again
+
+
+def test_the_brokers_of_a_pair_have_one_key_between_them(folder: Path, opened: Any) -> None:
+    first, second = free_endpoint(), free_endpoint()
+    pair = replace(SYSTEMS["negotiated"].options(), primary=first, fallback=second, heartbeat=0.2)
+    labs = [
+        opened("negotiated", at, module.of(folder, "depot", "", connects=False), broker=True, options=pair)
+        for at in (first, second)
+    ]
+    until(lambda: [lab.table().serving for lab in labs] == [True, False], "a primary that serves")
+    until(lambda: [dict(lab.table().terms)["peer"] for lab in labs] == ["passive", "active"], "a pair")
 
 
 def test_off_loopback_a_broker_needs_keys_and_plain_tcp_stays_here(folder: Path, opened: Any) -> None:

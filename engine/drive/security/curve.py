@@ -75,4 +75,9 @@ def of(folder: Path, name: str, server: str, connects: bool, control: str = "") 
         raise Refused("the broker's key is needed as well: --server-key KEY, its file, its name or its 64 digits")
     if control and not name:
         raise Refused(f"{control} is for viewers and operators with keys: name our own with --curve NAME")
-    return Curve(folder, name, server if connects else "", control) if name else None
+    if not name:
+        return None
+    made = Curve(folder, name, server if connects else "", control)
+    if not connects:
+        made.server = made.own.public  # the brokers of a pair have one key between them
+    return made
