@@ -59,11 +59,10 @@ class Negotiated(Terms):
         if len(picture.brokers) > 1 or "fallback" in picture.brokers:
             half = (width - 3) // 2
             primary, second = (broker_lines(title, picture.brokers.get(name), half) for name, title in ROLES)
-            lines += beside(primary, second, width)
+            lines += [*pair_lines(picture, width), [], *beside(primary, second, width)]
             lines += [[(line, "label")] for line in BACK]
         lines += titled("services", service_lines(picture.broker))
-        lines += titled("workers", worker_lines(picture))
-        return [*lines, *term_lines(picture)]
+        return beside([*lines, *titled("workers", worker_lines(picture))], term_lines(picture), width)
 
     def action_pull_plug(self) -> None:
         """Ask, then end the primary."""
@@ -80,6 +79,33 @@ class Negotiated(Terms):
     def action_hand_back(self) -> None:
         """Start the primary again, or let the fallback hand back to it."""
         self.app.order(lambda lab: lab.hand_back(), "the primary is asked to come back")
+
+
+def pair_lines(picture: Picture, width: int) -> list[Parts]:
+    """Both brokers as boxes; the arrow goes from the one that serves, and says what the other one has of it."""
+    boxes, serves = [], ""
+    for name, title in ROLES:
+        view = picture.brokers.get(name)
+        word, ink = (
+            ("○ gone", "bad") if view is None else ("● serves", "good") if view.serving else ("◌ stands by", "label")
+        )
+        serves = name if view is not None and view.serving else serves
+        inner = [(fit(f" {title}", 12), "text bold"), (fit(word, 13), f"{ink} bold")]
+        edge = "good" if name == serves else "frame"
+        boxes.append(
+            [[("╭" + "─" * 25 + "╮", edge)], [("│", edge), *inner, ("│", edge)], [("╰" + "─" * 25 + "╯", edge)]]
+        )
+    second = picture.brokers.get("fallback" if serves == "broker" else "broker")
+    copy = term(second.terms, "replica") if second is not None else "nobody would take over"
+    room = max(10, min(40, width - 56))
+    line = "━" * (room - 3) if second is not None else "╌" * (room - 3)
+    arrow = (f" {line}▶ " if serves == "broker" else f" ◀{line} ", "flow" if second is not None else "bad")
+    middles = [
+        (fit(f" copies: {copy}" if second is not None else f" {copy}", room), "label"),
+        arrow,
+        (" " * room, "text"),
+    ]
+    return [[*first, middle, *last] for first, middle, last in zip(boxes[0], middles, boxes[1], strict=True)]
 
 
 def broker_lines(title: str, view: BrokerView | None, width: int) -> list[Parts]:
@@ -115,7 +141,7 @@ def service_lines(view: BrokerView | None) -> list[Parts]:
 
 def worker_lines(picture: Picture) -> list[Parts]:
     """Each worker: what it offers, the version that it runs, how far its clock is off; and as it sees the broker."""
-    lines: list[Parts] = [[(f"{'':14}{'':11}{'services':14}{'config':14}{'skew':10}at", "label")]]
+    lines: list[Parts] = [[(f"{'worker':14}{'state':11}{'services':14}{'config':14}{'skew':10}at", "label")]]
     for row in picture.rows:
         worker = row.worker
         glyph, ink = STATES[worker.state]

@@ -11,6 +11,7 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.table import Column
 from console.widgets.workers import STATES, gauge, with_own
+from engine.parts.view import WorkerView
 
 ALIVE = {"alive": "good", "quiet": "warn", "unknown": "label"}
 """A worker's view of its broker, and its ink."""
@@ -39,7 +40,7 @@ class PingPong(Terms):
     def lines(self, picture: Picture, width: int) -> list[Parts]:
         """A line a worker, then the terms."""
         wide = width >= WIDE
-        head = f"{'worker':14}{'as the broker sees it':{36 if wide else 24}}" + "as it sees the broker"
+        head = f"{'worker':14}{'as the broker sees it':{37 if wide else 24}}" + "as it sees the broker"
         lines: list[Parts] = [[(head if wide else f"{head} · timeouts", "label")]]
         lines += [_both(row, picture, wide) for row in picture.rows]
         if not picture.rows:
@@ -78,13 +79,26 @@ def _both(row: Shown, picture: Picture, wide: bool) -> Parts:
         return [*seen, (" elsewhere", "label")]
     view = term(own.terms, "broker")
     told = f"{term(own.terms, 'timeouts')} · reopens in {term(own.terms, 'reopens in')}"
+    clock: Parts = []
     if wide:
-        told = f"heard {units.age(own.at - own.broker_heard)} ago · timeouts {told}"
+        clock = _clock(own, view)
+        told = f"heard {units.age(own.at - own.broker_heard)} ago · timeouts {term(own.terms, 'timeouts')}"
     return [
         *seen,
+        *clock,
         (f" {'●' if view == 'alive' else '◌'} {fit(view, 8)}", ALIVE.get(view, "text")),
         (clean(told), "label"),
     ]
+
+
+def _clock(own: WorkerView, view: str) -> Parts:
+    """The worker's clock runs down from the other side: at 0 it takes the broker for gone and opens a new link."""
+    reopens = term(own.terms, "reopens in").split(" ")[0]
+    left = float(reopens) if reopens.replace(".", "").isdecimal() else 0.0
+    whole = left + max(0.0, own.at - own.broker_heard)
+    parts = gauge(left / whole if whole else 0.0, 8, ALIVE.get(view, "text"))
+    turned: Parts = [(text.replace("╸", "╺")[::-1], ink) for text, ink in reversed(parts)]
+    return [("⇄ ", "label"), (fit(units.age(left), 5), ALIVE.get(view, "text")), *turned]
 
 
 VIEW = View(with_own(COLUMNS, without=("rtt", "slots", "in-flight")), PingPong)

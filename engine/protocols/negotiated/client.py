@@ -143,7 +143,7 @@ class Client:
         link, run = self.link, self.run
         terms = [*ends.whereabouts(link.first, link.endpoint), ("link", link.state)]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
-        terms.append(("skew", f"{link.skew:+.2f} s"))
+        terms.append(("skew", f"{round(link.skew, 2) + 0.0:+.2f} s"))
         terms.append(("repeated", str(self.repeated)))
         if link.told is not None:
             terms.append(("told", str(link.told)))

@@ -114,7 +114,7 @@ def _fresh(service: Service, member: Member, state: State) -> WorkerRow:
         terms=(
             ("services", ", ".join(member.services) or "none: leaving"),
             ("config_version", f"{member.version}{drift}"),
-            ("skew", f"{member.skew:+.2f} s"),
+            ("skew", f"{round(member.skew, 2) + 0.0:+.2f} s"),
             ("link", "known from the other broker, not heard yet" if member.away else "joined"),
             ("state", member.state),
         ),

@@ -148,7 +148,7 @@ class Worker:
             ("services", ", ".join(self.services)),
         ]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
-        terms.append(("skew", f"{link.skew:+.2f} s"))
+        terms.append(("skew", f"{round(link.skew, 2) + 0.0:+.2f} s"))
         if link.rtt is not None:
             terms.append(("rtt", f"{link.rtt * 1000:.1f} ms"))
         if link.told is not None:

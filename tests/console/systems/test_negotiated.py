@@ -112,3 +112,26 @@ def test_the_plug_is_in_the_key_bar_of_a_small_terminal(tmp_path: Path) -> None:
         assert "fallback" in first, "side by side here, too"
 
     drive(scenario, tmp_path, labs=labs(), size=(80, 24))
+
+
+def test_the_pair_is_a_picture_with_who_serves(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        await driver.tick(0.0)
+        boxes = next(line for line in driver.screen() if "━▶" in line)
+        assert boxes.index("● serves") < boxes.index("━▶") < boxes.index("◌ stands by")
+        lab = driver.lab
+        lab.feed.show("broker", None)
+        lab.feed.show("fallback", fallback_alone(lab))
+        driver.app.tick()
+        await driver.pilot.pause()
+        boxes = next(line for line in driver.screen() if "◀╌" in line)
+        assert boxes.index("○ gone") < boxes.index("◀╌") < boxes.index("● serves")
+        assert driver.shows("nobody would take over")
+
+    drive(scenario, tmp_path, labs=labs())
+
+
+def fallback_alone(lab: FakeLab) -> BrokerView:
+    view: BrokerView = lab.feed.pictures["fallback"]
+    return view._replace(serving=True)

@@ -28,7 +28,8 @@ def test_both_views_of_each_other(tmp_path: Path) -> None:
         await driver.tick(0.0)
         lines = [line for line in driver.screen() if "-0" in line]
         assert "● ready" in lines[0] and "by PING" in lines[0]
-        assert "◌ quiet" in lines[0] and "heard 1.3s ago · timeouts 1 of 3 · reopens in 1.7 s" in lines[0]
+        assert "⇄ 1.7s" in lines[0] and "─╺━" in lines[0] and "◌ quiet" in lines[0]
+        assert "heard 1.3s ago · timeouts 1 of 3" in lines[0]
         assert "● busy" in lines[1] and "by deadline" in lines[1] and "elsewhere" in lines[1]
         assert "◌ silent" in lines[2] and "○ lost" in lines[3]
         assert driver.lab.orders == []
