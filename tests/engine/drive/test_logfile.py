@@ -73,7 +73,9 @@ def test_a_full_disk_is_told_and_what_was_lost_is_counted(tmp_path: Path, monkey
     say(feed, "after")
     log.close()
     assert log.lost == ""
-    said = [line.partition(": ")[2] for line in (tmp_path / "log").read_text().splitlines()]
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert all(line.startswith("2025-06-15T15:06:40.250+00:00 bad ") for line in lines)
+    said = [line.partition(": ")[2] for line in lines]
     assert said == ["before", "2 events before this one are not here", "after"]
 
 
