@@ -16,7 +16,7 @@ from importlib import import_module
 
 from console.cli.arguments import Asked, read_arguments
 from console.cli.consent import refused
-from console.cli.streams import OutputLost, result, tell
+from console.cli.streams import OutputLost, result, show_as, tell
 
 SERVERS = ("console", "broker", "worker", "client", "bulkping", "bulkdata")
 """Commands in whose processes cores are driven. Not ``drive``: what it starts needs a process of one thread."""
@@ -70,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def carry_out(asked: Asked) -> int:
     """Hand over to the command's own module, which is imported only now."""
+    show_as(getattr(asked.options, "color", "auto"), getattr(asked.options, "quiet", False))
     if asked.command == "paths":
         from console.cli.kept import paths
 

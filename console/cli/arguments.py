@@ -10,7 +10,14 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from console.cli import explorearguments, keyarguments, operatearguments, queuearguments, storearguments
+from console.cli import (
+    explorearguments,
+    keyarguments,
+    operatearguments,
+    queuearguments,
+    screenarguments,
+    storearguments,
+)
 from console.cli.consent import consenting
 from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option
 from console.jobs.arguments import add_job
@@ -107,6 +114,7 @@ def read_arguments(argv: Sequence[str]) -> Asked:
 def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> None:
     """Check combinations of arguments, which argparse can not express."""
     queuearguments.check(parser, options)
+    screenarguments.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
         systems -= QUEUES.keys()
@@ -156,8 +164,9 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     )
     queues = " or ".join(QUEUES)
     parser.add_argument("--system", metavar="S", action=keep("system"), help=f"what to open: {names} or {queues}")
-    stops = "refuse all changes; with --root only look, and start nothing"
-    parser.add_argument("--readonly", nargs=0, action=keep("readonly"), help=stops)
+    screenarguments.add_screen(parser, keep)
+    output = screenarguments.add_output(Parser(add_help=False))
+    screenarguments.add_output(parser)
     parser.add_argument("--journal", metavar="FILE", type=target, help=recording)
     root = f"the folder of an existing pipeline, for --system {queues} (a demonstration)"
     parser.add_argument("--root", metavar="DIR", type=given, help=root)
@@ -167,14 +176,12 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     lane = _lane(keep)
     parser.add_argument("--lane", **lane)
     storearguments.add_stores(parser, keep)
-    nobody = "open the console with a broker and no worker: register or bulk starts some"
-    parser.add_argument("--empty", nargs=0, action=keep("pool", "workers", true="0"), help=nobody)
     parser.add_argument("--version", action="version", version=f"roundhouse {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
 
     def command(name: str, words: str, *parents: Parser, examples: Sequence[str] = ()) -> Parser:
         capital = words[0].upper() + words[1:] + "."
-        return commands.add_parser(name, help=words, description=capital, parents=parents, examples=examples)
+        return commands.add_parser(name, help=words, description=capital, parents=(*parents, output), examples=examples)
 
     connect = option(
         "--connect", metavar="ENDPOINT", type=value(Endpoint), help="endpoint of the broker (that of this user)"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,19 +30,27 @@ def console(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     if options.root and CATALOGUE[settings.system].kind != QueueSystem.kind:
         raise Wrong([Problem("--root", f"{settings.system} has no queues; add --system {' or '.join(QUEUES)}")])
+    if getattr(options, "own", None) and CATALOGUE[settings.system].kind == QueueSystem.kind:
+        raise Wrong([Problem("--bind", f"{settings.system} has no broker")])
     if not shows("the console", "roundhouse bulkping 100"):
         return 2
     settings = screen_settings(flags)
+    if getattr(options, "color", "auto") == "never":
+        os.environ["NO_COLOR"] = "1"  # as Textual takes it
     return left(
         *run(settings, tuple(CATALOGUE), maker(options, settings.system, flags), settings.system, around_of(settings))
     )
 
 
 def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Lab]:
-    """What makes the lab of a system, each with the settings of its own; a journal is that of the first."""
+    """What makes the lab of a system, each with the settings of its own; a journal and ``--bind`` are the first's."""
+
+    own = getattr(options, "own", None)
 
     def make(name: str) -> Lab:
         settings = settings_of([*flags, Flag(("system",), "--system", name)])
+        if own and name == first:
+            settings = replace(settings, bind=(own,))
         return LIVE[CATALOGUE[name].kind](settings, options, options.journal if name == first else None)
 
     return make

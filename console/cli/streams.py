@@ -59,6 +59,8 @@ def result(text: str, inked: bool = False) -> None:
 
 def coloured() -> bool:
     """Whether stdout is a terminal that shows colours, and they are wanted (https://no-color.org)."""
+    if _Form.color != "auto":
+        return _Form.color == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -172,8 +174,15 @@ def tell_as(form: Form) -> None:
     _Form.json = form == "json"
 
 
+def show_as(color: str = "auto", quiet: bool = False) -> None:
+    """When colours are printed: auto, always or never. ``quiet``: no progress, and of events errors alone."""
+    _Form.color, _Form.quiet = color, quiet
+
+
 class _Form:
     json = False
+    color = "auto"
+    quiet = False
 
 
 def now() -> str:
@@ -211,7 +220,7 @@ class Alarms:
     """
 
     def __init__(self, feed: Feed, levels: Collection[str] = ("warn", "bad")) -> None:
-        self._feed, self._levels = feed, levels
+        self._feed, self._levels = feed, [level for level in levels if level == "bad" or not _Form.quiet]
         self._seen = 0
         self._told: deque[str] = deque(maxlen=1000)
         self._lines, self._until = 0, 0.0  # told in the window at hand, and when that ends, wall clock
@@ -265,7 +274,7 @@ class Progress:
     def __init__(self, name: str) -> None:
         self._name = name
         self._shown = 0  # cells of the line
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr.isatty() and not _Form.quiet
 
     def show(self, run: BulkView) -> None:
         """Where the run stands, with a bar."""
@@ -299,7 +308,7 @@ def bar(share: float) -> str:
     from rich.console import Console  # 30 ms, for runs on a terminal alone
     from rich.progress_bar import ProgressBar
 
-    console = Console(stderr=True, width=BAR)
+    console = Console(stderr=True, width=BAR, no_color=_Form.color == "never" or None)
     with console.capture() as captured:
         console.print(ProgressBar(total=1.0, completed=share, width=BAR), end="")
     return captured.get()
