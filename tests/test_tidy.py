@@ -88,10 +88,14 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def mirror(source: Path) -> Path:
-    """Where the tests of a source file are: at its place, or on real sockets where nothing less would show it."""
+    """Where the tests of a source file are: at its place, on real sockets where nothing less would show it, or where
+    one is for all systems.
+    """
     name = f"test_{source.stem.strip('_')}.py"
-    real = Path("tests/loopback", name)
-    return real if real in TESTS else Path("tests", source.parent, name)
+    others = [Path("tests/loopback", name)]
+    if source.parts[:2] == ("engine", "protocols"):
+        others.append(Path("tests/engine/protocols", name))
+    return next((path for path in others if path in TESTS), Path("tests", source.parent, name))
 
 
 def run(*command: str, at: Path = ROOT) -> tuple[int, str]:

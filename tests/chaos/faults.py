@@ -13,7 +13,7 @@ from tests.chaos.house import BROKER, DURABLE, LabManager, Worker, interrupt
 from tests.chaos.pair import FALLBACK, NAME, PRIMARY, PairManager
 from tests.chaos.proxy import Link
 from tests.helpers.processes import beside
-from tests.hostile.session import said_by
+from tests.helpers.session import said_by
 
 Fault = Callable[[LabManager], AbstractContextManager[None]]
 Who = Callable[[LabManager], list[Link]]

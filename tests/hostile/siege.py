@@ -15,7 +15,7 @@ from engine.parts.bulk import BulkSpec
 from tests.chaos.children import Children
 from tests.chaos.house import quick
 from tests.helpers.processes import WAIT, free_endpoint, until
-from tests.hostile.session import corpus_of, mutators
+from tests.helpers.session import corpus_of, mutators
 from tests.hostile.strangers import Strangers
 
 HEARTBEAT = 0.3

@@ -12,7 +12,7 @@ import zmq
 
 from engine.core import Frames, Socket
 from engine.parts.limits import MAX_FRAME
-from tests.hostile.mutator import Mutator
+from tests.helpers.mutator import Mutator
 
 SPOKEN = 200  # messages of one stranger
 PATIENCE = 5.0  # seconds for one send or connection

@@ -16,7 +16,7 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.core import Frames, Note, Received
 from engine.parts.view import BrokerView
-from tests.hostile.session import STRANGERS, Session, said_by
+from tests.helpers.session import STRANGERS, Session, said_by
 from tests.hostile.torture import torture
 
 SHARE = 1 if os.environ.get("ROUNDHOUSE_SLOW") else 5

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from engine.catalogue import SYSTEMS
-from tests.hostile.mutator import Mutator
-from tests.hostile.session import corpus_of, mutators, said_by
+from tests.helpers.mutator import Mutator
+from tests.helpers.session import corpus_of, mutators, said_by
 
 VALID = [[b"", b"READY"], [b"", b"\x01\x02\x03\x04", b"a job"]]
 

@@ -7,7 +7,7 @@ from random import Random
 from engine.catalogue import SYSTEMS
 from engine.core import StopRun
 from engine.parts.view import BrokerView
-from tests.hostile.session import Session, corpus_of, mutators
+from tests.helpers.session import Session, corpus_of, mutators
 
 ONWARD = 20.0  # virtual seconds in which honest tasks go on
 SETTLED = 200.0  # virtual seconds in which what a liar began must have ended: deadlines of jobs among it

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine.parts.explain import show
 from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
-from tests.sixth.mdp.services import Worker, row_of
-
-if TYPE_CHECKING:
-    from tests.sixth.mdp.broker import Broker
+from engine.parts.violations import Violations
+from tests.sixth.mdp.options import Options
+from tests.sixth.mdp.services import Services, Worker, row_of
+from tests.sixth.mdp.tasks import Tasks
 
 MISSED = 2  # heartbeats, after which an idle worker is shown as late
 SHOWN = 16  # services
 
 
-def broker(core: Broker, now: float) -> BrokerView:
+class Source(Protocol):
+    """The structures of a broker's core that its picture is drawn from."""
+
+    options: Options
+    violations: Violations
+    services: Services
+    tasks: Tasks
+    inspected: bytes | None
+    late: int
+    strays: int
+    losses: int
+    full: int
+    again: int
+    unsent: int
+
+
+def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     services, tasks = core.services, core.tasks
     waiting = services.waiting
@@ -52,14 +68,14 @@ def broker(core: Broker, now: float) -> BrokerView:
     )
 
 
-def _row(core: Broker, worker: Worker, now: float) -> WorkerRow:
+def _row(core: Source, worker: Worker, now: float) -> WorkerRow:
     late = now >= worker.heard + MISSED * core.options.heartbeat
     if worker.row is None or (late and worker.row.state == "ready"):
         worker.row = row_of(worker, core.options.expiry, late, core.violations.count(worker.key))
     return worker.row
 
 
-def _detail(core: Broker, key: bytes) -> Detail | None:
+def _detail(core: Source, key: bytes) -> Detail | None:
     worker = core.services.workers.get(key)
     if worker is None:
         return None

@@ -10,7 +10,7 @@ from engine.core import Command, Event, Exit, Frames, Received, Seat, Socket
 from engine.parts.bulk import BulkSpec
 from engine.sim.world import World
 from engine.system import System
-from tests.hostile.mutator import Mutator
+from tests.helpers.mutator import Mutator
 
 ENDPOINT = "tcp://127.0.0.1:20000"  # of a simulated network; tcp, so that a broker binds all that it can
 SECOND = "tcp://127.0.0.1:21000"
