@@ -9,13 +9,14 @@ import difflib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from console import bulks, files
+from console import bulks, files, pools
 from console.text import clean
 
 Names = Callable[[str], Sequence[str]]
 """What an argument may be, by the word of the usage that stands for it: ``WORKER`` → w1, w2, …"""
 
 BULK = "N [IN_FLIGHT] [RATE]"  # the usage of a bulk run
+POOL = "[N] [--slots N] [--name POOL] [--transport tcp]"  # the usage of bulk
 
 
 class Word(NamedTuple):
@@ -33,10 +34,10 @@ WORDS = (
     Word("pingt", "", "send one ping and time its reply"),
     Word("ping", "", "send one ping that asks for no reply"),
     Word("data", "", "ask for one data stream"),
-    Word("bulk", "", "start workers, up to ten in all"),
+    Word("bulk", POOL, "start workers, up to ten in all; or up to N, in a pool of its own by that name"),
     Word("bulkping", BULK, "send N pings, a few at a time; or --in-flight, --rate, --timeout"),
     Word("bulkdata", BULK, "ask for N data streams, all at once; or as bulkping, and --bytes"),
-    Word("endbulk", "", "stop the workers of bulk: they finish their tasks and leave"),
+    Word("endbulk", "[POOL]", "stop the workers of bulk, or of a pool: they finish their tasks and leave"),
     Word("deregister", "", "remove a worker; it leaves the broker"),
     Word("quit", "", "quit the console"),
     Word("system", "SYSTEM", "go to another system; it is opened if it does not run yet", seed=False),
@@ -58,6 +59,7 @@ WORDS = (
     Word("restart", "WORKER", "start a worker here, or the broker, anew; it knows nothing", seed=False),
     Word("slow", "[WORKER] SECONDS", "let all workers here, or one, answer so late; 0: at once again", seed=False),
     Word("lane", "seed|packed", "write messages as the seed does, or many tasks in one message", seed=False),
+    Word("transport", "tcp|inproc", "let client and workers here go over tcp, or inside this process", seed=False),
     Word("trace", "on|off", "begin to trace messages, or end it; a trace goes on in the background", seed=False),
     Word("theme", "[THEME]", "change the colour theme", seed=False),
     Word("sort", "COLUMN", "sort the workers; the same column again reverses the order", seed=False),
@@ -94,10 +96,10 @@ QUEUE_WORDS = (
 
 
 class Command(NamedTuple):
-    """A command's name and its argument: of a bulk run what was asked, else text."""
+    """A command's name and its argument: of a bulk run or a pool what was asked, else text."""
 
     name: str
-    argument: str | bulks.Asked
+    argument: str | bulks.Asked | pools.Wanted
 
 
 class CommandError(ValueError):
@@ -115,9 +117,9 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
         if rest:
             raise CommandError(f"{word.name} takes no argument, got {clean(rest)!r}")
         return Command(word.name, "")
-    if word.usage == BULK:
+    if word.usage in (BULK, POOL):
         try:
-            return Command(word.name, bulks.read(word.name, rest))
+            return Command(word.name, bulks.read(word.name, rest) if word.usage == BULK else pools.read(rest))
         except ValueError as error:
             raise CommandError(str(error)) from None
     if not rest and not word.usage.startswith("["):
@@ -145,6 +147,8 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
         return [f"{head} {path}" for path in files.beginning_with(last) if path != last]
     if word is not None and word.usage == BULK and last.startswith("-"):
         return [f"{head} {option} " for option in bulks.OPTIONS if option.startswith(last)]
+    if word is not None and word.usage == POOL and last.startswith("-"):
+        return [f"{head} {option} " for option in pools.OPTIONS if option.startswith(last)]
     choices = what.strip("[]").split("|") if "|" in what else names(what) if what else ()
     return [f"{head} {name}" for name in choices if name.lower().startswith(last.lower()) and name != last]
 

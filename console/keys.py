@@ -79,6 +79,7 @@ MAIN = (
         "worst", "W", "worst", "worst", "sort by p99 and select the slowest worker; where one is lost or late: that one"
     ),
     Key("lane", "P", "lane", "", "change the lane: the seed's own messages, or packed, many tasks in one message"),
+    Key("group", "o", "group", "", "group the workers by pool; again: one list"),
     Key("pause", "space", "pause", "pause", "freeze the screen; the system keeps running"),
     Key("runs", "r", "runs", "runs", "list the kept runs"),
     Key("protocol", "v", "protocol", "protocol", "show the system in its protocol's own terms"),

@@ -27,7 +27,9 @@ import platformdirs
 
 from engine.drive.pump import SWITCH
 from engine.files import personal
-from engine.parts.limits import MAX_FRAME, MAX_SLOTS
+from engine.namedpools import NamedPool, read_pools
+from engine.namedpools import Pool as Pool
+from engine.parts.limits import MAX_FRAME
 from engine.parts.plain import clean
 from engine.schema import Endpoint, Misfit, OneOf, OptionalTcp, Range, fit, nearest, parse
 
@@ -86,14 +88,6 @@ class Paths:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """The workers that this process starts for itself."""
-
-    workers: Annotated[int, Range(0, 10_000)] = 10
-    slots: Annotated[int, Range(1, MAX_SLOTS)] = 10  # of each worker
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """A bulk run for which nothing else was asked."""
 
@@ -122,6 +116,7 @@ class Settings:
     theme: str
     readonly: bool
     pool: Pool
+    pools: tuple[NamedPool, ...]  # beside it
     run: Run
     security: Security
     keymap: dict[str, str]  # binding id → keys, as Textual takes it
@@ -206,6 +201,7 @@ class _Reading:
     found: dict[Place, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Place, int] = field(default_factory=dict)
+    pools: list[NamedPool] = field(default_factory=list)
 
     def settings(self, environ: Mapping[str, str], flags: Sequence[Flag]) -> Settings:
         self._file()
@@ -221,6 +217,7 @@ class _Reading:
             theme=self.found.get(("theme",), DEFAULT_THEME),
             readonly=self.found.get(("readonly",), False),
             pool=self._table("pool", Pool),
+            pools=tuple(self.pools),
             run=self._table("run", Run),
             security=self._table("security", Security),
             keymap={place[1]: keys for place, keys in self.found.items() if place[0] == "keymap"},
@@ -237,6 +234,10 @@ class _Reading:
             self.problems.extend(wrong.problems)
         tables = {place[0] for place in self.types if len(place) == 2} | {"keymap"}
         for name, value in content.items():
+            if name == "pool" and isinstance(value, list):
+                self.pools, value, problems = read_pools(value)
+                for problem in problems:
+                    self._wrong(self._line(name), problem)
             if name in tables:
                 self._file_table(name, value)
             elif isinstance(value, dict) and (name,) not in self.types:

@@ -117,6 +117,7 @@ def lab_of(
         connect=connect,
         workers=workers,
         slots=settings.pool.slots,
+        pools=settings.pools if pair else (),
         broker=broker,
         client=client,
         pair=pair,

@@ -10,7 +10,7 @@ from console.text import clean
 from engine.drive.pump.chosen import words
 from engine.runs.export import to_csv
 from engine.runs.history import History
-from engine.runs.load import RunRecord, duration, run_id, to_json
+from engine.runs.load import RunRecord, duration, run_id, to_json, way
 from engine.runs.summary import summary
 from engine.schema import Misfit, nearest
 from engine.settings import Paths
@@ -54,7 +54,7 @@ def export(history: History, name: str | None, options: Namespace) -> int:
 def table(history: History) -> int:
     """A line for each run; files that are none are named on stderr."""
     found, skipped = history.list()
-    head = ("run", "started", "system", "over", "kind", "success", "of", "rate/s", "p50", "p99", "verdict")
+    head = ("run", "started", "system", "over", "lane", "kind", "success", "of", "rate/s", "p50", "p99", "verdict")
     rows = [head, *map(row, found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for cells in rows:
@@ -71,6 +71,7 @@ def row(run: RunRecord) -> tuple[str, ...]:
         run["started_at"][:19] + run["started_at"][26:],
         clean(run["system"], 16),
         clean(run["transport"], 8),
+        clean(run["lane"] or "–", 8),
         run["kind"],
         f"{run['succeeded']:,}",
         f"{run['requested']:,}",
@@ -92,9 +93,7 @@ def show(history: History, name: str) -> int:
     if run is None:
         return 2
     versions = "  ".join(f"{what} {which}" for what, which in run["versions"].items())
-    result(
-        f"run       {run_id(run)}\nstarted   {run['started_at']}\nsystem    {run['system']} over {run['transport']}\n"
-    )
+    result(f"run       {run_id(run)}\nstarted   {run['started_at']}\nsystem    {clean(way(run))}\n")
     result(f"versions  {versions}\n\n")
     result(summary(run), inked=True)
     return 0

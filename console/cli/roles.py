@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from console import bulks, units
+from console import bulks, pools, units
 from console.cli.common import broker_of, configured, control_of, lab_of, settings_of, spoken, system_of
 from console.cli.prompt import Prompt, words_of
 from console.cli.runs import follow, met, one_line
@@ -164,6 +164,10 @@ def of_jobs(lab: LiveLab, settings: Settings) -> dict[str, Act]:
 
 
 def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
+    def bulk(command: Command) -> None:
+        wanted = command.argument if isinstance(command.argument, pools.Wanted) else pools.Wanted()
+        joins(lambda: lab.bulk(*wanted))
+
     def joins(order: Callable[[], None]) -> None:
         order()
         here = lab.workers().here
@@ -173,9 +177,9 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
             some = f"{lab.workers().joined} of {units.several(here, 'worker')} registered"
             tell(f"{some}; no answer yet from {connect}, waiting")
 
-    def ends(_: Command) -> None:
+    def ends(command: Command) -> None:
         before = lab.crew()
-        lab.endbulk()
+        lab.endbulk(str(command.argument))
         lab.wait_left(before, JOINED)
         left = {name: view for name, view in before.items() if name not in lab.crew()}
         result(f"{units.several(len(left), 'worker')} stopped\n")
@@ -201,7 +205,7 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
     return {
         **dict.fromkeys(NAMES, hurts),
         "register": lambda _: joins(lab.register),
-        "bulk": lambda _: joins(lab.bulk),
+        "bulk": bulk,
         "endbulk": ends,
         "deregister": leaves,
     }

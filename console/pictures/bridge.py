@@ -241,7 +241,9 @@ class Bridge:
             lag=health.loop_lag,
             hertz=hertz,
             brokers=brokers,
-            pool=lambda: feed.picture("pool") or {},
+            pool=lambda: {
+                seat: view for name in self.lab.pool_pictures() for seat, view in (feed.picture(name) or {}).items()
+            },
             seat_of=self.lab.seat_of,
             name=self.rows.name,
             clients=self._callers.update(broker) if broker is not None else (),

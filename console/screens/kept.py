@@ -25,7 +25,7 @@ from console.widgets.runs import badge, mark
 from console.widgets.table import Column, Table
 from engine.files import personal
 from engine.runs.export import to_csv
-from engine.runs.load import run_id, to_json
+from engine.runs.load import run_id, to_json, way
 from engine.runs.summary import summary
 
 LABEL = 10  # cells of the first word of a line in a summary
@@ -37,8 +37,8 @@ def _text(key: str) -> Column[Run]:
         key,
         key,
         8,
-        lambda run: str(run.get(key, "")),
-        lambda run, _, w: [(fit(clean(str(run.get(key, ""))), w), "text")],
+        lambda run: str(run.get(key) or ""),
+        lambda run, _, w: [(fit(clean(str(run.get(key) or "")), w), "text")],
     )
 
 
@@ -90,6 +90,7 @@ COLUMNS: tuple[Column[Run], ...] = (
     _figure("max", "max", 6, 0, "service_us", "max"),
     _text("system")._replace(width=12, need=1),
     _text("transport")._replace(width=9, need=-1),
+    _text("lane")._replace(width=6, need=-2),
 )
 
 
@@ -204,7 +205,7 @@ def run_page(run: Run) -> list[Parts]:
     head = (
         ("run", run_id(record)),
         ("started", record["started_at"]),
-        ("system", f"{record['system']} over {record['transport']}"),
+        ("system", way(record)),
         ("versions", versions),
     )
     text = [*(f"{name:<10}{value}" for name, value in head), "", *summary(record).splitlines()]

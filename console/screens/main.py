@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from console import bulks, keys
+from console import bulks, keys, pools
 from console.commands import Command
 from console.history import History
 from console.pictures.bridge import Picture
@@ -86,7 +86,7 @@ class Main(Overview):
         """Show who this is, and whether the picture is frozen."""
         others = self.app.others if self.session.mode != "sandbox" else ()
         self._identity.endpoints = self.session.lab.endpoints
-        self._identity.lane = self.session.lab.lane
+        self._identity.lane = " ".join(filter(None, (self.session.lab.lane, self.session.lab.transport)))
         self._identity.traced = self.session.mode in RUNNING and self.session.trace is not None
         self._identity.alerts = self.app.firing
         self._identity.attached = self.session.mode == "remote"
@@ -131,6 +131,10 @@ class Main(Overview):
     def choose_lane(self, lane: str) -> None:
         """Ask for a lane."""
         self.app.order(lambda lab: lab.choose_lane(lane), f"messages are written on the lane {clean(lane)} from now on")
+
+    def action_group(self) -> None:
+        """Group the workers by pool, or show one list again."""
+        self.table.group_by(self.session.lab.pool_of if self.table.group is None else None)
 
     def action_stop_worker(self) -> None:
         """Ask, then stop the worker that was asked about, even if the cursor has moved."""
@@ -285,10 +289,12 @@ class Main(Overview):
                 order(lambda lab: lab.register())
             case Command("deregister", _):
                 order(lambda lab: lab.deregister(), destroys=True)
-            case Command("bulk", _):
-                order(lambda lab: lab.bulk())
-            case Command("endbulk", _):
-                order(lambda lab: lab.endbulk(), destroys=True)
+            case Command("bulk", pools.Wanted() as wanted):
+                order(lambda lab: lab.bulk(*wanted))
+            case Command("endbulk", str(pool)):
+                order(lambda lab: lab.endbulk(pool), destroys=True)
+            case Command("transport", str(transport)):
+                order(lambda lab: lab.choose_transport(transport), destroys=True)
             case Command("ping", _):
                 order(lambda lab: lab.ping(False, run.timeout), "ping sent; it has no reply")
             case Command("pingt", _):

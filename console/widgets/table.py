@@ -84,6 +84,7 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.columns = tuple(columns)
         self.sort_column: Column[R] | None = None
         self.reverse = False
+        self.group: Callable[[R], Any] | None = None  # rows of one group stand together, whatever they are sorted by
         self.cursor: Any = None
         self.shown: list[R] = []  # the rows in the order in which they are shown
         self._key = key
@@ -149,6 +150,8 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
             self.shown = list(rows)
         else:
             self.shown = sorted(self._in_last_order(rows), key=lambda row: column.value(row), reverse=self.reverse)
+        if self.group is not None:
+            self.shown.sort(key=self.group)
         self._places = None
         if len(self.shown) != count:
             self.virtual_size = Size(0, len(self.shown) + 1)

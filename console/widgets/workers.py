@@ -169,6 +169,20 @@ COLUMNS: tuple[Column[Shown], ...] = (
 )
 
 
+def pool_column(pool_of: Callable[[bytes], str | None]) -> Column[Shown]:
+    """The pool of each worker: those of this process by name, the one without a name first, then all others."""
+
+    def value(row: Shown) -> tuple[bool, str]:
+        pool = pool_of(row.worker.key)
+        return pool is None, pool or ""
+
+    def draw(row: Shown, now: float, cells: int) -> Parts:
+        pool = pool_of(row.worker.key)
+        return [(fit("elsewhere" if pool is None else pool or "–", cells), "text" if pool else "label")]
+
+    return Column("pool", "pool", 9, value, draw, need=9)
+
+
 def with_own(own: Sequence[Column[Shown]], without: Collection[str]) -> tuple[Column[Shown], ...]:
     """The columns for a system with some of its own, before the state, and without some that say nothing in it."""
     kept = [column for column in COLUMNS if column.id not in without]
@@ -212,6 +226,17 @@ class Workers(Table[Shown], Panel):
                     place = match.end()
             found.append((text[place:], ink))
         return found
+
+    def group_by(self, pool_of: Callable[[bytes], str | None] | None) -> None:
+        """Let the workers of one pool stand together, and say which it is; None: as before."""
+        self.columns = tuple(column for column in self.columns if column.id != "pool")
+        self.group = None
+        if pool_of is not None:
+            column = pool_column(pool_of)
+            self.columns = (self.columns[0], column, *self.columns[1:])
+            self.group = column.value
+        chosen = self.sort_column
+        self.sort_by(chosen if chosen is not None and chosen.id != "pool" else self.columns[0], self.reverse)
 
     def set_filter(self, wanted: RowFilter | None) -> None:
         """Show only the rows that match; the workers themselves do not change."""

@@ -42,6 +42,19 @@ class BrokerLab(Lab):
     def seat_of(self, key: bytes) -> str | None:
         """The name of our worker with this routing id in the pool's pictures; None where it is not ours. Any thread."""
 
+    @property
+    def transport(self) -> str:
+        """The transport that was asked for; empty where nobody asked."""
+        return ""
+
+    def pool_of(self, key: bytes) -> str | None:
+        """The pool of a worker of this process, empty for the one without a name; None where it is of another."""
+        return None if self.seat_of(key) is None else ""
+
+    def pool_pictures(self) -> Sequence[str]:
+        """The names of the pictures of our workers, by pool."""
+        return ("pool",)
+
     @abstractmethod
     def inspect(self, key: bytes | None) -> None:
         """Show the details of one worker in the broker's pictures; None: of nobody."""
@@ -80,12 +93,20 @@ class BrokerLab(Lab):
         """The seed's ``deregister``: the worker itself leaves; children that ``bulk`` started stay."""
         raise self.unable()
 
-    def bulk(self) -> None:
-        """The seed's ``bulk``: start children until there are so many workers in all."""
+    def bulk(self, workers: int = 10, pool: str = "", slots: int | None = None, transport: str = "") -> None:
+        """The seed's ``bulk``: start children until a pool has so many workers in all.
+
+        ``pool``: its name, empty for the one that the seed means; ``slots`` of each worker and ``transport``, of a pool
+        that has no workers yet.
+        """
         raise self.unable()
 
-    def endbulk(self) -> None:
-        """The seed's ``endbulk``: the children drain, deregister and stop."""
+    def endbulk(self, pool: str = "") -> None:
+        """The seed's ``endbulk``: the children drain, deregister and stop; those of a pool with a name, all of them."""
+        raise self.unable()
+
+    def choose_transport(self, transport: str) -> None:
+        """Let client and workers of this process go over ``tcp`` or ``inproc``. Refused while a run goes on."""
         raise self.unable()
 
     def add_workers(self, n: int) -> None:

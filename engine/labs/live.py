@@ -13,39 +13,41 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import Drain, Inspect, Note, Seat
+from engine.core import Inspect, Note, Seat
 from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
 from engine.drive.security.curve import Curve
 from engine.drive.security.users import Trust
-from engine.drive.sockets import descriptors_of, make_context
+from engine.drive.sockets import make_context
 from engine.drive.waiting import wait_until
 from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.journal.journal import Journal
-from engine.labs.brokers import FIRST, SECOND, Brokers, inner, orders_of, paired
+from engine.labs.brokers import FIRST, SECOND, Brokers, orders_of, paired
 from engine.labs.desk import BrokerDesk
-from engine.labs.health import Health, Workers, health_of
-from engine.labs.livefaults import LiveFaults
+from engine.labs.health import Health, health_of
+from engine.labs.liveworkers import LiveWorkers
 from engine.labs.operated import ask_broker, word_of
 from engine.labs.orders import PATIENCE
-from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
+from engine.labs.pool import BULK, Nonces
+from engine.labs.pools import POOL, Kind
 from engine.labs.record import begin
 from engine.labs.stored import keeper_of, tagged
 from engine.labs.taps import Taps
+from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.view import BrokerView, ClientView, WorkerView
+from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
-from engine.system import System
+from engine.system import SEED_LANE, System
 from engine.tracing.trace import Trace
 
 CLOSE = 1.5  # seconds that closing may take
 
 
-class LiveLab(LiveFaults):
+class LiveLab(LiveWorkers):
     """A running system: broker, workers and client."""
 
     def __init__(
@@ -57,6 +59,7 @@ class LiveLab(LiveFaults):
         connect: str | None = None,
         workers: int = BULK,
         slots: int = 10,
+        pools: Sequence[NamedPool] = (),
         broker: bool = True,
         client: bool = True,
         pair: bool = False,
@@ -83,7 +86,7 @@ class LiveLab(LiveFaults):
         self.feed = Feed()
         self.started = time.monotonic()
         self.endpoints: tuple[str, ...] = tuple(bind)
-        self._connect, self._wanted, self._slots = connect, workers, slots
+        self._connect, self._wanted, self._slots, self._named = connect, workers, slots, pools
         self._with_broker, self._with_client = broker, client
         self._history, self._record = history, journal
         self._state, self._keepsake = state, Keepsake(state)
@@ -111,14 +114,13 @@ class LiveLab(LiveFaults):
                 self.endpoints = self._brokers.open(self.endpoints, self._say)
                 if self._pair:
                     self._brokers.open_fallback()
-            tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
-            self._pool = Pool(self._node("pool"), self._worker, descriptors_of(self._peer_endpoint()), tell)
+            self._open_pools(self._slots)
             if self._wanted:
                 self._pool.add(self._wanted, PATIENCE)
+            for named in self._named:
+                self._pool.bulk(named.workers, PATIENCE, named.name, Kind(named.slots, named.transport))
             if self._with_client:
-                seat = self._made("client", "client", "client", self._peer_endpoint(), self._nonce())
-                self._client_id = seat.sockets[0].routing_id
-                wait_seated([self._node("client").seat("client", seat)], CLOSE)
+                self._seat_client()
             if self._folder is not None and self._role and self._listens != NOWHERE:
                 self._desk = BrokerDesk(self, self._role, lambda: self._pool.seats)
                 orders = orders_of(self.system) if self._with_broker else None
@@ -136,9 +138,10 @@ class LiveLab(LiveFaults):
             self._desk.close()
         if self._keeper.is_alive():
             self._keeper.join(CLOSE)
-        if "pool" in self._nodes and self._nodes["pool"].dead is None:
+        pools = [name for name in self._nodes if name.startswith(POOL)]
+        if pools and not any(self._nodes[name].dead for name in pools):
             self._pool.close(CLOSE / 3)
-        nodes = [self._nodes[name] for name in ("client", "pool", FIRST, SECOND) if name in self._nodes]
+        nodes = [self._nodes[name] for name in ("client", *pools, FIRST, SECOND) if name in self._nodes]
         stopped = [node.stop(CLOSE / 3) for node in nodes]
         self._nodes.clear()
         if self._journal is not None:
@@ -206,15 +209,6 @@ class LiveLab(LiveFaults):
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
-    def stop_worker(self, key: bytes) -> None:
-        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
-        self._change("stopping a worker")
-        if self._pool.stop(key):
-            return
-        if not self._with_broker:
-            raise Refused("that worker is not in this process")
-        self._order_broker(Drain(key))
-
     def _order_broker(self, order: object) -> None:
         if not self._with_broker:
             super()._order_broker(order)
@@ -229,40 +223,9 @@ class LiveLab(LiveFaults):
         """The picture of the broker that serves. Refused where none is here."""
         return self._brokers.serving()[1]
 
-    def crew(self) -> dict[str, WorkerView]:
-        """How each worker of this process that has not left sees itself, by its seat."""
-        return dict(self._ask("pool"))
-
-    def registered(self) -> int:
-        """Workers that have joined: as the broker sees it, or where it is elsewhere as ours see it."""
-        if self._with_broker:
-            _, picture = self._brokers.serving()
-            return sum(row.state not in ("lost", "drain") for row in picture.workers)
-        return self.workers().joined
-
-    def seat_of(self, key: bytes) -> str | None:
-        """The name of our worker with this routing id in the pool's pictures; None where it is not ours. Any thread."""
-        return self._pool.seats.get(key)
-
-    def workers(self) -> Workers:
-        """The workers of this process that have not left."""
-        return Workers(len(views := self.crew().values()), sum(view.joined for view in views))
-
-    def wait_registered(self, n: int, timeout: float) -> bool:
-        """Wait until n workers have joined; False if they have not in ``timeout`` seconds."""
-        return wait_until(lambda: self.registered() >= n, timeout)
-
     def wait_linked(self, timeout: float) -> bool:
         """Wait until the client is linked to a broker; False if it is not in ``timeout`` seconds."""
         return wait_until(lambda: self.client_view().linked, timeout)
-
-    def endbulk(self) -> None:
-        """See ``WorkerOrders``; it is told how many messages each of those workers has passed."""
-        self._change("stopping workers")
-        views, before = self._ask("pool"), set(self._pool.alive())
-        super().endbulk()
-        ended = before.difference(self._pool.alive()) & views.keys()
-        self._say(Note("info", passed({name: views[name].done for name in ended})))
 
     # ---- the pair ---------------------------------------------------------------------------------------------------
 
@@ -287,7 +250,7 @@ class LiveLab(LiveFaults):
         if word == "back" and self._pair:
             self._brokers.hand_back()
             return
-        endpoint = self.endpoints[0] if self._with_broker else self._peer_endpoint()
+        endpoint = self.endpoints[0] if self._with_broker else self._reach("")
         if self._folder is None:
             raise Refused("no folder for control sockets is known here")
         for line in ask_broker(self._folder, endpoint, *asked).lines:
@@ -311,11 +274,8 @@ class LiveLab(LiveFaults):
     def _say(self, note: Note) -> None:
         self.feed.fact(note, "lab", time.time())
 
-    def _peer_endpoint(self) -> str:
-        return self._connect or (inner(self.system) if self._with_broker else self.system.endpoint)
-
     def _begun(self, spec: BulkSpec) -> RunReport:
-        return RunReport(self.system.name, self._peer_endpoint().partition(":")[0], spec)
+        return RunReport(self.system.name, self._reach("").partition(":")[0], spec, lane=self.lane or SEED_LANE)
 
     def _node(self, name: str) -> Node:
         node = self._nodes.get(name)
@@ -343,9 +303,6 @@ class LiveLab(LiveFaults):
             raise Refused(f"the {name or node} has left") from None
         except (RuntimeError, TimeoutError) as error:
             raise Refused(f"the {node} does not answer: {str(error) or 'it is too busy'}") from None
-
-    def _worker(self, name: str) -> Seat:
-        return self._made("worker", "pool", name, self._peer_endpoint(), self._nonce(name), self._slots)
 
     def _made(self, role: str, node: str, name: str, *args: Any) -> Seat:
         """A seat of this system; how it was made stands in the journal, if one is kept."""

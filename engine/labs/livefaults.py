@@ -18,6 +18,7 @@ from engine.drive.node import Node
 from engine.errors import Refused
 from engine.labs.brokers import FIRST, Brokers
 from engine.labs.orders import WorkerOrders
+from engine.labs.pools import Pools
 from engine.parts.fault import SECONDS, Amount, Fault, Made, read_line
 from engine.schema import nearest
 
@@ -79,6 +80,7 @@ class LiveFaults(WorkerOrders):
 
     _nodes: dict[str, Node]
     _brokers: Brokers
+    _pool: Pools
 
     def hurts(self, line: str) -> str:
         """What a fault would do, in words. Raises Refused for what there is not."""
@@ -111,7 +113,7 @@ class LiveFaults(WorkerOrders):
 
     def workers_by_name(self) -> Mapping[str, tuple[str, str]]:
         """Node and seat of each worker that runs here, by the name that screens show: worker-3 is w3."""
-        return {f"w{seat.removeprefix('worker-')}": ("pool", seat) for seat in self._pool.node.names()}
+        return {f"w{seat.removeprefix('worker-')}": (node, seat) for seat, node in self._pool.where().items()}
 
     # ---- deeds ------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from engine.errors import Refused
 from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
+from engine.labs.pools import Pools
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.system import SEED_LANE
@@ -23,7 +24,7 @@ PATIENCE = 1.5  # seconds that an order may take until its workers sit
 class WorkerOrders(BrokerLab):
     """Orders to the workers of a lab. ``readonly`` refuses whatever changes something."""
 
-    _pool: Pool
+    _pool: Pool | Pools
     _history: History | None
     _nodes: dict[str, Any]
     _slow = 0.0  # seconds
@@ -65,15 +66,19 @@ class WorkerOrders(BrokerLab):
         self._change("stopping a worker")
         self._pool.deregister()
 
-    def bulk(self, workers: int = BULK) -> None:
+    def bulk(self, workers: int = BULK, pool: str = "", slots: int | None = None, transport: str = "") -> None:
         """The seed's ``bulk``: start children until there are so many workers in all."""
         self._change("starting workers")
+        if pool or slots is not None or transport:
+            raise Refused("there is one pool here")
         self._pool.bulk(workers, PATIENCE)
         self._brief()
 
-    def endbulk(self) -> None:
+    def endbulk(self, pool: str = "") -> None:
         """The seed's ``endbulk``: the children drain, deregister and stop."""
         self._change("stopping workers")
+        if pool:
+            raise Refused("there is one pool here")
         self._pool.endbulk()
 
     def add_workers(self, n: int) -> None:

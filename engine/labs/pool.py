@@ -6,8 +6,9 @@ Many threads would compete for the interpreter; a thousand cores on one thread d
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
+from itertools import count
 from typing import Protocol
 
 import zmq
@@ -67,9 +68,17 @@ class Pool:
     """Workers on one node. ``make`` builds the seat of one more, by its name."""
 
     def __init__(
-        self, node: Seats, make: Callable[[str], Seat], cost: int = 0, tell: Callable[[object], None] | None = None
+        self,
+        node: Seats,
+        make: Callable[[str], Seat],
+        cost: int = 0,
+        tell: Callable[[object], None] | None = None,
+        numbers: Iterator[int] | None = None,
     ) -> None:
-        """``cost``: file descriptors of a worker; ``tell``: orders the broker where workers have no goodbye."""
+        """``cost``: file descriptors of a worker; ``tell``: orders the broker where workers have no goodbye.
+
+        ``numbers``: of the workers, each once; where pools share them, no two workers have one name.
+        """
         self._tell = tell
         self.node = node
         self._cost = cost
@@ -78,7 +87,7 @@ class Pool:
         self.seats: dict[bytes, str] = {}  # the other way round; replaced whole, so any thread may look
         self._leaving: set[str] = set()  # told to leave, and perhaps still at it
         self._main: str | None = None  # the worker that ``register`` means; the others are ``bulk``'s children
-        self._serial = 0
+        self._numbers = count(1) if numbers is None else numbers
 
     def alive(self) -> list[str]:
         """The workers that run and were not told to leave, oldest first."""
@@ -136,10 +145,22 @@ class Pool:
             raise Refused("no bulk workers run; bulk starts them")
         self._dismiss(children)
 
+    def renew(self, patience: float) -> None:
+        """Let all workers leave and start as many; the main one stays the main one."""
+        alive = self.alive()
+        self._dismiss(alive)
+        if alive:
+            started = self._start(len(alive), patience)
+            self._main = started[alive.index(self._main)] if self._main in alive else self._main
+
+    def dismiss(self) -> None:
+        """Let all workers leave, for the broker ends as well."""
+        self._tell = None
+        self._dismiss(self.node.names())
+
     def close(self, patience: float) -> None:
         """Let all workers leave, within ``patience`` seconds."""
-        self._tell = None  # the broker ends as well
-        self._dismiss(self.node.names())
+        self.dismiss()
         wait_until(lambda: not self.node.names(), patience)
 
     def _start(self, n: int, patience: float) -> list[str]:
@@ -153,8 +174,7 @@ class Pool:
         self._check_descriptors(n)
         made: dict[str, Seat] = {}
         for _ in range(n):
-            self._serial += 1
-            name = f"worker-{self._serial}"
+            name = f"worker-{next(self._numbers)}"
             seat = made[name] = self._make(name)
             self._ids[name] = seat.sockets[0].routing_id
         self.seats = {key: name for name, key in self._ids.items()}  # before anybody hears of them

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from engine.drive.control.found import Found
+from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.content import BrokerLab
 from engine.labs.far import FarTrace
@@ -17,6 +18,7 @@ from engine.labs.health import Health
 from engine.labs.lab import Mode
 from engine.labs.limits import options_of
 from engine.labs.link import Link
+from engine.labs.pool import BULK
 from engine.labs.shared import VIEWS, Copy, codec_of
 from engine.parts.bulk import BulkSpec
 from engine.runs.history import History
@@ -132,12 +134,16 @@ class Remote(BrokerLab):
         """Let it leave."""
         self._order("deregister")
 
-    def bulk(self) -> None:
-        """Let children be started there."""
+    def bulk(self, workers: int = BULK, pool: str = "", slots: int | None = None, transport: str = "") -> None:
+        """Let children be started there, ten in all."""
+        if (workers, pool, slots, transport) != (BULK, "", None, ""):
+            raise Refused("its pools are changed where they run: bulk alone is passed on")
         self._order("bulk")
 
-    def endbulk(self) -> None:
+    def endbulk(self, pool: str = "") -> None:
         """Let them leave."""
+        if pool:
+            raise Refused("its pools are changed where they run: endbulk alone is passed on")
         self._order("endbulk")
 
     def add_workers(self, n: int) -> None:

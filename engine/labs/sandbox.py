@@ -27,7 +27,7 @@ from engine.labs.virtualclock import BEGAN, Happened
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
-from engine.system import System
+from engine.system import SEED_LANE, System
 
 SETTLED = 10.0  # virtual seconds in which every worker has joined
 
@@ -111,7 +111,7 @@ class Sandbox(Actors, WorkerOrders):
             raise Refused("no worker has joined yet: let messages through, or time pass, until one has")
         spec = BulkSpec(*spec)  # an object of its own, so that its run is told from one before it
         began = datetime.fromtimestamp(self.began + self.now, UTC)
-        self._run = RunReport(self.system.name, "stage", spec, began, self.now)
+        self._run = RunReport(self.system.name, "stage", spec, began, self.now, lane=self.lane or SEED_LANE)
         self._unsaved = self._history
         self.order("client", spec)
 

@@ -15,7 +15,7 @@ from engine.parts.explain import Role
 from engine.tracing.trace import Trace
 
 ROLES: Mapping[str, Role] = {"pool": "worker", "client": "client"}
-"""Of who sits at a node; everybody else's is a broker."""
+"""Of who sits at a node, by its name up to a dot; everybody else's is a broker."""
 
 
 class Taps:
@@ -49,4 +49,4 @@ class Taps:
 
 
 def _seated(trace: Trace, node: str, name: str, seat: Seat) -> None:
-    trace.seated(node, name, ROLES.get(node, "broker"), seat)
+    trace.seated(node, name, ROLES.get(node.partition(".")[0], "broker"), seat)

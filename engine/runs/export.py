@@ -15,8 +15,8 @@ from engine.runs.load import RunRecord, run_id
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 PLAIN = (
-    "started_at", "system", "transport", "kind", "verdict", "requested", "sent", "succeeded", "elapsed_s", "rate_per_s",
-    "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked",
+    "started_at", "system", "transport", "lane", "kind", "verdict", "requested", "sent", "succeeded", "elapsed_s",
+    "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked",
 )  # fmt: skip
 FIGURES = ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
 LISTS = ("first_failed", "timeline")  # what does not go into a cell; also the ``buckets`` of latencies

@@ -96,6 +96,7 @@ class RunRecord(TypedDict):
     kind: Literal["ping", "data"]
     system: str
     transport: str
+    lane: str | None  # of the messages: seed, or the system's other; null in older records
     requested: Count
     sent: Count
     succeeded: Count
@@ -123,8 +124,8 @@ class RunRecord(TypedDict):
 
 
 LATER: dict[str, Any] = {
-    "workers": None, "slots": None, "timeout_s": None, "warmup": 0, "rate_asked": None, "rate_missed": None,
-    "observer": None, "first_failed": {}, "timeline": (),
+    "lane": None, "workers": None, "slots": None, "timeout_s": None, "warmup": 0, "rate_asked": None,
+    "rate_missed": None, "observer": None, "first_failed": {}, "timeline": (),
 }  # fmt: skip
 PARTS = 16  # buckets of a record between a duration and its double
 
@@ -187,6 +188,7 @@ class RunReport:
     started: datetime = field(default_factory=lambda: datetime.now(UTC).astimezone())
     since: float = field(default_factory=time.monotonic)  # samples from before belong to an earlier run
     watch: Watch = field(default_factory=Watch)
+    lane: str | None = None
 
     def document(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> RunRecord:
         """The run so far or at its end. ``broker``: its picture where it is at hand, for the crew and the legs.
@@ -206,6 +208,7 @@ class RunReport:
             kind=self.spec.kind,
             system=self.system,
             transport=self.transport,
+            lane=self.lane,
             requested=self.spec.n,
             sent=run.sent,
             succeeded=run.ledger.succeeded,
@@ -263,6 +266,12 @@ def run_id(run: RunRecord) -> str:
     """The name under which a run is kept: its start in UTC, so names sort by time, and its kind."""
     started = datetime.fromisoformat(run["started_at"]).astimezone(UTC)
     return f"{started:%Y%m%dT%H%M%S.%fZ}-{run['kind']}"
+
+
+def way(run: RunRecord) -> str:
+    """The system of a run, its transport, and its lane where that is known."""
+    lane = f", lane {run['lane']}" if run["lane"] else ""
+    return f"{run['system']} over {run['transport']}{lane}"
 
 
 def to_json(run: RunRecord | Sequence[RunRecord]) -> str:

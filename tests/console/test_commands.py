@@ -8,16 +8,24 @@ from hypothesis import strategies as st
 
 from console.bulks import MOST, Asked
 from console.commands import QUEUE_WORDS, WORDS, Command, CommandError, complete, completions, parse
+from console.pools import Wanted
 
 
-@pytest.mark.parametrize(
-    "word", ["register", "workers", "pingt", "ping", "data", "bulk", "endbulk", "deregister", "quit"]
-)
+@pytest.mark.parametrize("word", ["register", "workers", "pingt", "ping", "data", "deregister", "quit"])
 def test_the_seeds_words_stand_alone(word: str) -> None:
     assert parse(word) == Command(word, "")
     assert parse(f"  {word.upper()} ") == Command(word, "")
     with pytest.raises(CommandError, match=f"{word} takes no argument"):
         parse(f"{word} 5")
+
+
+def test_the_seeds_words_for_pools_stand_alone_and_take_a_name() -> None:
+    assert parse("bulk") == Command("bulk", Wanted()) and parse("endbulk") == Command("endbulk", "")
+    assert parse("bulk 5 --slots 2 --name slow") == Command("bulk", Wanted(5, "slow", 2))
+    assert parse("endbulk slow") == Command("endbulk", "slow")
+    assert completions("bulk 5 --s") == ["bulk 5 --slots "]
+    with pytest.raises(CommandError, match="bulk needs a number"):
+        parse("bulk x")
 
 
 @pytest.mark.parametrize("word", ["bulkping", "bulkdata"])

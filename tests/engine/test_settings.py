@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from engine.namedpools import NamedPool, Pool
 from engine.settings import (
     DEEPEST,
     LONGEST,
@@ -18,7 +19,6 @@ from engine.settings import (
     Flag,
     Known,
     Paths,
-    Pool,
     Run,
     Settings,
     Wrong,
@@ -109,6 +109,17 @@ def test_every_table_of_the_file(paths: Paths) -> None:
     assert settings.options["roundrobin"] == Options(high=3.0)
     assert settings.options["pingpong"] == Options()
     assert settings.bind == ("tcp://[::1]:7001",)
+
+
+def test_pools_in_double_brackets(paths: Paths) -> None:
+    settings = read(
+        paths, '[[pool]]\nworkers = 3\n[[pool]]\nname = "slow"\nslots = 2\n', {"ROUNDHOUSE_POOL_SLOTS": "4"}
+    )
+    assert (settings.pool, settings.pools) == (Pool(3, 4), (NamedPool("slow", 10, 2),))
+    (problem,) = wrong(paths, '[[pool]]\nname = "slow"\nslot = 2\n')
+    assert problem.startswith("FILE") and "[[pool]] 'slow': slot: no such key; did you mean slots?" in problem
+    (problem,) = wrong(paths, "[[pool]]\nslot = 2\n")
+    assert "[pool] slot: no such key" in problem
 
 
 def test_environment_over_file_and_flags_over_both(paths: Paths) -> None:
@@ -213,7 +224,7 @@ def test_a_screen_knows_its_themes_and_keys(paths: Paths) -> None:
         (b"\n\na = '\xc3\x28'", "FILE:3: not UTF-8 text"),
         (b"#" * (MAX_FILE + 1), f"FILE: larger than {MAX_FILE} bytes"),
         (b"pool = 3", "FILE:1: [pool]: expected a table, got 3"),
-        (b"[[pool]]\nworkers = 3", "FILE:1: [pool]: expected a table, got [{'workers': 3}]"),
+        (b"[[run]]\ncount = 3", "FILE:1: [run]: expected a table, got [{'count': 3}]"),
         (b"[theme]\nx = 1", "FILE:1: theme: expected plain text, got {'x': 1}"),
         (b'"\\u001b[2J" = 1', "FILE:1: ·[2J: no such key"),
         (b"theme = 0x" + b"f" * 9999, "FILE:1: theme: expected plain text, got a number of thousands of digits"),

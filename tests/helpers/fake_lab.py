@@ -247,11 +247,15 @@ class FakeLab(BrokerLab):
     def hand_back(self) -> None:
         self._order("hand_back")
 
-    def bulk(self) -> None:
-        self._order("bulk")
+    def bulk(self, workers: int = 10, pool: str = "", slots: int | None = None, transport: str = "") -> None:
+        asked = (workers, pool, slots, transport)
+        self._order("bulk", *(() if asked == (10, "", None, "") else asked))
 
-    def endbulk(self) -> None:
-        self._order("endbulk")
+    def endbulk(self, pool: str = "") -> None:
+        self._order("endbulk", *filter(None, [pool]))
+
+    def choose_transport(self, transport: str) -> None:
+        self._order("choose_transport", transport)
 
     def register(self) -> None:
         self._order("register")

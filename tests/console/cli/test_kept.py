@@ -46,6 +46,7 @@ def test_a_line_a_run_and_foreign_files_named(history: History, capsys: Capture)
         "2026-11-28T01:02:03+00:00",
         "roundrobin",
         "tcp",
+        "–",
         "ping",
         "2,000",
         "2,000",

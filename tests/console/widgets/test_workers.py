@@ -146,3 +146,21 @@ def test_the_table_shows_the_order_of_the_broker_and_who_is_next(tmp_path: Path)
         assert places[:3] == ["next", "2", "·"]
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False), size=(80, 24))
+
+
+def test_workers_of_one_pool_stand_together_on_a_key(tmp_path: Path) -> None:
+    pools = {}
+
+    async def scenario(driver: Driver) -> None:
+        await driver.press("o")
+        rows = [line.split()[1:3] for line in driver.screen() if "● ready" in line]
+        assert rows == [["tern-01", "–"], ["badger-01", "slow"], ["otter-01", "slow"], ["kestrel-01", "elsewhere"]]
+        await driver.type(":sort pool")
+        await driver.press("enter", "o")
+        assert not driver.shows("elsewhere")
+        assert [line.split()[1] for line in driver.screen() if "● ready" in line][1] == "kestrel-01"
+
+    lab = FakeLab(4, busy=False)
+    pools.update({lab.workers[0].key: "", lab.workers[2].key: "slow", lab.workers[3].key: "slow"})
+    lab.pool_of = pools.get  # type: ignore[method-assign,assignment]
+    drive(scenario, tmp_path, lab=lab)

@@ -14,7 +14,7 @@ from engine.labs.live import LiveLab
 from engine.labs.livefaults import FAULTS
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin.options import Options
-from tests.helpers.processes import WAIT
+from tests.helpers.processes import WAIT, free_endpoint
 
 QUICK = Options(heartbeat=0.1, expiry=1.0)
 
@@ -32,7 +32,7 @@ def test_the_words_are_those_of_the_sandbox() -> None:
 
 
 def test_a_worker_that_is_killed_is_missed_and_what_it_held_is_done_by_others() -> None:
-    with LiveLab(SYSTEMS["roundrobin"], QUICK, workers=2, slots=5) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], QUICK, bind=(free_endpoint(),), workers=2, slots=5) as lab:
         assert lab.wait_registered(2, WAIT) and lab.wait_linked(WAIT)
         lab.slow(0.3)
         lab.run(BulkSpec("ping", 10, in_flight=10, timeout=WAIT))
@@ -49,7 +49,9 @@ def test_a_worker_that_is_killed_is_missed_and_what_it_held_is_done_by_others() 
 
 
 def test_a_worker_that_is_frozen_goes_on_where_it_was() -> None:
-    with LiveLab(SYSTEMS["roundrobin"], replace(QUICK, expiry=30.0), workers=1, slots=5) as lab:
+    with LiveLab(
+        SYSTEMS["roundrobin"], replace(QUICK, expiry=30.0), bind=(free_endpoint(),), workers=1, slots=5
+    ) as lab:
         assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
         lab.hurt("freeze w1 0.5")
         lab.run(BulkSpec("ping", 5, in_flight=5, timeout=WAIT))
@@ -60,7 +62,7 @@ def test_a_worker_that_is_frozen_goes_on_where_it_was() -> None:
 
 @pytest.mark.parametrize("line", ["restart w1", "restart broker"])
 def test_whoever_is_started_anew_is_back_under_its_name(line: str) -> None:
-    with LiveLab(SYSTEMS["roundrobin"], QUICK, workers=1, slots=5) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], QUICK, bind=(free_endpoint(),), workers=1, slots=5) as lab:
         assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
         (before,) = lab.table().workers
         lab.hurt(line)
@@ -73,7 +75,7 @@ def test_whoever_is_started_anew_is_back_under_its_name(line: str) -> None:
 
 
 def test_what_is_not_here_is_refused_by_name() -> None:
-    with LiveLab(SYSTEMS["roundrobin"], workers=1, slots=5) as lab:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=1, slots=5) as lab:
         for line, words in (
             ("kill w7", "no 'w7' in this process"),
             ("kill broker", "there are w1"),

@@ -20,9 +20,10 @@ from tests.helpers.runs import BEGAN, a_run, finished
 
 FIGURES = ["min", "mean", "p50", "p90", "p95", "p99", "p999", "max", "buckets"]
 KEYS = [
-    "schema", "kind", "system", "transport", "requested", "sent", "succeeded", "failed", "first_failed", "elapsed_s",
-    "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked", "rate_missed",
-    "service_us", "planned_us", "legs_us", "observer", "ledger", "timeline", "verdict", "started_at", "versions",
+    "schema", "kind", "system", "transport", "lane", "requested", "sent", "succeeded", "failed", "first_failed",
+    "elapsed_s", "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked",
+    "rate_missed", "service_us", "planned_us", "legs_us", "observer", "ledger", "timeline",
+    "verdict", "started_at", "versions",
 ]  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def test_a_good_run() -> None:
         "kind": "data",
         "system": "roundrobin",
         "transport": "inproc",
+        "lane": None,
         "requested": 4,
         "sent": 4,
         "succeeded": 4,
@@ -194,7 +196,7 @@ def test_no_percentile_is_above_the_maximum(latencies: list[float]) -> None:
 
 def test_a_record_from_before_some_keys_is_filled_in() -> None:
     run = a_run(3)
-    later = ("workers", "slots", "timeout_s", "warmup", "rate_asked", "rate_missed", "observer")
+    later = ("lane", "workers", "slots", "timeout_s", "warmup", "rate_asked", "rate_missed", "observer")
     older = {key: value for key, value in run.items() if key not in later}
     assert from_json(json.dumps(older).encode()) == {**run, "timeout_s": None}
 
