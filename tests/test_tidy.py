@@ -18,6 +18,8 @@ TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py")
 
 LINES = 400  # of a file
 BODY = 70  # lines of a function, without its decorators
+PRIVATES = 230  # attributes that tests look at though they are private: no more, and none in the end
+NAMED_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
 
 IMPURE = {
     "console/cli/explore.py": "measures how long a walk takes, and says it",
@@ -140,6 +142,26 @@ def test_every_test_file_holds_a_test() -> None:
         and "TestCase" not in (ROOT / path).read_text(encoding="utf-8")  # hypothesis: Machine.TestCase
     ]
     assert empty == []
+
+
+def privates(tree: ast.Module) -> list[str]:
+    """Attributes of others that are private by their name; those of named tuples are not."""
+    return [
+        f"{node.lineno}: {node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and node.attr not in NAMED_TUPLES
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    ]
+
+
+def test_tests_look_at_no_more_private_attributes_than_before() -> None:
+    """The number may only go down: a test looks from outside, or what it tests says it in public."""
+    found = {str(path): seen for path in TESTS if (seen := privates(tree_of(path)))}
+    assert sum(map(len, found.values())) <= PRIVATES, found
+    assert privates(ast.parse("row._replace(x=1); self._x; cls._y; a.__b__; core._tasks")) == ["1: _tasks"]
 
 
 # ---- clocks, sockets, machines --------------------------------------------------------------------------------------
