@@ -18,10 +18,7 @@ def member(name: str, heard: float, pid: int) -> Member:
     return Member(Found(Path("c") / name, "roundrobin", "broker", (), pid), heard, 3, 0, 1200, 7, 88.0)
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-def test_the_worst_is_on_top_and_enter_attaches_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-) -> None:
+def test_the_worst_is_on_top_and_enter_attaches_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = FakeLab(1, busy=False)
 
     def look(self: Fleet) -> None:
@@ -42,4 +39,4 @@ def test_the_worst_is_on_top_and_enter_attaches_to_it(
         await driver.tick()
         assert driver.app.session.name == "gone"
 
-    drive(scenario, tmp_path, lab=lab, size=size)
+    drive(scenario, tmp_path, lab=lab, size=(80, 24))
