@@ -80,7 +80,7 @@ def test_who_has_a_key_works_in_every_system_and_who_has_none_is_refused(
     assert broker.wait_registered(2, WAIT)
     client = opened(system, at, Curve(folder, "c1", "depot"), client=True)
     assert client.wait_linked(WAIT)
-    client.run(BulkSpec("ping", 20))
+    client.run(BulkSpec("ping", 20, timeout=WAIT))
     assert client.wait_run(WAIT) and client.report()["succeeded"] == 20
 
 

@@ -39,7 +39,7 @@ def test_the_log_disk_is_full_and_work_goes_on(tmp_path: Path, monkeypatch: pyte
             assert path == place(folder, endpoint)
             until(lambda: "not_written" in [alert["name"] for alert in status_at(path)["alerts"]], "the alarm")
             assert lab.wait_registered(2, 60.0)
-            lab.run(BulkSpec("ping", 200, 10))
+            lab.run(BulkSpec("ping", 200, 10, timeout=60.0))
             assert lab.wait_run(60.0) and lab.report()["succeeded"] == 200
             until(lambda: status_at(path)["ledger"]["succeeded"] == 200, "a picture after the run")
             status = status_at(path)

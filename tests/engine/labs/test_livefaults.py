@@ -16,7 +16,7 @@ from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin.options import Options
 from tests.helpers.processes import WAIT, free_endpoint
 
-QUICK = Options(heartbeat=0.1, expiry=1.0)
+QUICK = Options(heartbeat=0.2, expiry=3.0)  # a busy machine may hold a worker up for a second
 
 
 def facts(lab: LiveLab) -> list[str]:
@@ -34,11 +34,12 @@ def test_the_words_are_those_of_the_sandbox() -> None:
 def test_a_worker_that_is_killed_is_missed_and_what_it_held_is_done_by_others() -> None:
     with LiveLab(SYSTEMS["roundrobin"], QUICK, bind=(free_endpoint(),), workers=2, slots=5) as lab:
         assert lab.wait_registered(2, WAIT) and lab.wait_linked(WAIT)
-        lab.slow(0.3)
+        lab.slow(600.0)  # until all is out
         lab.run(BulkSpec("ping", 10, in_flight=10, timeout=WAIT))
         assert wait_until(lambda: lab.table().in_flight == 10, WAIT)
         assert lab.hurts("kill w2").startswith("w2 vanishes without a word")
         lab.hurt("kill w2")
+        lab.slow(0.0)
         assert list(lab.crew()) == ["worker-1"]
         assert lab.wait_run(WAIT)
         assert lab.report()["succeeded"] == 10
@@ -53,7 +54,7 @@ def test_a_worker_that_is_frozen_goes_on_where_it_was() -> None:
         SYSTEMS["roundrobin"], replace(QUICK, expiry=30.0), bind=(free_endpoint(),), workers=1, slots=5
     ) as lab:
         assert lab.wait_registered(1, WAIT) and lab.wait_linked(WAIT)
-        lab.hurt("freeze w1 0.5")
+        lab.hurt("freeze w1 3")
         lab.run(BulkSpec("ping", 5, in_flight=5, timeout=WAIT))
         assert wait_until(lambda: lab.table().in_flight == 5, WAIT)
         assert lab.wait_run(WAIT)

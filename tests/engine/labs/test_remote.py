@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,17 +30,22 @@ def test_a_run_is_ordered_seen_and_traced_from_elsewhere(tmp_path: Path, monkeyp
         (found,) = running(tmp_path / "c", 60)
         with Remote(found, ROUND) as lab:
             until(lambda: len(lab.feed.picture("broker").workers) == 2)
-            assert {lab.seat_of(row.key) for row in lab.feed.picture("broker").workers} == {"worker-1", "worker-2"}
+            named = {"worker-1", "worker-2"}
+            until(lambda: {lab.seat_of(row.key) for row in lab.feed.picture("broker").workers} == named)
             assert lab.options == options and lab.endpoints == there.endpoints and found.role == "console"
             until(lambda: {*(lab.feed.picture("pool") or {})} == {"worker-1", "worker-2"})
             trace = lab.trace(500)
             lab.attach(trace)
             until(lambda: there._taps._traces)
-            lab.run(BulkSpec("ping", 20, in_flight=5))
+            lab.run(BulkSpec("ping", 20, in_flight=5, timeout=60.0))
             until(lambda: (client := lab.feed.picture("client")) and client.run and client.run.state == "ended")
             until(lambda: {"TRACKEXEC PING", "INCREMENT"} <= {arrow.entry.command for arrow in trace.arrows()})
-            arrow = next(arrow for arrow in trace.arrows() if arrow.task is not None and len(arrow.ends) == 2)
-            assert arrow.state == "arrived" and "lost" not in trace.cost()
+
+            def whole() -> list[Any]:
+                return [arrow for arrow in trace.arrows() if arrow.task is not None and len(arrow.ends) == 2]
+
+            until(whole)
+            assert whole()[0].state == "arrived" and "lost" not in trace.cost()
             lab.detach(trace)
             until(lambda: not there._taps._traces)
             lab.attach(trace)
