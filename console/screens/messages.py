@@ -89,9 +89,20 @@ class Messages(Layer):
         """Begin to listen."""
         self.prompt.display = False
         self.pane.border_title = Content("message")
-        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)}")
+        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)}{self._zero()}")
         self.table.focus()
         self._begin()
+
+    def _zero(self) -> str:
+        """The time of day of second 0, so that the times of events can be found here; in a recording nobody's."""
+        lab = self.listened.lab
+        if self.listened.mode == "live":
+            began = self.app.wall() - (self.app.clock() - lab.started)
+        elif self.listened.mode == "sandbox":
+            began = lab.began
+        else:
+            return ""
+        return f" · 0 s is {units.time_of_day(began)} {units.zone(began)}"
 
     def _begin(self) -> None:
         """Attach the trace, unless the session has one already."""

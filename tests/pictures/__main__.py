@@ -55,6 +55,17 @@ async def maps(user: User) -> None:
     await user.press("M")
 
 
+def leads_to(*keys: str) -> Callable[[User], Awaitable[None]]:
+    """The same minute of load, then these keys."""
+
+    async def scene(user: User) -> None:
+        await at_work(user)
+        await user.press(*keys)
+        await user.pass_time(0.25)
+
+    return scene
+
+
 PICTURES: dict[str, tuple[int, Callable[[User], Awaitable[None]]]] = {
     "main": (10, main_screen),
     "ladder": (2, ladder),
@@ -62,10 +73,20 @@ PICTURES: dict[str, tuple[int, Callable[[User], Awaitable[None]]]] = {
 }
 """Name: how many workers, and what is done before the picture is taken."""
 
+FOR_EYES: dict[str, tuple[int, Callable[[User], Awaitable[None]]]] = {
+    "details": (10, leads_to("W", "enter")),
+    "clients": (10, leads_to("U")),
+    "backlog": (10, leads_to("B")),
+    "charts": (10, leads_to("H", *["left"] * 12)),
+    "events": (10, leads_to("E")),
+    "table": (10, leads_to("v")),
+}
+"""The same, drawn only where a folder is named."""
+
 
 def draw(name: str, folder: Path) -> Path:
     """One picture; where it is."""
-    workers, scene = PICTURES[name]
+    workers, scene = (PICTURES | FOR_EYES)[name]
     path = folder / f"{name}.svg"
     sandbox = LikeLive(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
     sandbox.speed = 1.0
@@ -84,7 +105,7 @@ def main() -> int:
     """Draw all of them."""
     folder = Path(sys.argv[1]) if sys.argv[1:] else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for name in PICTURES:
+    for name in PICTURES | FOR_EYES if sys.argv[1:] else PICTURES:
         path = draw(name, folder)
         sys.stdout.write(f"{path}\n")
         if shutil.which("rsvg-convert") and sys.argv[1:]:

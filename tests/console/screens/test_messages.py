@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from console import units
 from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fitting
 from console.sessions.cost import KEPT, CostMeter
 from engine.catalogue import SYSTEMS
@@ -179,3 +180,20 @@ def test_a_look_takes_in_as_much_as_goes_quickly() -> None:
     assert fitting(1000, 2 * QUICK, QUICK) == 500
     assert fitting(1000, 100.0, QUICK) == LEAST
     assert fitting(KEPT, 0.0, QUICK) == KEPT
+
+
+def test_the_frame_says_which_time_of_day_second_0_is(tmp_path: Path) -> None:
+    """The times of events are those of the day, those of messages count from when the lab began."""
+
+    async def scenario(user: User) -> None:
+        began = 1_750_000_000.0
+        user.app.wall = lambda: began + user.app.clock() - user.lab.started
+        await user.press("T")
+        said = f"trace · roundrobin · 0 s is {units.time_of_day(began)} {units.zone(began)}"
+        assert user.shows(said)
+        await user.press("L")
+        assert user.shows(said.replace("trace", "ladder"))
+        await user.press("escape", "Z", "T")
+        assert user.shows("0 s is ") and not user.shows(said)
+
+    on(running_sandbox(), scenario, tmp_path)
