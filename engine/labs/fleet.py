@@ -6,8 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.drive.control.dial import Place
 from engine.drive.control.found import Found, asked
 from engine.drive.control.wire import Message
 from engine.errors import Refused
@@ -68,7 +70,8 @@ class Fleet:
     def look(self) -> None:
         """Ask everybody once."""
         found = self._around.found()
-        said = asked([one.path for one in found], Message(1, "status", {"Brief": True}))
+        paths = [one.path for one in found if isinstance(one.path, Path)]  # of this machine, so all of them
+        said: dict[Place, Message | str] = {**asked(paths, Message(1, "status", {"Brief": True}))}
         now = time.monotonic()
         known = {member.found.path: member for member in self.members}
         for one in found:
