@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.drive.control.dial import Place
 from engine.drive.control.found import Found, asked
 from engine.drive.control.wire import Message
 from engine.errors import Refused
@@ -70,12 +69,12 @@ class Fleet:
     def look(self) -> None:
         """Ask everybody once."""
         found = self._around.found()
-        paths = [one.path for one in found if isinstance(one.path, Path)]  # of this machine, so all of them
-        said: dict[Place, Message | str] = {**asked(paths, Message(1, "status", {"Brief": True}))}
+        paths = {one: one.path for one in found if isinstance(one.path, Path)}  # of this machine, so all of them
+        said = asked([*paths.values()], Message(1, "status", {"Brief": True}))
         now = time.monotonic()
         known = {member.found.path: member for member in self.members}
-        for one in found:
-            known[one.path] = member_of(one, now, said.get(one.path))
+        for one, path in paths.items():
+            known[path] = member_of(one, now, said.get(path))
         self.members = tuple(known.values())[-KEPT:]
 
     def _main(self) -> None:
