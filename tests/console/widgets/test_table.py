@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual import events
 
 from console.text import fit
 from console.widgets.table import Column, choose
@@ -183,3 +184,20 @@ def test_only_visible_rows_are_drawn(tmp_path: Path, n: int, monkeypatch: pytest
         assert 0 < len(drawn) <= table.size.height
 
     drive(scenario, tmp_path, lab=FakeLab(n))
+
+
+def test_the_wheel_scrolls_and_leaves_the_cursor_where_it_is(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table = driver.main.table
+        await driver.press("down")
+        chosen, top = table.cursor, table.scroll_offset.y
+        for _ in range(5):
+            await driver.pilot._post_mouse_events([events.MouseScrollDown], "#workers", offset=(5, 5))
+        await driver.pilot.pause()
+        assert table.scroll_offset.y > top and table.cursor == chosen
+        for _ in range(9):
+            await driver.pilot._post_mouse_events([events.MouseScrollUp], "#workers", offset=(5, 5))
+        await driver.pilot.pause()
+        assert table.scroll_offset.y == top
+
+    drive(scenario, tmp_path, lab=FakeLab(200))
