@@ -60,6 +60,8 @@ class FarTrace(Ring[Record]):
             raise Unreadable("no messages") from None
         if not fits(entries, list[Entry]):
             raise Unreadable("a message with a field of another type")
+        if total < self.total:  # it was ended there, as nobody asked for it, and has begun anew
+            self.anew()
         with self._lock:
             for number, parts in groupby(entries, lambda entry: entry.number):
                 if number > self.total:

@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,25 +38,30 @@ def serve(workers: int, folder: Path) -> int:
     """Runs of so many tasks as each line of the input says, until it ends."""
     options = ROUND.options(max_backlog=100_000)
     with LiveLab(ROUND, options, bind=("inproc://bench",), workers=workers, slots=1, control=folder) as lab:
-        lab.wait_registered(workers, WAIT)
+        wait_until(lambda: said_by(lambda: lab.registered() >= workers), WAIT)
         print("ready", flush=True)
         for line in sys.stdin:
             n, before = int(line), time.process_time()
             lab.run(BulkSpec("ping", n, in_flight=WINDOW, timeout=60.0))
-            wait_until(lambda: answered(lab, "ended"), WAIT)
+            wait_until(lambda: said_by(lambda: ended(lab)), WAIT)
             record = lab.report()
             spent = time.process_time() - before
             print(json.dumps([record["succeeded"], record["rate_per_s"], n / spent]), flush=True)
     return 0
 
 
-def answered(lab: LiveLab, state: str) -> bool:
-    """Whether the run is in this state; a client with so many workers may be too busy to say."""
+def said_by(ask: Callable[[], bool]) -> bool:
+    """What a node says; with so many workers one may be too busy to."""
     try:
-        run = lab.run_view()
+        return ask()
     except Refused:
         return False
-    return run is not None and run.state == state
+
+
+def ended(lab: LiveLab) -> bool:
+    """Whether the run has."""
+    run = lab.run_view()
+    return run is not None and run.state == "ended"
 
 
 def view(folder: Path) -> int:

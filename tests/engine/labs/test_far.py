@@ -35,6 +35,9 @@ def test_they_come_as_they_were_and_what_was_missed_is_counted() -> None:
     assert (trace.total, trace.lost, trace.cost()) == (6, 3, "traced there · 3 lost")
     trace.anew()
     assert (trace.total, len(trace)) == (0, 0)
+    trace.take(told(entry(5)))
+    trace.take({**told(), "Total": 2})
+    assert (trace.total, len(trace)) == (0, 0), "it was ended there, and has begun anew"
     trace.take(told(entry(1)))
     assert len(trace.arrows()) == 1
 

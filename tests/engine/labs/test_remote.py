@@ -13,7 +13,7 @@ from engine.labs import desk, link
 from engine.labs.live import LiveLab
 from engine.labs.remote import Remote
 from engine.parts.bulk import BulkSpec
-from tests.helpers.processes import free_endpoint, until
+from tests.helpers.processes import WAIT, free_endpoint, until
 
 ROUND = SYSTEMS["roundrobin"]
 
@@ -21,6 +21,8 @@ ROUND = SYSTEMS["roundrobin"]
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "HERTZ", 20)
+    monkeypatch.setattr(link, "STALE", WAIT)
+    monkeypatch.setattr(link, "PATIENCE", WAIT)
 
 
 @pytest.mark.usefixtures("quick")

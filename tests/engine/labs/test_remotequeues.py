@@ -8,13 +8,16 @@ import pytest
 
 from engine.drive.control.found import running
 from engine.errors import Refused
+from engine.labs import link
 from engine.labs.queues import LiveQueueLab
 from engine.labs.remotequeues import RemoteQueues
 from engine.protocols.diskqueue.options import Options
-from tests.helpers.processes import until
+from tests.helpers.processes import WAIT, until
 
 
-def test_it_is_watched_and_ordered_and_never_taken_over(tmp_path: Path) -> None:
+def test_it_is_watched_and_ordered_and_never_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "STALE", WAIT)
+    monkeypatch.setattr(link, "PATIENCE", WAIT)
     with LiveQueueLab(Options(poll=0.05), control=tmp_path / "c") as there:
         (found,) = running(tmp_path / "c", 60)
         assert (found.system, found.role, found.root) == ("diskqueue", "console", there.root)
