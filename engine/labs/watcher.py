@@ -174,7 +174,9 @@ def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Sou
         names = (FIRST, SECOND, "client")
         pictures = {name: lab.feed.picture(name) for name in names}
         if pictures[FIRST] is None and pictures[SECOND] is None:
-            pictures["pool"] = lab.feed.picture("pool")  # of thousands of workers, which cost time to draw
+            # only then: pictures of thousands of workers cost time to draw
+            crews = [lab.feed.picture(name) for name in any_lab.pool_pictures()]
+            pictures["pool"] = {name: view for crew in crews if crew for name, view in crew.items()} or None
         return of_brokers(pictures, (FIRST, SECOND), listed)
 
     def say(note: Note) -> None:

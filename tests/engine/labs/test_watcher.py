@@ -12,6 +12,7 @@ from engine.alerts.rules import DEFAULTS, Rule, Rules
 from engine.labs import watcher as watching
 from engine.labs.health import Health
 from engine.labs.watcher import Watcher, disk_of, of_lab
+from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import FakeQueues
 from tests.helpers.processes import until
@@ -112,6 +113,19 @@ def test_disk_queues_are_watched_as_well(tmp_path: Path) -> None:
     status = watcher.status(2.0)
     watcher.close()
     assert status["role"] == "pipeline" and len(status["workers"]) == 6 and status["queues"]
+
+
+def test_the_workers_of_all_pools_are_those_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = FakeLab(0)
+    for name in ("broker", "client"):
+        lab.feed.show(name, None)
+    monkeypatch.setattr(lab, "pool_pictures", lambda: ("pool", "pool.slow", "pool.none"))
+    view = WorkerView(5.0, "working", 10, 3, 40, 4.0, joined=True)
+    lab.feed.show("pool", {"w1": view})
+    lab.feed.show("pool.slow", {"w2": view})
+    watcher = Watcher(of_lab(lab, "worker", lab.endpoints, tmp_path), Rules(()))
+    assert [worker["name"] for worker in watcher.status(1.0)["workers"]] == ["w1", "w2"]
+    watcher.close()
 
 
 def test_the_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
