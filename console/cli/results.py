@@ -12,7 +12,7 @@ from console.cli.storearguments import STORED
 from console.cli.streams import deliver, result, tell
 from console.text import clean
 from engine.drive.stores import SQLITE, path_of
-from engine.drive.stores.sqlite import Result, read
+from engine.drive.stores.results import Result, read
 from engine.errors import Refused
 from engine.labs.stored import FOLDER
 from engine.parts.store import GLOBAL, Unavailable

@@ -21,16 +21,17 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 from zlib import crc32
 
 import msgpack
 
 from engine.core import Entry, Leased, Outcome, Store, Stored
 from engine.drive.locks import Lock
+from engine.drive.stores.results import counted, found, outcome_of
 from engine.files import personal
 from engine.parts.store import EPOCHS, GLOBAL, KEPT, MOST_LEASED, MOST_RESULTS, Counts, Unavailable
 
@@ -39,6 +40,7 @@ RESERVE = 1024 * 1024  # bytes of the file that is removed when the disk is full
 RESULTS_FOR = 86_400.0  # seconds that an outcome is kept
 CHUNK = 500  # outcomes that are forgotten at a time
 PURGE = 1.0  # seconds between two of those times
+VARIABLES = 990  # of one statement; old versions of SQLite take 999
 VERSION = 1
 
 _SCHEMA = f"""
@@ -115,9 +117,9 @@ class Sqlite:
             self._set(name, value)
         self._write_books()
         db.execute("COMMIT")
-        self._leased: dict[int, bool] = {}  # by place, whether its id is global
+        self._leased: dict[int, bytes] = {}  # by place, its id where that is global
         self._given: list[int] = []  # of the transaction at hand: what was leased,
-        self._gone: dict[int, bool] = {}  # and what has ended
+        self._gone: dict[int, bytes] = {}  # and what has ended
         self._make_room()
 
     def _make_room(self) -> None:
@@ -175,8 +177,13 @@ class Sqlite:
         for token in command.lost:
             if self._mine(token) is not None:
                 self._db.execute("UPDATE tasks SET lost = lost + 1 WHERE seq = ?", (token & (1 << EPOCHS) - 1,))
+        none_waits, first = self._unfinished() == len(self._leased), self._next
         fates = self._put(command.tasks) if command.tasks and not full else []
-        leased = self._lease(command.lease) if command.lease else []
+        if none_waits and command.lease:  # then what was put is all that there is, and need not be read
+            entries = [entry for entry, fate in zip(command.tasks, fates, strict=not full) if fate is None]
+            leased = self._lease_new(entries, first, command.lease)
+        else:
+            leased = self._lease(command.lease) if command.lease else []
         return Stored(command.number, fates, leased, fenced, self._unfinished() - len(self._leased), full)
 
     def _unfinished(self) -> int:
@@ -184,22 +191,52 @@ class Sqlite:
         return books.get("accepted", 0) - books.get("ended", 0)
 
     def _put(self, entries: list[Entry]) -> list[Outcome | str | None]:
+        known = self._known([entry.message[1] for entry in entries if len(entry.message[1]) == GLOBAL])
         fates: list[Outcome | str | None] = []
-        rows = []
+        rows, ids = [], []
         for entry in entries:
             ident = entry.message[1]
             if len(ident) == GLOBAL:
-                added = self._db.execute("INSERT OR IGNORE INTO ids (seq, ident) VALUES (?, ?)", (self._next, ident))
-                if not added.rowcount:
-                    fates.append(self.result(ident))
+                if ident in known:
+                    fates.append(known[ident])
                     continue
+                known[ident] = KEPT
+                ids.append((self._next, ident))
             body = msgpack.packb([entry.client, *entry.message])
             rows.append((self._next, body, crc32(body)))
             self._next += 1
             fates.append(None)
-        self._db.executemany("INSERT INTO tasks VALUES (?, ?, 0, 0, ?)", rows)
+        self._many("INSERT INTO ids (seq, ident) VALUES ", "(?, ?)", ids)
+        self._many("INSERT INTO tasks VALUES ", "(?, ?, 0, 0, ?)", rows)
         self._add("accepted", len(rows))
         return fates
+
+    def _known(self, idents: list[bytes]) -> dict[bytes, Outcome | str]:
+        """Of these global ids those that are here, each with its fate."""
+        fates: dict[bytes, Outcome | str] = {}
+        for at in range(0, len(idents), VARIABLES):
+            some = idents[at : at + VARIABLES]
+            asked = f"SELECT ident, outcome, sum FROM ids WHERE ident IN ({', '.join('?' * len(some))})"
+            fates |= {ident: outcome_of(body, total) for ident, body, total in self._db.execute(asked, some)}
+        return fates
+
+    def _many(self, head: str, row: str, rows: Sequence[tuple[Any, ...]], tail: str = "") -> None:
+        """One statement for many rows: around each the thread has to wait for the broker's, if that is busy."""
+        most = VARIABLES // len(rows[0]) if rows else 1
+        for at in range(0, len(rows), most):
+            some = rows[at : at + most]
+            self._db.execute(head + ", ".join([row] * len(some)) + tail, [*chain.from_iterable(some)])
+
+    def _lease_new(self, entries: list[Entry], first: int, most: int) -> list[Leased]:
+        """The first of these, which were put from this place on."""
+        found = []
+        for seq, (client, message) in enumerate(entries[:most], first):
+            self._given.append(seq)
+            self._leased[seq] = message[1] if len(message[1]) == GLOBAL else b""
+            found.append(Leased(self._epoch << EPOCHS | seq, client, message, 0, 0))
+        if found:
+            self._set("leased to", first + len(found) - 1)
+        return found
 
     def _lease(self, most: int) -> list[Leased]:
         found: list[Leased] = []
@@ -215,7 +252,7 @@ class Sqlite:
             except ValueError:
                 torn.append(seq)
                 continue
-            self._leased[seq] = len(message[1]) == GLOBAL
+            self._leased[seq] = message[1] if len(message[1]) == GLOBAL else b""
             self._given.append(seq)
             found.append(Leased(self._epoch << EPOCHS | seq, client, message, attempts, lost))
             size += len(body)
@@ -232,24 +269,24 @@ class Sqlite:
             self._add("failed: corrupt", len(torn))
         return found
 
-    def _mine(self, token: int) -> bool | None:
-        """Of a task that is leased under this token, whether its id is global; None where there is none."""
+    def _mine(self, token: int) -> bytes | None:
+        """The id of a task that is leased under this token, empty where it is not global; None where there is none."""
         return self._leased.get(token & (1 << EPOCHS) - 1) if token >> EPOCHS == self._epoch else None
 
     def _end(self, command: Store) -> list[int]:
         fenced, gone, kept, now = [], [], [], self._clock()
         for token, outcome in command.ended:
-            is_global, seq = self._mine(token), token & (1 << EPOCHS) - 1
-            if is_global is None:
+            ident, seq = self._mine(token), token & (1 << EPOCHS) - 1
+            if ident is None:
                 fenced.append(token)
                 continue
             self._gone[seq] = self._leased.pop(seq)
             gone.append((seq,))
             self._add(f"failed: {outcome.why}" if outcome.why else "succeeded", 1)
-            if is_global:
-                kept.append((now, *_summed(outcome), seq))
-        self._db.executemany("DELETE FROM tasks WHERE seq = ?", gone)
-        self._db.executemany("UPDATE ids SET at = ?, outcome = ?, sum = ? WHERE seq = ?", kept)
+            if ident:
+                kept.append((seq, ident, now, *_summed(outcome)))
+        self._many("DELETE FROM tasks WHERE seq IN (", "?", gone, ")")
+        self._many("INSERT OR REPLACE INTO ids VALUES ", "(?, ?, ?, ?, ?)", kept)
         self._add("ended", len(gone))
         self._add("results", len(kept))
         return fenced
@@ -325,53 +362,3 @@ def _checked(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def counted(db: sqlite3.Connection, leased: int) -> Counts:
-    """The books of a file, and how many tasks stand in it. Raises sqlite3.Error."""
-    books: dict[str, int] = dict(db.execute("SELECT name, value FROM books"))
-    failed = {name.removeprefix("failed: "): n for name, n in books.items() if name.startswith("failed: ")}
-    here = db.execute("SELECT count(*) FROM tasks").fetchone()[0]
-    return Counts(
-        books.get("accepted", 0),
-        books.get("succeeded", 0),
-        tuple(sorted(failed.items())),
-        here - leased,
-        leased,
-        books.get("results", 0),
-    )
-
-
-def found(db: sqlite3.Connection, ident: bytes) -> Outcome | str | None:
-    """The outcome of a task in a file; see ``Keeps.result``. Raises sqlite3.Error."""
-    row = db.execute("SELECT outcome, sum FROM ids WHERE ident = ?", (ident,)).fetchone()
-    return None if row is None else _outcome(*row)
-
-
-def _outcome(body: bytes | None, total: int) -> Outcome | str:
-    if body is None:
-        return KEPT
-    if type(body) is not bytes or crc32(body) != total:
-        return Outcome("corrupt")
-    return Outcome(*msgpack.unpackb(body))
-
-
-class Result(NamedTuple):
-    """Of a task with a global id: when it ended, in seconds since the epoch; None with KEPT as outcome."""
-
-    ident: bytes
-    at: float | None
-    outcome: Outcome | str
-
-
-def read(path: Path, beginning: bytes, most: int) -> list[Result]:
-    """Of a file that a broker may be using: tasks whose ids begin so, the newest first. Raises Unavailable."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            rows = db.execute(
-                "SELECT ident, at, outcome, sum FROM ids WHERE ident >= ? AND ident <= ? ORDER BY seq DESC LIMIT ?",
-                (beginning, beginning.ljust(GLOBAL, b"\xff"), most),
-            ).fetchall()
-    except sqlite3.Error as error:
-        raise Unavailable(f"{path}: {error}") from None
-    return [Result(ident, at, _outcome(body, total)) for ident, at, body, total in rows]

@@ -16,7 +16,7 @@ import pytest
 
 from engine.core import Ended, Entry, Outcome, Store
 from engine.drive.stores import sqlite as module
-from engine.drive.stores.sqlite import CHUNK, FREE, RESULTS_FOR, Result, Sqlite, read
+from engine.drive.stores.sqlite import CHUNK, FREE, RESULTS_FOR, Sqlite
 from engine.parts.store import KEPT, Keeps, Unavailable
 from tests.helpers.storemodel import Crash, Judge
 
@@ -93,11 +93,14 @@ MUTANTS = {
     "what was leased stays leased": ('"leased to": 0}.items()', "}.items()"),
     "an old token counts": (" if token >> EPOCHS == self._epoch else None", ""),
     "an epoch is used twice": ('self._epoch = books.get("epoch", 0) + 1', "self._epoch = 1"),
-    "what has ended comes back": ('WHERE seq = ?", gone', 'WHERE seq < -?", gone'),
+    "what has ended comes back": ("DELETE FROM tasks WHERE seq IN (", "DELETE FROM tasks WHERE -seq IN ("),
     "attempts are not counted": ("SET attempts = attempts + 1", "SET attempts = attempts + 0"),
     "lost workers are not counted": ("SET lost = lost + 1", "SET lost = lost + 0"),
     "it answers before it commits": ('_books()\n            self._db.execute("COMMIT")', "_books()"),
-    "an outcome is not kept": ('WHERE seq = ?", kept', 'WHERE seq < -?", kept'),
+    "an outcome is not kept": ("INSERT OR REPLACE INTO ids", "INSERT OR IGNORE INTO ids"),
+    "what is new is leased twice": ('self._set("leased to", first + len(found) - 1)', "pass"),
+    "what waits is overtaken": ("self._unfinished() == len(self._leased)", "True"),
+    "a global id is put twice": ("                known[ident] = KEPT\n", ""),
     "books are not written": (
         'OR REPLACE INTO books VALUES (?, ?)", rows',
         'OR IGNORE INTO books VALUES (?, ?)", rows',
@@ -252,16 +255,3 @@ def test_no_more_outcomes_are_kept_than_there_is_room_for(tmp_path: Path) -> Non
         put(store)
         assert store.counts().results == 3
         assert store.result(entry(8).message[1]) == Outcome("") and store.result(entry(0).message[1]) is None
-
-
-def test_results_are_read_while_a_broker_has_the_file_and_when_none_has(tmp_path: Path) -> None:
-    path, now = tmp_path / "x.sqlite", 1e9
-    with opened(path, clock=lambda: now) as store:
-        end(store, put(store, 1, 2, lease=1).leased[0].token, why="deadline")
-        first = Result(entry(1).message[1], now, Outcome("deadline"))
-        assert read(path, first.ident, 9) == [first]
-    second = Result(entry(2).message[1], None, KEPT)
-    assert read(path, b"", 9) == read(path, first.ident[:3], 9) == [second, first]
-    assert read(path, b"", 1) == [second] and read(path, b"\1", 9) == []
-    with pytest.raises(Unavailable, match="unable to open"):
-        read(tmp_path / "none.sqlite", b"", 1)
