@@ -121,6 +121,7 @@ def section(quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     role, *rest = sys.argv[1:]
+    if role == "view":
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # it is waited for
     sys.exit(serve(int(rest[0]), Path(rest[1])) if role == "lab" else view(Path(rest[0])))
