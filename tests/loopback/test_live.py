@@ -120,7 +120,7 @@ def test_the_seeds_words_for_workers(lab: LiveLab) -> None:
     assert lab.wait_registered(1, WAIT)
     lab.bulk()
     assert lab.wait_registered(10, WAIT)
-    with pytest.raises(Refused, match="10 workers run already"):
+    with pytest.raises(Refused, match="10 workers already"):
         lab.bulk()
 
 
@@ -134,8 +134,8 @@ def test_an_ordered_leaving_is_told_as_left_where_workers_have_no_goodbye(endpoi
 
 
 @pytest.mark.parametrize("name", ["roundrobin", "pingpong"])
-def test_an_ordered_leaving_is_told_once(port: int, name: str) -> None:
-    with LiveLab(SYSTEMS[name], bind=(f"tcp://127.0.0.1:{port}",), workers=2) as lab:
+def test_an_ordered_leaving_is_told_once(endpoint: str, name: str) -> None:
+    with LiveLab(SYSTEMS[name], bind=(endpoint,), workers=2) as lab:
         assert lab.wait_registered(2, WAIT)
         lab.deregister()
         until(lambda: len(broker(lab).workers) == 1 and lab.workers().here == 1)
