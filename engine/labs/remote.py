@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from engine.drive.control.found import Found
-from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.content import BrokerLab
 from engine.labs.far import FarTrace
@@ -135,16 +134,16 @@ class Remote(BrokerLab):
         self._order("deregister")
 
     def bulk(self, workers: int = BULK, pool: str = "", slots: int | None = None, transport: str = "") -> None:
-        """Let children be started there, ten in all."""
-        if (workers, pool, slots, transport) != (BULK, "", None, ""):
-            raise Refused("its pools are changed where they run: bulk alone is passed on")
-        self._order("bulk")
+        """Let children be started there."""
+        self._order("bulk", workers, pool, slots, transport)
 
     def endbulk(self, pool: str = "") -> None:
         """Let them leave."""
-        if pool:
-            raise Refused("its pools are changed where they run: endbulk alone is passed on")
-        self._order("endbulk")
+        self._order("endbulk", pool)
+
+    def choose_transport(self, transport: str) -> None:
+        """Let client and workers there go over another transport."""
+        self._order("choose_transport", transport)
 
     def add_workers(self, n: int) -> None:
         """Start n more workers there."""
@@ -165,6 +164,10 @@ class Remote(BrokerLab):
     def withdraw(self, client: bytes) -> None:
         """Drop what waits of a client, by its routing id."""
         self._order("withdraw", client)
+
+    def discard(self, client: bytes, task: bytes) -> None:
+        """Drop one task that waits, by its client and id."""
+        self._order("discard", client, task)
 
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""

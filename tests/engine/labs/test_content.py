@@ -14,12 +14,14 @@ from engine.labs.live import LiveLab
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.queues import LiveQueueLab
 from engine.labs.queuesandbox import QueueSandbox
+from engine.labs.remote import Remote as Far
+from engine.labs.remotequeues import RemoteQueues
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 
 CONTENTS: dict[Any, tuple[type[Lab], ...]] = {
-    BrokerLab: (LiveLab, ReplayLab, Sandbox),
-    QueueLab: (LiveQueueLab, QueueReplayLab, QueueSandbox),
+    BrokerLab: (LiveLab, Far, ReplayLab, Sandbox),
+    QueueLab: (LiveQueueLab, RemoteQueues, QueueReplayLab, QueueSandbox),
 }
 ORDERS = {
     BrokerLab: (
