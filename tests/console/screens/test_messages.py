@@ -53,6 +53,41 @@ def test_every_system_is_traced_from_the_first_look_on_until_it_is_told_to_end(
     on(running_sandbox(system, tasks=0), scenario, tmp_path, size)
 
 
+def test_pingt_is_seen_message_by_message_on_a_trace_that_was_open(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        await user.press("T")
+        await user.command("pingt")
+        user.lab.advance(0.5)
+        await user.pass_time(0.25)
+        trace = [
+            (one.source, one.command, one.target) for one in user.app.session.trace.entries() if one.direction == "in"
+        ]
+        (worker,) = {target for _, command, target in trace if command == "TRACKEXEC PING" and target != "broker"}
+        seed = [
+            ("client", "TRACKEXEC PING", "broker"),
+            ("broker", "TRACKEXEC PING", worker),
+            (worker, "RESPONSE", "broker"),
+        ]
+        assert [one for one in trace if one in seed] == seed
+        assert ("broker", "RESPONSE", "client") in trace and (worker, "INCREMENT", "broker") in trace
+        assert user.shows("TRACKEXEC P") and user.shows("INCREMENT") and user.shows(f"broker → {worker}")
+
+    on(running_sandbox("roundrobin", tasks=0), scenario, tmp_path)
+
+
+def test_d_on_a_fresh_start_fills_the_backlog_and_its_chart(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        await user.press("d")
+        for _ in range(8):
+            user.lab.advance(0.01)
+            await user.pass_time(0.25)
+        picture = user.app.session.picture
+        assert picture.run is not None and picture.run.spec.kind == "data"
+        assert max(picture.backlog) > 100, "most of the streams wait at first"
+
+    on(running_sandbox("roundrobin", tasks=0), scenario, tmp_path)
+
+
 def test_a_filter_is_set_kept_wrong_and_dropped(tmp_path: Path) -> None:
     async def scenario(user: User) -> None:
         await user.press("T")
