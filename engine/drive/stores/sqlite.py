@@ -36,7 +36,9 @@ from engine.files import personal
 from engine.parts.store import EPOCHS, GLOBAL, KEPT, MOST_LEASED, MOST_RESULTS, Counts, Unavailable
 
 FREE = 32 * 1024 * 1024  # bytes of free space below which no task is taken
-RESERVE = 1024 * 1024  # bytes of the file that is removed when the disk is full all the same
+RESERVE = (
+    8 * 1024 * 1024
+)  # bytes of the file that is removed then: twice the 1,000 pages after which the log begins anew
 RESULTS_FOR = 86_400.0  # seconds that an outcome is kept
 CHUNK = 500  # outcomes that are forgotten at a time
 PURGE = 1.0  # seconds between two of those times
