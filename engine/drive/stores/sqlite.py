@@ -36,9 +36,7 @@ from engine.files import personal
 from engine.parts.store import EPOCHS, GLOBAL, KEPT, MOST_LEASED, MOST_RESULTS, Counts, Unavailable
 
 FREE = 32 * 1024 * 1024  # bytes of free space below which no task is taken
-RESERVE = (
-    8 * 1024 * 1024
-)  # bytes of the file that is removed then: twice the 1,000 pages after which the log begins anew
+RESERVE = 8 * 1024 * 1024  # bytes that are given up then: twice the 1,000 pages after which the log begins anew
 RESULTS_FOR = 86_400.0  # seconds that an outcome is kept
 CHUNK = 500  # outcomes that are forgotten at a time
 PURGE = 1.0  # seconds between two of those times
