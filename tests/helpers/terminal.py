@@ -41,6 +41,9 @@ class Terminal:
         self._pause = threading.Event()
         ours = {"XDG_RUNTIME_DIR": self._runtime.name, "TMUX_TMPDIR": self._runtime.name, "PYTHONPATH": self._path}
         self._environ = own_environment(folder, **ours, COLORTERM="truecolor")
+        state = Path(self._environ["XDG_STATE_HOME"]) / "roundhouse"
+        state.mkdir(0o700, parents=True)
+        (state / "history").touch(0o600)  # the footer shows its keys, and not the words for a first run
 
     def tmux(self, *words: str) -> str:
         command = ["tmux", "-u", "-L", self._server, "-f", os.devnull, *words]

@@ -26,16 +26,18 @@ from types import FunctionType, MappingProxyType
 from typing import Any
 
 from engine.core import NEVER, Core
+from engine.parts.callers import Callers
 from engine.parts.histogram import Histogram
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, ClientLegs
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Machine, Tally, Walk
 from engine.parts.peak import Peak
+from engine.parts.served import Served
 from engine.parts.violations import Violations
 from engine.sim.explore.properties import Constant
 
-COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine, Peak)
+COUNTS = (Violations, Ledger, Histogram, BrokerLegs, ClientLegs, Walk, Tally, Machine, Peak, Served, Callers)
 """Kinds of values that are only counted and shown, wherever they stand."""
 
 IGNORED: Mapping[str, frozenset[str]] = {

@@ -53,7 +53,7 @@ def test_history_completion_and_giving_up(tmp_path: Path) -> None:
         assert value(driver) == ""
         await driver.type("endb")
         await driver.press("tab")
-        assert value(driver) == "endbulk"
+        assert value(driver) == "endbulk "  # it takes a pool
         await driver.press("escape", "colon")
         await driver.type("bu")
         seen = []
