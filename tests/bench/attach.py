@@ -36,7 +36,7 @@ WAIT = 300.0
 
 def serve(workers: int, folder: Path) -> int:
     """Runs of so many tasks as each line of the input says, until it ends."""
-    options = ROUND.options(max_backlog=100_000, heartbeat=20.0)  # a busy machine joins so many slowly
+    options = ROUND.options(max_backlog=100_000, heartbeat=20.0, expiry=120.0)  # a busy machine joins so many slowly
     with LiveLab(ROUND, options, bind=("inproc://bench",), workers=workers, slots=1, control=folder) as lab:
         wait_until(lambda: said_by(lambda: lab.registered() >= workers), WAIT)
         print("ready", flush=True)

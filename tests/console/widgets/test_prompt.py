@@ -60,7 +60,7 @@ def test_history_completion_and_giving_up(tmp_path: Path) -> None:
         for _ in range(4):
             await driver.press("tab")
             seen.append(value(driver))
-        assert seen == ["bulk", "bulkping ", "bulkdata ", "bulk"], "what they have in common, then each"
+        assert seen == ["bulk", "bulk ", "bulkping ", "bulkdata "], "what they have in common, then each"
         await driver.press("escape", "colon")
         await driver.type("kill X")
         await driver.press("tab")
