@@ -38,8 +38,10 @@ class LiveWorkers(LiveFaults):
         numbers = count(1)
         tell = self._brokers.order if self._with_broker and not self.system.goodbye else None
 
-        def made(name: str, node: str, kind: Kind) -> Pool:
-            cost = descriptors_of(self._reach(kind.transport))
+        def made(name: str, node: str, _: Kind) -> Pool:
+            def cost() -> int:
+                return descriptors_of(self._reach(self._pool.kinds[name].transport))
+
             return Pool(self._node(node), lambda seat: self._worker(name, node, seat), cost, tell, numbers)
 
         self._pool = Pools(made, Kind(slots))
@@ -126,7 +128,12 @@ class LiveWorkers(LiveFaults):
         asked = "" if transport == TRANSPORTS[0] else transport
         if asked == self._transport:
             raise Refused(f"client and workers are over {transport} already")
-        self._transport = asked
+        before, self._transport = self._transport, asked
+        try:
+            self._pool.afford_move()
+        except Refused:
+            self._transport = before
+            raise
         if self._with_client:
             self._reseat_client()
         self._pool.move(PATIENCE)

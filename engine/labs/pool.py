@@ -71,11 +71,11 @@ class Pool:
         self,
         node: Seats,
         make: Callable[[str], Seat],
-        cost: int = 0,
+        cost: Callable[[], int] = lambda: 0,
         tell: Callable[[object], None] | None = None,
         numbers: Iterator[int] | None = None,
     ) -> None:
-        """``cost``: file descriptors of a worker; ``tell``: orders the broker where workers have no goodbye.
+        """``cost``: file descriptors of a worker that starts now; ``tell``: orders the broker where workers have no goodbye.
 
         ``numbers``: of the workers, each once; where pools share them, no two workers have one name.
         """
@@ -171,7 +171,7 @@ class Pool:
         self._leaving &= here
         if len(self._ids) + n > LIMIT:
             raise Refused(f"{several(n, 'more worker')}: one process runs {LIMIT:,} at most, {len(self._ids):,} run")
-        self._check_descriptors(n)
+        self.afford(n)
         made: dict[str, Seat] = {}
         for _ in range(n):
             name = f"worker-{next(self._numbers)}"
@@ -181,12 +181,14 @@ class Pool:
         wait_seated([self.node.seat(name, seat) for name, seat in made.items()], patience + n * 0.01)
         return list(made)
 
-    def _check_descriptors(self, n: int) -> None:
-        left = descriptors_left() - SPARE if self._cost else 0
-        if self._cost * n > left:
+    def afford(self, n: int) -> None:
+        """Raise Refused where there are not file descriptors enough for n more workers."""
+        cost = self._cost()
+        left = descriptors_left() - SPARE if cost else 0
+        if cost * n > left:
             raise Refused(
-                f"{several(n, 'more worker')}: {self._cost * n:,} file descriptors are needed, {max(0, left):,} left: "
-                f"{several(max(0, left) // self._cost, 'worker')} would do, or raise the limit (ulimit -n)"
+                f"{several(n, 'more worker')}: {cost * n:,} file descriptors are needed, {max(0, left):,} left: "
+                f"{several(max(0, left) // cost, 'worker')} would do, or raise the limit (ulimit -n)"
             )
 
     def _dismiss(self, names: Iterable[str]) -> None:

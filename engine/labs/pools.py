@@ -112,11 +112,19 @@ class Pools:
             raise Refused(f"no pool {name!r}; there are {', '.join(filter(None, self._pools)) or 'none with a name'}")
         self._pools[name].endbulk()
 
+    def afford_move(self) -> None:
+        """Raise Refused where there are not file descriptors enough for ``move``: the old workers go only then."""
+        movers = self._movers()
+        if movers:
+            movers[0].afford(sum(len(pool.alive()) for pool in movers))
+
     def move(self, patience: float) -> None:
         """Let all workers that go where the lab goes leave, and start as many anew."""
-        for name, pool in self._pools.items():
-            if not self.kinds[name].transport:
-                pool.renew(patience)
+        for pool in self._movers():
+            pool.renew(patience)
+
+    def _movers(self) -> list[Pool]:
+        return [pool for name, pool in self._pools.items() if not self.kinds[name].transport]
 
     def close(self, patience: float) -> None:
         """Let all workers leave, within ``patience`` seconds."""

@@ -19,6 +19,16 @@ NAME = SYSTEM.name
 SIZES = [(120, 36), (80, 24), (60, 18)]
 
 
+def test_the_table_shows_who_gets_the_next_request(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        ready = user.lab.feed.pictures["broker"].order
+        places = {row.worker.key: row.place for row in user.app.session.picture.rows}
+        assert len(ready) == 2 and [places[key] for key in ready] == [1, 2]
+        assert user.shows(" order ") and user.shows(" next ")
+
+    on(running_sandbox(NAME, tasks=0), scenario, tmp_path, SIZES[0])
+
+
 async def said(user: User, tasks: int = 3) -> None:
     user.lab.run(BulkSpec("ping", tasks, 0, 2))
     user.lab.advance(0.5)

@@ -8,6 +8,7 @@ from engine.catalogue import SYSTEMS
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.live import LiveLab
+from engine.labs.pool import SPARE
 from engine.parts.bulk import BulkSpec
 from tests.helpers.processes import WAIT, free_endpoint
 
@@ -52,6 +53,22 @@ def test_runs_go_over_tcp_when_they_are_told_to_and_their_records_say_so() -> No
         for transport, words in (("inproc", "over inproc already"), ("udp", "there are inproc and tcp")):
             with pytest.raises(Refused, match=words):
                 lab.choose_transport(transport)
+
+
+def test_workers_that_come_over_tcp_need_file_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=3, slots=4) as lab:
+        assert lab.wait_registered(3, WAIT)
+        lab.bulk(1, "far", transport="tcp")
+        monkeypatch.setattr("engine.labs.pool.descriptors_left", lambda: SPARE + 11)
+        with pytest.raises(Refused, match=r"^3 more workers: 12 file descriptors are needed, 11 left"):
+            lab.choose_transport("tcp")
+        assert lab.transport == "" and lab.crew().keys() == {"worker-1", "worker-2", "worker-3", "worker-4"}
+        lab.bulk(7)  # inside this process they need fewer
+        monkeypatch.setattr("engine.labs.pool.descriptors_left", lambda: SPARE + 28)
+        lab.choose_transport("tcp")
+        monkeypatch.setattr("engine.labs.pool.descriptors_left", lambda: SPARE + 3)
+        with pytest.raises(Refused, match=r"^1 more worker: 4 file descriptors are needed, 3 left"):
+            lab.bulk(8)
 
 
 def test_workers_of_a_broker_elsewhere_go_where_they_were_told() -> None:

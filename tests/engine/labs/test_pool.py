@@ -163,7 +163,7 @@ def test_more_workers_than_descriptors_are_refused_with_the_number_that_would_do
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core: Any = object()
-    pool = Pool(bench, lambda name: Seat(core, (Socket("dealer", routing_id=name.encode()),)), cost=4)
+    pool = Pool(bench, lambda name: Seat(core, (Socket("dealer", routing_id=name.encode()),)), cost=lambda: 4)
     monkeypatch.setattr(module, "descriptors_left", lambda: module.SPARE + 43)
     with pytest.raises(Refused, match=r"^11 more workers: 44 file descriptors are needed, 43 left: 10 workers would"):
         pool.add(11, 1.0)

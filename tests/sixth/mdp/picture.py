@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol
 
 from engine.parts.explain import show
-from engine.parts.view import BrokerView, Detail, TaskRow, WorkerRow
+from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from tests.sixth.mdp.options import Options
 from tests.sixth.mdp.services import Services, Worker, row_of
@@ -65,6 +66,7 @@ def broker(core: Source, now: float) -> BrokerView:
             ),
         ),
         walked=services.walk.walked(),
+        order=tuple(islice(services.ready(), SHOWN_ORDER)),
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 from engine.parts.explain import show
 from engine.parts.inflight import Task
@@ -102,6 +103,10 @@ class Services:
     def waiting(self) -> int:
         """How many requests wait."""
         return sum(len(service.backlog) for service in self)
+
+    def ready(self) -> Iterator[bytes]:
+        """The idle workers, service by service, each in the order in which its next requests go out."""
+        return chain.from_iterable(service.ready for service in self)
 
     def check(self) -> None:
         """Every ready queue holds exactly its idle workers, and no request waits beside one."""
