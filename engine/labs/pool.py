@@ -75,8 +75,9 @@ class Pool:
         tell: Callable[[object], None] | None = None,
         numbers: Iterator[int] | None = None,
     ) -> None:
-        """``cost``: file descriptors of a worker that starts now; ``tell``: orders the broker where workers have no goodbye.
+        """``cost``: file descriptors of a worker that starts now.
 
+        ``tell``: orders the broker where workers have no goodbye.
         ``numbers``: of the workers, each once; where pools share them, no two workers have one name.
         """
         self._tell = tell

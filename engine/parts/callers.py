@@ -62,20 +62,20 @@ class Callers:
     """The clients of one broker. Times are monotonic seconds."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, list[Any]] = {}  # tasks so far, and when the last one came
+        self.known: dict[bytes, list[Any]] = {}  # tasks so far, and when the last one came; a fast broker adds itself
         self._shown: Shown = ((), ())
         self._until = -NEVER
 
     def sent(self, client: bytes, tasks: int, now: float) -> None:
         """A client sent so many tasks."""
-        one = self._known.get(client)
+        one = self.known.get(client)
         if one is not None:
             one[0] += tasks
             one[1] = now
             return
-        self._known[client] = [tasks, now]
-        if len(self._known) > KEPT:
-            del self._known[next(iter(self._known))]
+        self.known[client] = [tasks, now]
+        if len(self.known) > KEPT:
+            del self.known[next(iter(self.known))]
 
     def view(self, look: Look, now: float) -> Shown:
         """The clients, and the oldest tasks."""
@@ -99,7 +99,7 @@ class Callers:
             since[crowd.client] = min(crowd.accepted, since.get(crowd.client, NEVER))
         rows = (
             ClientRow(key, sent, heard, waiting[key], held[key], since.get(key, NEVER))
-            for key, (sent, heard) in {**dict.fromkeys(since, _NOBODY), **self._known}.items()
+            for key, (sent, heard) in {**dict.fromkeys(since, _NOBODY), **self.known}.items()
         )
         most = nlargest(CLIENTS, rows, key=lambda row: (row.waiting + row.in_flight, row.heard))
         oldest = sorted((*map(_shown, islice(tasks, OLDEST)), *crowds), key=attrgetter("accepted"))

@@ -144,7 +144,12 @@ class Broker:
             if pool.settling and what is not JOIN and worker in pool.settling:
                 pool.settled(worker, now, out)
         if what is TASK:
-            self.callers.sent(peer, 1, now)
+            caller = self.callers.known.get(peer)
+            if caller is None:
+                self.callers.sent(peer, 1, now)
+            else:  # the same without a call: this is done for every task
+                caller[0] += 1
+                caller[1] = now
             if self._accept(peer, [frames[3:-1]], now, out):
                 out += self.violations.add(peer, IN_USE, now)
         elif what is REPLY:

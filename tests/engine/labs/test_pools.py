@@ -43,7 +43,7 @@ def made() -> tuple[Pools, dict[str, Place]]:
 
     def pool(name: str, node: str, kind: Kind) -> Pool:
         place = places[node] = Place(node)
-        return Pool(place, lambda seat: Seat(core, (Socket("dealer", routing_id=seat.encode()),)), tell=None, numbers=numbers)
+        return Pool(place, lambda seat: Seat(core, (Socket("dealer", routing_id=seat.encode()),)), numbers=numbers)
 
     return Pools(pool, Kind(10)), places
 

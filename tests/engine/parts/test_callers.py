@@ -53,7 +53,7 @@ def test_what_is_kept_and_shown_is_bounded() -> None:
     for i in range(KEPT + 10):
         callers.sent(b"%d" % i, 1, float(i))
     clients, oldest = callers.view(lambda: ([task(b"x", i, float(i)) for i in range(2 * OLDEST)], ()), 0.0)
-    assert len(callers._known) == KEPT and b"0" not in callers._known
+    assert len(callers.known) == KEPT and b"0" not in callers.known
     assert len(clients) == CLIENTS and clients[0].key == b"x" and clients[1].key == b"%d" % (KEPT + 9)
     assert len(oldest) == OLDEST and oldest[0].accepted == 0.0
 
