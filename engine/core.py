@@ -119,6 +119,7 @@ class Stored(NamedTuple):
     ``fates``: of each of its tasks None where it is new and kept; its ``Outcome`` where it was kept before and has
     ended; "kept" where it was kept before and has not. None of them is kept where tasks are ``refused`` now, and why.
     ``fenced``: the tokens of those it ended that are another's by now. ``waiting``: tasks that nobody has leased.
+    ``revived``: how many dead tasks wait again; ``dead``: how many are left.
     """
 
     number: int
@@ -127,6 +128,8 @@ class Stored(NamedTuple):
     fenced: list[int]
     waiting: int
     refused: str = ""
+    revived: int = 0
+    dead: int = 0
 
 
 class Unstored(NamedTuple):
@@ -251,7 +254,8 @@ class Store(NamedTuple):
     """Have the store of this core do all this, in this order: ``Stored`` or ``Unstored`` of this number follows.
 
     ``ended``: leased tasks that have ended; ``lost``: tokens of those that a worker was lost with; ``tasks``: to be
-    kept; ``lease``: give this core so many of those that wait, oldest first, fewer where there are not so many.
+    kept; ``lease``: give this core so many of those that wait, oldest first, fewer where there are not so many;
+    ``revive``: numbers of dead tasks that are to be tried again.
     """
 
     number: int
@@ -259,6 +263,7 @@ class Store(NamedTuple):
     lost: list[int]
     tasks: list[Entry]
     lease: int
+    revive: tuple[int, ...] = ()
 
 
 Command = Send | Start | Cancel | Reopen | Note | Save | Store | Exit
@@ -289,6 +294,12 @@ class Discard(NamedTuple):
 
     client: bytes
     id: bytes
+
+
+class Revive(NamedTuple):
+    """Broker with a store: try these dead tasks again, by the numbers under which the store has them."""
+
+    numbers: tuple[int, ...]
 
 
 class Leave(NamedTuple):

@@ -58,6 +58,7 @@ MEASURES: Mapping[str, Measure] = {
     "dead_threads": Measure(lambda status: float(len(status["health"]["dead"])), "", "dead threads"),
     "unbalanced": Measure(_unbalanced, "", "1 where the ledger does not balance"),
     "disk_free": Measure(_percent("disk", "free_share"), "%", "free space where the state folder is"),
+    "dead_tasks": Measure(_at("counters", "dead tasks"), "", "dead tasks that a store has for an operator"),
     "unkept": Measure(lambda status: float(len(status["unkept"])), "", "things that could not be written to the disk"),
     "stopped_stages": Measure(_at("counters", "stopped_stages"), "", "stages that stopped after errors"),
 }

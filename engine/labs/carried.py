@@ -31,6 +31,7 @@ BROKERS: dict[str, Any] = {
     "hand_back": tuple[()],
     "operate": tuple[str, tuple[tuple[str, str], ...]],
     "inspect": tuple[bytes | None],
+    "revive": tuple[str, tuple[int, ...]],
 }
 QUEUES: dict[str, Any] = {
     "set_workers": tuple[str, int],

@@ -141,6 +141,10 @@ class BrokerLab(Lab):
         """End one task that no worker has, by its client and id. Refused where tasks belong to nobody."""
         raise self.unable()
 
+    def revive(self, place: str, numbers: tuple[int, ...]) -> None:
+        """Have dead tasks tried again. Refused where the broker keeps no tasks in that place (``sqlite:PATH``)."""
+        raise self.unable()
+
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
         raise self.unable()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import Inspect, Note, Seat
+from engine.core import Inspect, Note, Revive, Seat
 from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -34,7 +34,7 @@ from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces
 from engine.labs.pools import POOL, Kind
 from engine.labs.record import begin
-from engine.labs.stored import keeper_of, tagged
+from engine.labs.stored import keeper_of, place_of, tagged
 from engine.labs.taps import Taps
 from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec, BulkView
@@ -255,6 +255,13 @@ class LiveLab(LiveWorkers):
             raise Refused("no folder for control sockets is known here")
         for line in ask_broker(self._folder, endpoint, *asked).lines:
             self._say(Note("info", line))
+
+    def revive(self, place: str, numbers: tuple[int, ...]) -> None:
+        """Have dead tasks of the broker here tried again; ``place``: where it has to keep them. Refused otherwise."""
+        self._change("reviving dead tasks")
+        if not self._with_broker or place != place_of(self.system, self.options, self._state):
+            raise Refused(f"no broker here keeps its tasks in {place}")
+        self._order_broker(Revive(numbers))
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -169,6 +169,10 @@ class Remote(BrokerLab):
         """Drop one task that waits, by its client and id."""
         self._order("discard", client, task)
 
+    def revive(self, place: str, numbers: tuple[int, ...]) -> None:
+        """Have dead tasks there tried again."""
+        self._order("revive", place, numbers)
+
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""
         self._order("pull_plug")

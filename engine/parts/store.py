@@ -8,6 +8,9 @@ The rules of this file:
 - Each lease has a token, which is never given out again. A token that counts no longer changes nothing: it is fenced.
 - ``perform`` does what many commands ask for at once, and has all of it on the disk when it returns, or none of it.
 - The outcome of a task with such an id is kept for a time, to be asked for again.
+- A task that failed for a reason of ``DEAD`` is dead: it is kept for an operator, who may have it tried again. Then it
+  has not ended: it is the newest of those that wait, nothing that happened to it counts any more, and its failure is
+  taken out of the books. Where its global id was asked for anew meanwhile, it stays as it is and is only forgotten.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ FOUND = "kept before"  # a broker's counter: tasks that its store kept when it b
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
 MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
 MOST_RESULTS = 1_000_000  # outcomes that are kept, the newest
+DEAD = ("undeliverable", "deadline")  # why tasks fail that nobody has done
+MOST_DEAD = 10_000  # dead tasks that are kept, the newest
 
 
 class Unavailable(Exception):
@@ -30,7 +35,10 @@ class Unavailable(Exception):
 
 
 class Counts(NamedTuple):
-    """accepted = succeeded + failed by kind + waiting + leased, over all times that it was open; and results kept."""
+    """accepted = succeeded + failed by kind + waiting + leased, over all times that it was open; and results kept.
+
+    ``dead``: of those that failed so many can be tried again.
+    """
 
     accepted: int
     succeeded: int
@@ -38,6 +46,7 @@ class Counts(NamedTuple):
     waiting: int
     leased: int
     results: int
+    dead: int = 0
 
     @property
     def balanced(self) -> bool:
@@ -79,14 +88,15 @@ class Memory:
 
     name = "memory"
 
-    def __init__(self, room: int = 1_000_000, results: int = MOST_RESULTS) -> None:
-        self.room, self.most = room, results
+    def __init__(self, room: int = 1_000_000, results: int = MOST_RESULTS, dead: int = MOST_DEAD) -> None:
+        self.room, self.most, self.most_dead = room, results, dead
         self.down = ""
         self.epoch = 0
         self._seq = 0
         self._rows: OrderedDict[int, _Row] = OrderedDict()
         self._ids: dict[bytes, int] = {}  # of tasks that have not ended
-        self._results: OrderedDict[bytes, Outcome] = OrderedDict()
+        self._results: OrderedDict[bytes, tuple[int, Outcome]] = OrderedDict()
+        self._dead: OrderedDict[int, tuple[Entry, str]] = OrderedDict()
         self._accepted = self._succeeded = 0
         self._failed: dict[str, int] = {}
         self.reopen()
@@ -109,6 +119,7 @@ class Memory:
         for token in command.lost:
             if (row := self._mine(token)) is not None:
                 row.lost += 1
+        revived = sum(map(self._revive, command.revive))
         refused, fates = "", list[Outcome | str | None]()
         if len(self._rows) + max(1, len(command.tasks)) > self.room:
             refused = f"the store is full: it holds {self.room:,} tasks"
@@ -116,21 +127,37 @@ class Memory:
             fates = [self._put(entry) for entry in command.tasks]
         leased = self._lease(command.lease)
         waiting = sum(not row.leased for row in self._rows.values())
-        return Stored(command.number, fates, leased, fenced, waiting, refused)
+        return Stored(command.number, fates, leased, fenced, waiting, refused, revived, len(self._dead))
 
     def _put(self, entry: Entry) -> Outcome | str | None:
         ident = entry.message[1]
         if len(ident) == GLOBAL:
             if ident in self._ids:
                 return KEPT
-            if (outcome := self._results.get(ident)) is not None:
-                return outcome
-        self._seq += 1
-        if len(ident) == GLOBAL:
-            self._ids[ident] = self._seq
-        self._rows[self._seq] = _Row(Entry(entry.client, list(entry.message)))
+            if ident in self._results:
+                return self._results[ident][1]
+        self._keep(entry)
         self._accepted += 1
         return None
+
+    def _keep(self, entry: Entry) -> None:
+        self._seq += 1
+        if len(entry.message[1]) == GLOBAL:
+            self._ids[entry.message[1]] = self._seq
+        self._rows[self._seq] = _Row(Entry(entry.client, list(entry.message)))
+
+    def _revive(self, number: int) -> bool:
+        entry, why = self._dead.pop(number, (None, ""))
+        if entry is None:
+            return False
+        ident = entry.message[1]
+        if len(ident) == GLOBAL:
+            if ident in self._ids or self._results.get(ident, (number,))[0] != number:
+                return False
+            self._results.pop(ident, None)
+        self._failed[why] -= 1
+        self._keep(entry)
+        return True
 
     def _lease(self, most: int) -> list[Leased]:
         found: list[Leased] = []
@@ -153,15 +180,20 @@ class Memory:
         row = self._mine(token)
         if row is None:
             return False
-        del self._rows[token & (1 << EPOCHS) - 1]
+        number = token & (1 << EPOCHS) - 1
+        del self._rows[number]
         ident = row.entry.message[1]
         if len(ident) == GLOBAL:
             del self._ids[ident]
-            self._results[ident] = outcome
+            self._results[ident] = number, outcome
             if len(self._results) > self.most:
                 self._results.popitem(last=False)
         if outcome.why:
             self._failed[outcome.why] = self._failed.get(outcome.why, 0) + 1
+            if outcome.why in DEAD:
+                self._dead[number] = row.entry, outcome.why
+                if len(self._dead) > self.most_dead:
+                    self._dead.popitem(last=False)
         else:
             self._succeeded += 1
         return True
@@ -169,13 +201,13 @@ class Memory:
     def counts(self) -> Counts:
         """See ``Keeps``."""
         leased = sum(row.leased for row in self._rows.values())
-        failed = tuple(sorted(self._failed.items()))
+        failed = tuple(sorted((why, n) for why, n in self._failed.items() if n))
         waiting = len(self._rows) - leased
-        return Counts(self._accepted, self._succeeded, failed, waiting, leased, len(self._results))
+        return Counts(self._accepted, self._succeeded, failed, waiting, leased, len(self._results), len(self._dead))
 
     def result(self, ident: bytes) -> Outcome | str | None:
         """See ``Keeps``."""
-        return KEPT if ident in self._ids else self._results.get(ident)
+        return KEPT if ident in self._ids else self._results.get(ident, (0, None))[1]
 
     def close(self) -> None:
         """See ``Keeps``."""

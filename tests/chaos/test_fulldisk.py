@@ -20,7 +20,7 @@ def test_a_full_disk_refuses_with_the_reason_and_what_was_accepted_ends_well() -
     assert told.accepted.succeeded == told.after.succeeded == TASKS
     assert told.refused.succeeded == 0 and sum(n for _, n in told.refused.failed) == TASKS
     assert told.said.startswith("the disk is full") and told.refused.failed[0][0].startswith("the disk is full")
-    assert told.counts == (2 * TASKS, 2 * TASKS, (), 0, 0, 2 * TASKS)
+    assert told.counts == (2 * TASKS, 2 * TASKS, (), 0, 0, 2 * TASKS, 0)
 
 
 def test_on_a_full_disk_every_task_can_end_by_itself(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_on_a_full_disk_every_task_can_end_by_itself(tmp_path: Path) -> None:
         fill(disk / "filler")
         for one in leased:
             store.perform([Store(2, [Ended(one.token, Outcome("", None, b"worker"))], [], [], 0)])
-        assert store.counts() == (500, 500, (), 0, 0, 500)
+        assert store.counts() == (500, 500, (), 0, 0, 500, 0)

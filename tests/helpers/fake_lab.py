@@ -224,6 +224,9 @@ class FakeLab(BrokerLab):
     def discard(self, client: bytes, task: bytes) -> None:
         self._order("discard", client, task)
 
+    def revive(self, place: str, numbers: tuple[int, ...]) -> None:
+        self._order("revive", place, numbers)
+
     def inspect(self, key: bytes | None) -> None:
         self._order("inspect", key)
         self._inspected = key

@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from engine.core import Ended, Entry, Leased, Outcome, Store, Stored
-from engine.parts.store import GLOBAL, KEPT, Keeps
+from engine.parts.store import DEAD, EPOCHS, GLOBAL, KEPT, Keeps
 
 STEPS = 25
 
@@ -38,6 +38,7 @@ class Judge:
         self.store, self._crashes, self._random = store, crashes, random
         self.tasks: list[Task] = []  # oldest first
         self.results: dict[bytes, Outcome] = {}
+        self.dead: dict[int, tuple[Entry, str]] = {}  # by number
         self.accepted = self.succeeded = 0
         self.failed: dict[str, int] = {}
         self.tokens: list[int] = []  # ever given out
@@ -62,7 +63,8 @@ class Judge:
 
     def _next(self, **asked: object) -> Store:
         self.number += 1
-        return Store(self.number, *(asked.get(name, 0 if name == "lease" else []) for name in Store._fields[1:]))  # type: ignore[arg-type]
+        usual: dict[str, object] = {"ended": [], "lost": [], "tasks": [], "lease": 0, "revive": ()}
+        return Store(self.number, **(usual | asked))  # type: ignore[arg-type]
 
     def _command(self) -> Store:
         random = self._random
@@ -77,6 +79,7 @@ class Judge:
             lost=lost,
             tasks=[self._entry() for _ in range(random.randint(0, 3))],
             lease=random.choice((0, 0, 1, 2, 5)),
+            revive=tuple(random.sample(range(1, 40), 5)) if random.random() < 0.3 else (),
         )
 
     def _entry(self) -> Entry:
@@ -107,6 +110,7 @@ class Judge:
         for token in command.lost:
             for task in self.tasks:
                 task.lost += task.token == token
+        revived = sum(map(self._revive, command.revive))
         fates = [self._put(entry) for entry in command.tasks]
         leased = [task for task in self.tasks if not task.token][: command.lease]
         if answer is None:
@@ -114,6 +118,7 @@ class Judge:
                 task.token = -1
             return
         assert answer.fates == fates and answer.fenced == fenced and not answer.refused
+        assert (answer.revived, answer.dead) == (revived, len(self.dead))
         assert [(*one.message, one.client, one.attempts, one.lost) for one in answer.leased] == [
             (*task.entry.message, task.entry.client, task.attempts, task.lost) for task in leased
         ]
@@ -137,6 +142,15 @@ class Judge:
         self.accepted += 1
         return None
 
+    def _revive(self, number: int) -> bool:
+        entry, why = self.dead.pop(number, (None, ""))
+        if entry is None:
+            return False
+        self.results.pop(entry.message[1], None)
+        self.failed[why] -= 1
+        self.tasks.append(Task(entry))
+        return True
+
     def _end(self, ended: Ended) -> bool:
         task = next((task for task in self.tasks if task.token == ended.token), None)
         if task is None:
@@ -146,6 +160,8 @@ class Judge:
             self.results[task.entry.message[1]] = ended.outcome
         if ended.outcome.why:
             self.failed[ended.outcome.why] = self.failed.get(ended.outcome.why, 0) + 1
+            if ended.outcome.why in DEAD:
+                self.dead[ended.token & (1 << EPOCHS) - 1] = task.entry, ended.outcome.why
         else:
             self.succeeded += 1
         return True
@@ -154,8 +170,10 @@ class Judge:
         counts = self.store.counts()
         leased = sum(task.token != 0 for task in self.tasks)
         assert counts.balanced
-        assert counts[:2] == (self.accepted, self.succeeded) and dict(counts.failed) == self.failed
-        assert counts[3:] == (len(self.tasks) - leased, leased, len(self.results))
+        assert counts[:2] == (self.accepted, self.succeeded) and dict(counts.failed) == {
+            why: n for why, n in self.failed.items() if n
+        }
+        assert counts[3:] == (len(self.tasks) - leased, leased, len(self.results), len(self.dead))
         for number in range(12):
             ident = number.to_bytes(GLOBAL, "big")
             kept = any(task.entry.message[1] == ident for task in self.tasks)

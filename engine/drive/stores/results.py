@@ -17,7 +17,7 @@ from engine.parts.store import GLOBAL, KEPT, Counts, Unavailable
 def counted(db: sqlite3.Connection, leased: int) -> Counts:
     """The books of a file, and how many tasks stand in it. Raises sqlite3.Error."""
     books: dict[str, int] = dict(db.execute("SELECT name, value FROM books"))
-    failed = {name.removeprefix("failed: "): n for name, n in books.items() if name.startswith("failed: ")}
+    failed = {name.removeprefix("failed: "): n for name, n in books.items() if n and name.startswith("failed: ")}
     here = db.execute("SELECT count(*) FROM tasks").fetchone()[0]
     return Counts(
         books.get("accepted", 0),
@@ -26,6 +26,7 @@ def counted(db: sqlite3.Connection, leased: int) -> Counts:
         here - leased,
         leased,
         books.get("results", 0),
+        books.get("dead", 0),
     )
 
 

@@ -31,9 +31,10 @@ import msgpack
 
 from engine.core import Entry, Leased, Outcome, Store, Stored
 from engine.drive.locks import Lock
+from engine.drive.stores import dead
 from engine.drive.stores.results import counted, found, outcome_of
 from engine.files import personal
-from engine.parts.store import EPOCHS, GLOBAL, KEPT, MOST_LEASED, MOST_RESULTS, Counts, Unavailable
+from engine.parts.store import DEAD, EPOCHS, GLOBAL, KEPT, MOST_LEASED, MOST_RESULTS, Counts, Unavailable
 
 FREE = 32 * 1024 * 1024  # bytes of free space below which no task is taken
 RESERVE = 8 * 1024 * 1024  # bytes that are given up then: twice the 1,000 pages after which the log begins anew
@@ -177,6 +178,7 @@ class Sqlite:
         for token in command.lost:
             if self._mine(token) is not None:
                 self._db.execute("UPDATE tasks SET lost = lost + 1 WHERE seq = ?", (token & (1 << EPOCHS) - 1,))
+        revived = sum(map(self._revive, command.revive))
         none_waits, first = self._unfinished() == len(self._leased), self._next
         fates = self._put(command.tasks) if command.tasks and not full else []
         if none_waits and command.lease:  # then what was put is all that there is, and need not be read
@@ -184,7 +186,8 @@ class Sqlite:
             leased = self._lease_new(entries, first, command.lease)
         else:
             leased = self._lease(command.lease) if command.lease else []
-        return Stored(command.number, fates, leased, fenced, self._unfinished() - len(self._leased), full)
+        waiting = self._unfinished() - len(self._leased)
+        return Stored(command.number, fates, leased, fenced, waiting, full, revived, self._books.get("dead", 0))
 
     def _unfinished(self) -> int:
         books = self._books
@@ -210,6 +213,20 @@ class Sqlite:
         self._many("INSERT INTO tasks VALUES ", "(?, ?, 0, 0, ?)", rows)
         self._add("accepted", len(rows))
         return fates
+
+    def _revive(self, number: int) -> bool:
+        """A dead task waits again, as the newest; False where it is not there, or somebody asked for it anew."""
+        back = dead.revived(self._db, number, self._next)
+        if back is None:
+            return False
+        self._add("dead", -1)
+        if not back.why:
+            return False
+        self._next += 1
+        self._add(f"failed: {back.why}", -1)
+        self._add("ended", -1)
+        self._add("results", -back.results)
+        return True
 
     def _known(self, idents: list[bytes]) -> dict[bytes, Outcome | str]:
         """Of these global ids those that are here, each with its fate."""
@@ -285,6 +302,8 @@ class Sqlite:
             self._add(f"failed: {outcome.why}" if outcome.why else "succeeded", 1)
             if ident:
                 kept.append((seq, ident, now, *_summed(outcome)))
+            if outcome.why in DEAD:
+                self._add("dead", dead.bury(self._db, seq, now, outcome.why))
         self._many("DELETE FROM tasks WHERE seq IN (", "?", gone, ")")
         self._many("INSERT OR REPLACE INTO ids VALUES ", "(?, ?, ?, ?, ?)", kept)
         self._add("ended", len(gone))
@@ -355,6 +374,7 @@ def _checked(path: Path) -> sqlite3.Connection:
             db.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
         elif version != VERSION:
             raise sqlite3.OperationalError(f"is of another version ({version}) or another program")
+        db.execute(dead.TABLE)
         problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)

@@ -7,6 +7,8 @@ The rules of this file (numbers are those of README.md):
 - A task with a global id that was kept before is not done again: who asks gets its outcome, at once or when it ends.
 - The pool holds no more than HIGH tasks; the others wait in the store, however many they are.
 - What the store refuses is counted as dropped, and a client of ours is told why. (R18)
+- A task that was handed out in vain too often, or held too long, is dead: the store has it for an operator, who may
+  have it tried again. It is another task then, in the books of this broker too.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from engine.core import (
     Frames,
     Leased,
     Note,
+    Ordered,
     Outcome,
+    Revive,
     Started,
     Store,
     Stored,
@@ -31,6 +35,7 @@ from engine.core import (
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_HELD
+from engine.parts.plain import several
 from engine.parts.store import FOUND, GLOBAL
 from engine.parts.view import BrokerView, Kept
 from engine.protocols.roundrobin import messages as wire
@@ -72,6 +77,8 @@ class Durable(Broker):
         self._ended: list[Ended] = []
         self._keys: list[TaskKey] = []
         self._lost: list[int] = []
+        self._revive: tuple[int, ...] = ()
+        self.dead = 0  # tasks that the store has for an operator
         self._unclaimed = 0  # tasks that wait in the store, and no command asks for
         self._leasing = 0
         self._loaded = self._down = self._probes = False
@@ -89,6 +96,8 @@ class Durable(Broker):
             case Unstored(number, why):
                 self._unstored(self._asked.pop(number), why, now, out)
                 self.pool.lanes.flush(out)
+            case Ordered(Revive(numbers)):
+                self._revive += numbers
             case _:
                 out = super().handle(event, now)
                 if type(event) is Started:
@@ -114,7 +123,15 @@ class Durable(Broker):
         view = super().snapshot(now)
         kept = Kept(len(self._tokens) + self.pool.backlog.kept, self.pool.backlog.kept, self.trouble)
         state = self.trouble or f"{kept.tasks:,} tasks kept, {kept.waiting:,} of them not loaded"
-        counters = (*view.counters, (FOUND, self.found), ("fenced", self.fenced), ("refused", self.refused))
+        if self.dead and not self.trouble:
+            state += f", {several(self.dead, 'dead task')}"
+        counters = (
+            *view.counters,
+            (FOUND, self.found),
+            ("fenced", self.fenced),
+            ("refused", self.refused),
+            ("dead tasks", self.dead),
+        )
         return view._replace(terms=(("store", state), *view.terms), counters=counters, kept=kept)
 
     # ---- into the store --------------------------------------------------------------------------------------------
@@ -162,22 +179,22 @@ class Durable(Broker):
             self._ended.append(Ended(token, Outcome(why, data, worker)))
             self._keys.append(task.key if is_awaited(task) else (b"", task.key[1]))
         self._told.clear()
-        if self._down and not self._tasks and not self._probes:
+        if self._down and not self._tasks and not self._probes and not self._revive:
             return  # what has ended waits for the store's return
         self._unclaimed += len(self._tasks)
         lease = 0
         pool = self.pool
         if self._unclaimed and pool.records.size < MAX_HELD // 2:
             lease = max(0, min(self._unclaimed, HIGH - len(pool.tasks) - self._leasing))
-        if not (self._tasks or self._ended or self._lost or lease or self._probes):
+        if not (self._tasks or self._ended or self._lost or lease or self._probes or self._revive):
             return
         self._probes = False
         self._number += 1
-        command = Store(self._number, self._ended, self._lost, self._tasks, lease)
+        command = Store(self._number, self._ended, self._lost, self._tasks, lease, self._revive)
         self._asked[self._number] = _Asked(command, self._keys)
         self._unclaimed -= lease
         self._leasing += lease
-        self._ended, self._lost, self._tasks, self._keys = [], [], [], []
+        self._ended, self._lost, self._tasks, self._keys, self._revive = [], [], [], [], ()
         out.append(command)
 
     # ---- out of the store --------------------------------------------------------------------------------------------
@@ -211,6 +228,11 @@ class Durable(Broker):
                 self.fenced += 1
             else:
                 self._answer(key, ended.outcome, out)
+        self.dead = event.dead
+        if command.revive:
+            words = f"{event.revived} of {several(len(command.revive), 'dead task')} wait again"
+            out.append(Note("good" if event.revived == len(command.revive) else "warn", words))
+            news += event.revived
         found = event.waiting + len(event.leased)
         pool.records.stored(news if self._loaded else found, event.waiting)
         if not self._loaded:
@@ -265,3 +287,5 @@ class Durable(Broker):
         self._ended = command.ended + self._ended
         self._keys = asked.keys + self._keys
         self._lost = command.lost + self._lost
+        if command.revive:
+            out.append(Note("bad", f"{several(len(command.revive), 'dead task')} could not be revived: {why}"))

@@ -25,6 +25,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "operate": ("back",),
     "set_workers": ("a", 2),
     "feed_files": (["/a"],),
+    "revive": ("sqlite:/a", (1,)),
 }
 """Of the orders that take any that matter; all others are given something of the type that they want."""
 

@@ -97,3 +97,14 @@ def test_one_that_is_down_does_nothing() -> None:
     with pytest.raises(Unavailable, match="away"):
         store.perform([Store(1, [], [], [entry()], 0)])
     assert store.counts() == Counts(0, 0, (), 0, 0, 0)
+
+
+def test_a_dead_task_is_kept_for_an_operator_and_the_oldest_is_forgotten() -> None:
+    store = Memory(dead=1)
+    first, second = bytes(15) + b"1", bytes(15) + b"2"
+    leased = store.perform([Store(1, [], [], [entry(first), entry(second)], 2)])[0].leased
+    died = [Ended(one.token, Outcome("deadline")) for one in leased]
+    assert store.perform([Store(2, died, [], [], 0)])[0].dead == 1
+    answer = store.perform([Store(3, [], [], [], 1, (1, 2))])[0]
+    assert (answer.revived, answer.dead, answer.leased[0].message[1]) == (1, 0, second)
+    assert store.counts() == Counts(2, 0, (("deadline", 1),), 0, 1, 1, 0)

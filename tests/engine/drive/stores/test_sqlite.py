@@ -105,6 +105,9 @@ MUTANTS = {
         'OR REPLACE INTO books VALUES (?, ?)", rows',
         'OR IGNORE INTO books VALUES (?, ?)", rows',
     ),
+    "a dead task is not kept": ("if outcome.why in DEAD:", "if False:"),
+    "what is revived still counts as ended": ('self._add("ended", -1)', "pass"),
+    "what is revived has its old place": ("        self._next += 1\n        self._add(f", "        self._add(f"),
     "a place is given out again": ("            self._next += 1\n", "            self._next = 1\n"),
 }
 
@@ -123,7 +126,7 @@ def test_the_judge_sees_what_is_wrong(tmp_path: Path, name: str) -> None:
             return True
         return False
 
-    assert any(map(caught, SEEDS))
+    assert any(map(caught, range(40)))
 
 
 # ---- what befalls files ----------------------------------------------------------------------------------------------
@@ -156,7 +159,7 @@ def test_a_file_that_is_not_whole_is_moved_aside_and_that_is_said(tmp_path: Path
         assert "was not whole" in store.trouble and "begins empty" in store.trouble
         (aside,) = tmp_path.glob("x.sqlite.corrupt-*")
         assert aside.read_bytes() == content
-        assert put(store, 1, lease=1).fates == [None] and store.counts() == (1, 0, (), 0, 1, 0)
+        assert put(store, 1, lease=1).fates == [None] and store.counts() == (1, 0, (), 0, 1, 0, 0)
 
 
 def test_a_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
@@ -215,7 +218,7 @@ def test_a_disk_that_others_filled_gives_the_reserve_up(tmp_path: Path) -> None:
         answer = store.perform([Store(3, [Ended(token, Outcome(""))], [], [entry(n) for n in range(99, 999)], 0)])[0]
         assert answer.refused == "the disk is full" and answer.fates == []
         assert not path.with_name("x.sqlite.reserve").exists()
-        assert store.counts() == (50, 1, (), 49, 0, 1)
+        assert store.counts() == (50, 1, (), 49, 0, 1, 0)
         store._db.execute("PRAGMA max_page_count = 100000")
         assert put(store, *range(99, 199)).fates == [None] * 100
         assert path.with_name("x.sqlite.reserve").exists()
@@ -228,7 +231,7 @@ def test_where_nothing_can_be_done_nothing_is(tmp_path: Path) -> None:
         with pytest.raises(Unavailable, match="no such table"):
             put(store, 2, lease=1)
         store._db.execute("ALTER TABLE away RENAME TO tasks")
-        assert put(store, 3, lease=9).waiting == 0 and store.counts() == (2, 0, (), 0, 2, 0)
+        assert put(store, 3, lease=9).waiting == 0 and store.counts() == (2, 0, (), 0, 2, 0, 0)
 
 
 # ---- results ---------------------------------------------------------------------------------------------------------

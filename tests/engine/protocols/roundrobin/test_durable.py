@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from engine.core import Disconnected, Ended, Entry, Leased, Note, Outcome, Send, Started, Store, Stored, Unstored
+from engine.core import (
+    Disconnected,
+    Ended,
+    Entry,
+    Leased,
+    Note,
+    Outcome,
+    Send,
+    Started,
+    Store,
+    Stored,
+    Unstored,
+)
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin import messages as wire
@@ -96,7 +108,7 @@ def test_an_answer_that_is_fenced_reaches_nobody() -> None:
     back.stored()
     back.reply(b"w", 1)
     assert back.stored(fenced=[1]) == []
-    assert back.core.snapshot(back.now).counters[-2] == ("fenced", 1)
+    assert ("fenced", 1) in back.core.snapshot(back.now).counters
 
 
 def test_a_global_id_that_was_kept_before_is_not_done_again() -> None:
@@ -132,7 +144,7 @@ def test_a_task_that_is_refused_is_dropped_and_a_client_of_ours_is_told_why() ->
     assert [note.text for note in back.notes if note.level == "bad"] == ["tasks are refused: the disk is full"]
     assert ("store", "the disk is full") in back.core.snapshot(back.now).terms
     back.at(back.now + RETRY)
-    assert [command[1:] for command in back.asked] == [([], [], [], 0)]
+    assert [command[1:] for command in back.asked] == [([], [], [], 0, ())]
     back.stored()
     assert back.notes[-1] == Note("good", "the store keeps tasks again")
 
@@ -203,7 +215,7 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int) -> Non
     assert world.run_until(lambda world: world.pictures["client"].run.state == "ended", 60.0)
     assert world.pictures["client"].run.passed
     counts = world.stores["broker"].counts()
-    assert counts == (300, 300, (), 0, 0, 300)
+    assert counts == (300, 300, (), 0, 0, 300, 0)
 
 
 @pytest.mark.parametrize("packed", [False, True])
