@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol, cast
 
 import zmq
@@ -18,7 +17,6 @@ from engine.core import (
     Frames,
     Piped,
     Process,
-    Reopen,
     Seat,
     Send,
     Start,
@@ -176,13 +174,6 @@ class Port:
             self.flush()
         return bool(events)
 
-    def anew(self, command: Reopen) -> Spec:
-        """What is to be opened in its place."""
-        spec = self.spec
-        if command.routing_id is not None:
-            spec = replace(spec, routing_id=command.routing_id)
-        return spec if command.endpoint is None else replace(spec, connect=(command.endpoint,))
-
     def refuse(self, frames: Frames, error: int) -> Unsent | None:
         """A message that the socket did not take: it waits for a DEALER's broker, or that is told to the core."""
         if error == errno.EHOSTUNREACH:
@@ -215,7 +206,20 @@ class Keeper(Protocol):
 class HostedCore:
     """One core that sits on the node."""
 
-    __slots__ = ("core", "held", "jobs", "keeper", "later", "name", "ports", "routes", "scheduled", "signature", "wall")
+    __slots__ = (
+        "core",
+        "held",
+        "jobs",
+        "keeper",
+        "later",
+        "name",
+        "ports",
+        "routes",
+        "scheduled",
+        "signature",
+        "wall",
+        "without",
+    )
 
     def __init__(
         self, name: str, seat: Seat, done: Callable[[object, bool, bytes], None], keeper: Keeper | None = None
@@ -224,6 +228,7 @@ class HostedCore:
         self.name, self.core, self.keeper = name, seat.core, keeper
         self.wall = None if seat.wall is None else WallClock(seat.wall)
         self.ports: dict[str, Port] = {}
+        self.without: dict[str, Spec] = {}  # sockets that could not be opened again (``engine.drive.reopening``)
         self.held = False  # nothing passes over its sockets (``engine.drive.holding``)
         self.later: list[Event] | None = None  # what has happened while it was stopped; None while it goes on
         self.scheduled = NEVER  # the earliest time in the agenda for this chair

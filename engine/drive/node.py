@@ -18,7 +18,6 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -51,6 +50,7 @@ from engine.drive.holding import PAUSE, Holds
 from engine.drive.hosted import HostedCore, Keeper, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
+from engine.drive.reopening import reopen
 from engine.drive.sockets import Context
 from engine.feed import Feed
 from engine.journal.codec import kept
@@ -186,11 +186,13 @@ class Node:
             self._feed.fact(Note("bad", f"the {self.name} thread died: {self.dead}"), self.name, time.time())
             self._feed.show(f"{self.name}.traceback", traceback.format_exc())
         finally:
-            for chair in list(self._chairs.values()):
-                self._close(chair)
-            self._chairs.clear()
-            self._selector.close()
-            self._inbox.close(self.dead or f"the {self.name} node has stopped")
+            try:
+                for chair in list(self._chairs.values()):
+                    self._close(chair)
+            finally:  # whoever waits for an answer is told in any case
+                self._chairs.clear()
+                self._selector.close()
+                self._inbox.close(self.dead or f"the {self.name} node has stopped")
 
     def _loop(self) -> None:
         last = time.monotonic()
@@ -285,15 +287,10 @@ class Node:
             case Note():
                 note = command if command.subject else command._replace(subject=chair.signature)
                 self._feed.fact(note, self.name, time.time())
-            case Reopen(socket):
-                port = chair.ports[socket]
-                self._shut(port)
-                try:
-                    self._plug(chair, port.anew(command))
-                except zmq.ZMQError as error:  # of an endpoint that a peer named: back to the one before
+            case Reopen():
+                for error in reopen(chair, command, self._shut, self._plug):
                     words = f"{chair.name} can not go to {error}"
                     self._feed.fact(Note("bad", words), self.name, time.time())
-                    self._plug(chair, replace(port.anew(command), connect=port.spec.connect))
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)

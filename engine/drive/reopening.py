@@ -1,0 +1,41 @@
+"""A core's socket is closed and opened anew, elsewhere or under another routing id.
+
+Where that fails (no descriptors are left) the core goes on without it: what it sends is lost, as on a connection that
+has ended, and the core asks again once nobody has answered for long enough. A pool of a thousand cores has one
+thread, which one socket must not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import zmq
+
+from engine.core import Reopen
+from engine.core import Socket as Spec
+from engine.drive.hosted import HostedCore, Port
+
+
+def reopen(
+    chair: HostedCore, command: Reopen, shut: Callable[[Port], None], plug: Callable[[HostedCore, Spec], None]
+) -> list[zmq.ZMQError]:
+    """Close the socket that a core names with ``shut`` and open it with ``plug``, which raises zmq.ZMQError.
+
+    Where that fails it goes back to the endpoints before: a peer may have named what is none. Returns what was refused.
+    """
+    port = chair.ports.pop(command.socket, None)
+    if port is not None:
+        shut(port)
+    before = chair.without.pop(command.socket) if port is None else port.spec
+    back = before if command.routing_id is None else replace(before, routing_id=command.routing_id)
+    there = back if command.endpoint is None else replace(back, connect=(command.endpoint,))
+    refused: list[zmq.ZMQError] = []
+    for spec in dict.fromkeys((there, back)):
+        try:
+            plug(chair, spec)
+            return refused
+        except zmq.ZMQError as error:
+            refused.append(error)
+    chair.without[command.socket] = back
+    return refused
