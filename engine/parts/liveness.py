@@ -7,7 +7,7 @@ many messages arrive.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from heapq import heapify, heappop, heappush
 
 from engine.core import NEVER
@@ -45,6 +45,11 @@ class Liveness:
     def last(self, peer: bytes) -> float:
         """When a known peer was heard last. KeyError for an unknown one."""
         return self._heard[peer]
+
+    @property
+    def heard_at(self) -> Mapping[bytes, float]:
+        """When each known peer was heard last."""
+        return self._heard
 
     def forget(self, peer: bytes) -> None:
         """Watch a peer no longer; a no-op for an unknown one. Its entries lapse when they come up, or are too many."""

@@ -36,16 +36,19 @@ class _Slice:
 
 
 class Served:
-    """The service times of one worker. ``due``: the number of the next task that is noted. Times: monotonic seconds."""
+    """The service times of one worker. Times: monotonic seconds.
 
-    __slots__ = ("_done", "_shown", "_slices", "_until", "due")
+    ``due``: the number of the next task that is noted. ``until``: ``view`` returns the same before that time.
+    """
+
+    __slots__ = ("_done", "_shown", "_slices", "due", "until")
 
     def __init__(self) -> None:
         self.due = 1
         self._slices: list[_Slice] = []
         self._done = 0  # when something was noted last
         self._shown: Took | None = None
-        self._until = 0.0
+        self.until = 0.0
 
     def note(self, seconds: float, now: float, done: int) -> None:
         """The task that made the count ``done`` took so long."""
@@ -67,17 +70,17 @@ class Served:
             times[last.place] = seconds
             last.place = (last.place + 1) % EACH
         self._done = done
-        self._until = min(self._until, now + AGAIN if self._shown is not None else now)
+        self.until = min(self.until, now + AGAIN if self._shown is not None else now)
         self.due = done + last.stride
 
     def view(self, now: float) -> Took | None:
         """Of the last minute; None where nothing was done in it. The same object as long as nothing changed."""
-        if now < self._until:
+        if now < self.until:
             return self._shown
         slices = self._slices
         while slices and slices[0].begun + SPAN <= now:
             del slices[0]
-        self._until = slices[0].begun + SPAN if slices else float("inf")
+        self.until = slices[0].begun + SPAN if slices else float("inf")
         shown = _percentiles(slices, self._done)
         if shown != self._shown:
             self._shown = shown
@@ -85,14 +88,20 @@ class Served:
 
 
 def _percentiles(slices: list[_Slice], done: int) -> Took | None:
+    times: list[float] = []
+    for one in slices:
+        times.extend(one.times)
+    if not times:
+        return None
+    if len(times) == done - slices[0].first:  # all of them were noted
+        times.sort()
+        return Took(times[-(-len(times) // 2) - 1], times[-(-len(times) * 99 // 100) - 1])
     ends = [*(one.first for one in slices), done][1:]
     weighed = sorted(
         (seconds, (end - one.first) / len(one.times))
         for one, end in zip(slices, ends, strict=True)
         for seconds in one.times
     )
-    if not weighed:
-        return None
     total = sum(weight for _, weight in weighed)
     found = []
     for share in (0.5, 0.99):

@@ -16,6 +16,7 @@ from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import Table, Worker, row_of
 from engine.protocols.pingpong.tasks import Tasks
 
+_ROW = attrgetter("row")
 SHOWN_READY = 8  # workers of the ready queue that are listed, in its order
 SHOWN_CLIENTS = 16  # whose tasks are shown, those first that have most waiting
 
@@ -42,7 +43,7 @@ def broker(core: Source, now: float) -> BrokerView:
     clients, oldest = desk.callers.view(lambda: (tasks.all(), ()), now)
     return BrokerView(
         at=now,
-        workers=tuple(_row(core, worker, now) for worker in core.table.shown(now)),
+        workers=_rows(core, now),
         backlog=len(tasks.backlog),
         in_flight=tasks.in_flight,
         ledger=tasks.ledger(),
@@ -96,16 +97,27 @@ def _clients(core: Source) -> list[tuple[str, str]]:
     ]
 
 
-def _row(core: Source, worker: Worker, now: float) -> WorkerRow:
-    took = worker.served.view(now)
-    if worker.row is not None and worker.row.took is took:
-        return worker.row
+def _rows(core: Source, now: float) -> tuple[WorkerRow, ...]:
+    shown, count = list(core.table.shown(now)), core.violations.count
+    changed = [worker for worker in shown if worker.row is None or now >= worker.served.until]
+    if core.violations.total:
+        changed += [
+            worker for worker in shown if (row := worker.row) is not None and row.violations != count(worker.key)
+        ]
+    for worker in changed:
+        _show(core, worker, count(worker.key), now)
+    return tuple(map(_ROW, shown))
+
+
+def _show(core: Source, worker: Worker, violations: int, now: float) -> None:
+    row, took = worker.row, worker.served.view(now)
+    if row is not None and (row.took, row.violations) == (took, violations):
+        return
     if worker.task is None:
         lost_at = worker.heard + core.options.worker_expiry
     else:
         lost_at = core.tasks.deadline(worker.task)
-    worker.row = row_of(worker, lost_at, core.violations.count(worker.key), took)
-    return worker.row
+    worker.row = row_of(worker, lost_at, violations, took)
 
 
 def _detail(core: Source, key: bytes) -> Detail | None:

@@ -10,7 +10,7 @@ EXPLORED = Explored(
     heartbeat=lambda options: float(options.heartbeat),
     ignored={
         "link.Link": _LINK,
-        "table.Worker": frozenset({"done", "failed", "joined", "name", "ping_at", "ping_id", "row", "rtt"}),
+        "table.Worker": frozenset({"done", "failed", "joined", "name", "ping_at", "ping_id", "row", "rtt", "until"}),
         "pool.Pool": frozenset({"unpaid"}),
         "records.Records": frozenset({"again", "redelivered"}),
         "backlog.Backlog": frozenset({"over_share"}),

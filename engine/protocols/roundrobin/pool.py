@@ -55,7 +55,7 @@ class Pool:
     @property
     def in_flight(self) -> int:
         """How many tasks workers hold; counted where they are, so that the books see one that got lost."""
-        return sum(len(worker.held) for worker in self.workers.values())
+        return sum(map(len, [worker.held for worker in self.workers.values()]))
 
     def wake_at(self) -> float:
         """The next deadline, of a worker, of what it holds, or of a client that may come back."""

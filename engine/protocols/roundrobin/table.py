@@ -15,7 +15,7 @@ from engine.parts.limits import MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
 from engine.parts.ready import Ready
-from engine.parts.served import Served, Took
+from engine.parts.served import Served
 from engine.parts.view import State, WorkerRow
 from engine.protocols.roundrobin.machine import SEEN, If, On, Seen
 from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
@@ -23,6 +23,8 @@ from engine.protocols.roundrobin.options import Options
 
 LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
 SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
+ROUNDING = 1e-6  # seconds; a sum of times may be that far from a difference
+_BEFORE_LATE: tuple[State, ...] = ("ready", "busy")
 _LIVING = (Seen.READY, Seen.BUSY, Seen.DRAINING)
 EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
 
@@ -52,6 +54,7 @@ class Worker:
         "slots",
         "stands",
         "stranger",
+        "until",
         "written_off",
     )
 
@@ -74,6 +77,7 @@ class Worker:
         self.ping_at = 0.0
         self.rtt: float | None = None
         self.row: WorkerRow | None = None  # as shown last; None when something has changed since
+        self.until = 0.0  # it changes by itself then: silence makes the worker late, or its service times are old
 
     @property
     def used(self) -> int:
@@ -113,28 +117,32 @@ class Worker:
             return "late"
         return "ready" if self.used < self.slots else "busy"
 
-    def view(self, state: State, heard: float, expiry: float, violations: int, took: Took | None = None) -> WorkerRow:
-        """The row, the same object as long as nothing in it changes."""
-        row = self.row
+    def show(self, heard: float, late_after: float, expiry: float, violations: int, now: float) -> None:
+        """Make its row anew; the same object stays where nothing in it has changed."""
+        state = self.state(heard, late_after, now)
+        took = self.served.view(now)
+        self.until = self.served.until
+        if state in _BEFORE_LATE:
+            self.until = min(self.until, heard + late_after - ROUNDING)
+        row, used = self.row, len(self.held) + self.owed
         known = row is not None and row.state == state and row.violations == violations and row.heard == heard
         if row is None or not known or row.took is not took:
-            row = self.row = WorkerRow(
-                key=self.key,
-                name=self.name,
-                state=state,
-                slots=self.slots,
-                free=max(0, self.slots - self.used),
-                in_flight=len(self.held),
-                done=self.done,
-                failed=self.failed,
-                violations=violations,
-                joined=self.joined,
-                heard=heard,
-                lost_at=min(self.lost_at, heard + expiry),
-                rtt=self.rtt,
+            self.row = WorkerRow(
+                self.key,
+                self.name,
+                state,
+                self.slots,
+                max(0, self.slots - used),
+                len(self.held),
+                self.done,
+                self.failed,
+                violations,
+                self.joined,
+                heard,
+                min(self.lost_at, heard + expiry),
+                self.rtt,
                 took=took,
             )
-        return row
 
 
 class Table:

@@ -4,6 +4,7 @@ import pytest
 
 from engine.core import NEVER, Command, Note
 from engine.parts.inflight import Task
+from engine.parts.view import WorkerRow
 from engine.protocols.roundrobin.machine import On, Seen
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import Table, Worker
@@ -32,28 +33,45 @@ def test_states_in_the_operators_words() -> None:
 
 def test_a_row_is_the_same_object_until_something_changes() -> None:
     one = worker()
-    row = one.view("ready", 11.0, 6.0, 0)
+    row = shown(one, 11.0)
     assert (row.key, row.name, row.slots, row.free, row.joined, row.heard) == (b"w", "w1", 2, 2, 10.0, 11.0)
-    assert row.lost_at == 17.0 and row.rtt is None
-    assert one.view("ready", 11.0, 6.0, 0) is row
-    assert one.view("late", 11.0, 6.0, 0).state == "late"
-    assert one.view("late", 11.0, 6.0, 3).violations == 3
-    assert one.view("late", 12.0, 6.0, 3).heard == 12.0
-    row = holding(one, 2).view("late", 12.0, 6.0, 3)
+    assert row.lost_at == 17.0 and row.rtt is None and row.state == "ready"
+    assert shown(one, 11.0) is row
+    assert shown(one, 11.0, now=14.1).state == "late"
+    assert shown(one, 11.0, 3, now=14.1).violations == 3
+    assert shown(one, 12.0, 3).heard == 12.0
+    row = shown(holding(one, 2), 12.0)
     assert (row.free, row.in_flight) == (0, 2)
+
+
+def shown(one: Worker, heard: float, violations: int = 0, now: float | None = None) -> WorkerRow:
+    one.show(heard, 3.0, 6.0, violations, heard if now is None else now)
+    assert one.row is not None
+    return one.row
+
+
+def test_a_row_holds_until_silence_or_old_service_times_change_it() -> None:
+    one = worker()
+    shown(one, 11.0)
+    assert 13.9 < one.until <= 14.0, "it is late then"
+    shown(one, 11.0, now=15.0)
+    assert one.until == NEVER
+    one.served.note(0.5, 15.0, 1)
+    shown(one, 11.0, now=15.0)
+    assert one.until == 75.0, "a minute later nothing is known of that task"
 
 
 def test_free_is_never_negative() -> None:
     one = worker()
     one.slots = 1
-    assert holding(one, 5).view("busy", 11.0, 6.0, 0).free == 0
+    assert shown(holding(one, 5), 11.0).free == 0
 
 
 def test_a_lost_row_says_since_when() -> None:
     one = worker()
     assert one.lost_at == NEVER
     one.lost_at = 12.0
-    assert one.view("lost", 12.0, 6.0, 0).lost_at == 12.0
+    assert shown(one, 12.0).lost_at == 12.0
 
 
 @pytest.mark.parametrize(("pong", "known"), [(7, 1.5), (6, None), (0, None)])
