@@ -173,6 +173,22 @@ TENDS = (
     ),
     *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
 )
+TURN = (
+    Key(
+        "task.first",
+        "shift+up",
+        "turn(True)",
+        "first",
+        "give the selected task before the others; asks first",
+    ),
+    Key(
+        "task.last",
+        "shift+down",
+        "turn(False)",
+        "last",
+        "give the selected task after the others; asks first",
+    ),
+)
 
 SEE = (
     Key("events", "E", "events", "events", "list all events, with a filter"),
@@ -302,6 +318,7 @@ IDS = frozenset(
         MAIN,
         WAITS,
         TENDS,
+        TURN,
         SPAN,
         CHART,
         KEPT,

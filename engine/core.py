@@ -302,6 +302,14 @@ class Revive(NamedTuple):
     numbers: tuple[int, ...]
 
 
+class Move(NamedTuple):
+    """Broker: one task that no worker has waits as the first of its kind, or as the last."""
+
+    client: bytes
+    id: bytes
+    first: bool
+
+
 class Leave(NamedTuple):
     """Worker: finish what is held, say goodbye, exit."""
 

@@ -217,6 +217,8 @@ def _id(row: Underway, now: float, cells: int) -> Parts:
 class Waiting(Asks):
     """The oldest tasks under way, those that wait and those that workers have. ``client``: the name of one, or ""."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.TURN)]
+
     def __init__(self, client: str = "") -> None:
         self._client = client
         self._longest = 0.0
@@ -245,7 +247,8 @@ class Waiting(Asks):
 
     def _where(self, row: Underway, now: float, cells: int) -> Parts:
         if not row.worker:
-            return [(_WAITS[0], _WAITS[1]), (fit(" waits", cells - 1), "label")]
+            ink = "text bold" if row.next else "label"
+            return [(_WAITS[0], _WAITS[1]), (fit(" is next" if row.next else " waits", cells - 1), ink)]
         states = {one.worker.key: one.worker.state for one in self._shown.rows} if self._shown else {}
         glyph, ink = STATES[states.get(row.worker, "ready")]
         return [(glyph, ink), (fit(f" {self._called(row.worker)}", cells - 1), "text")]
@@ -284,21 +287,41 @@ class Waiting(Asks):
 
     def action_drop(self) -> None:
         """Ask, then drop the task that was asked about."""
-        row = self._chosen()
+        row = self._waits("dropped")
+        if row is not None:
+            question = Confirm(f"Drop task {row.id.hex()[:32]}?", [self._of(row), "It ends as failed."], "Drop")
+            said = f"task {row.id.hex()[:32]} is withdrawn"
+            self.app.ask_first(question, lambda lab: lab.discard(row.client, row.id), said)
+
+    def action_turn(self, first: bool) -> None:
+        """Ask, then have the task that was asked about wait before all others, or behind them."""
+        row = self._waits("moved")
         if row is None:
             return
-        if row.worker:
-            self.app.say(
-                f"{self._called(row.worker)} has it: a task can be dropped while it waits · ⏎ opens the worker", "warn"
-            )
-            return
-        lines = [
-            f"Of client {self._called(row.client)}, {units.age(self.table._now - row.accepted)} old.",
-            "It ends as failed.",
-        ]
-        question = Confirm(f"Drop task {row.id.hex()[:32]}?", lines, "Drop")
-        said = f"task {row.id.hex()[:32]} is withdrawn"
-        self.app.ask_first(question, lambda lab: lab.discard(row.client, row.id), said)
+        name = row.id.hex()[:32]
+        where, fate = ("first", "before") if first else ("last", "behind")
+        lines = [self._of(row), f"It waits {fate} all others from now on."]
+        lines += ["Only tasks that were given before, to workers that were lost, still go first."] if first else []
+        question = Confirm(f"Let task {name} be the {'next' if first else 'last'}?", lines, f"Move {where}")
+        self.app.ask_first(
+            question, lambda lab: lab.move(row.client, row.id, first), f"task {name} waits {fate} all others"
+        )
+
+    def _of(self, row: Underway) -> str:
+        return f"Of client {self._called(row.client)}, {units.age(self.table._now - row.accepted)} old."
+
+    def _waits(self, done: str) -> Underway | None:
+        """The selected task; None where there is none that waits, and that is said."""
+        row = self._chosen()
+        system = self.app.session.lab.system
+        if row is None or (not row.worker and system.owners):
+            return row
+        if not system.owners:
+            self.app.say(f"no single task of {system.name} is {done}: v lists jobs, h holds one", "warn")
+            return None
+        who = self._called(row.worker)
+        self.app.say(f"{who} has it: a task can be {done} while it waits · ⏎ opens the worker", "warn")
+        return None
 
     def _chosen(self) -> Underway | None:
         row: Underway | None = self.table.chosen()

@@ -27,6 +27,7 @@ from console.keys import (
     STEP,
     TASKS,
     TENDS,
+    TURN,
     WAITS,
 )
 from console.text import clean
@@ -37,7 +38,7 @@ SECONDS = 6.0  # that a notice stays
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
 _OWN = tuple(
     key
-    for key in (*CHART[:2], *TENDS, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
+    for key in (*CHART[:2], *TENDS, *TURN, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
     if key.id not in _ALSO
 )
 _ORDER = (*BACK, *APP[:2], *FLEET[:1], *_OWN, *MAIN, *WAITS, *SPAN, *SEE, *ATTACH, *APP[2:])
@@ -130,4 +131,4 @@ def place(binding: Binding) -> int:
 
 def key_name(display: str) -> str:
     """Short names for the key bar."""
-    return {"enter": "⏎", "escape": "esc", "minus": "-"}.get(display, display)
+    return {"enter": "⏎", "escape": "esc", "minus": "-", "shift+up": "⇧↑", "shift+down": "⇧↓"}.get(display, display)

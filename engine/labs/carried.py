@@ -32,6 +32,7 @@ BROKERS: dict[str, Any] = {
     "operate": tuple[str, tuple[tuple[str, str], ...]],
     "inspect": tuple[bytes | None],
     "revive": tuple[str, tuple[int, ...]],
+    "move": tuple[bytes, bytes, bool],
 }
 QUEUES: dict[str, Any] = {
     "set_workers": tuple[str, int],

@@ -145,6 +145,10 @@ class BrokerLab(Lab):
         """Have dead tasks tried again. Refused where the broker keeps no tasks in that place (``sqlite:PATH``)."""
         raise self.unable()
 
+    def move(self, client: bytes, task: bytes, first: bool) -> None:
+        """Let one task that no worker has wait before all others, or behind them. Refused where tasks have no order."""
+        raise self.unable()
+
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
         raise self.unable()

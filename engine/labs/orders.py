@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from engine.core import Discard, Pack, Slow, StopRun, Withdraw
+from engine.core import Discard, Move, Pack, Slow, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
@@ -114,6 +114,13 @@ class WorkerOrders(BrokerLab):
         if not self.system.owners:
             raise Refused(f"{self.system.name} withdraws no single task")
         self._order_broker(Discard(client, task))
+
+    def move(self, client: bytes, task: bytes, first: bool) -> None:
+        """Let one task that no worker has wait before all others, or behind them. Refused where jobs are in order."""
+        self._change("moving a task")
+        if not self.system.owners:
+            raise Refused(f"{self.system.name} moves no single task: hold the jobs that are to wait")
+        self._order_broker(Move(client, task, first))
 
     @property
     def lane(self) -> str:

@@ -173,6 +173,10 @@ class Remote(BrokerLab):
         """Have dead tasks there tried again."""
         self._order("revive", place, numbers)
 
+    def move(self, client: bytes, task: bytes, first: bool) -> None:
+        """Let one task that waits be the first there, or the last."""
+        self._order("move", client, task, first)
+
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""
         self._order("pull_plug")

@@ -47,13 +47,20 @@ class Underway(NamedTuple):
     attempt: int  # deliveries so far
     worker: bytes  # who has it; empty while it waits
     tasks: int = 1
+    next: bool = False  # whether it is given before all others that wait
 
 
-Look = Callable[[], tuple[Collection[Task], Collection[Underway]]]
-"""All tasks that are under way, oldest first; those that wait may be told in crowds, and have no record then."""
+Look = Callable[[], tuple[Collection[Task], Collection[Underway], Collection[Task]]]
+"""All tasks that are under way, oldest first; those that wait may be told in crowds, and have no record then.
+
+Last those that are given next, where they have an order that an operator may change.
+"""
 
 Shown = tuple[tuple[ClientRow, ...], tuple[Underway, ...]]
 
+
+MOVED = {True: "waits before the others now", False: "waits behind the others now"}
+"""How an operator is told of ``Move``, by its ``first``."""
 
 _NOBODY: list[Any] = [0, 0.0]
 
@@ -81,7 +88,8 @@ class Callers:
         """The clients, and the oldest tasks."""
         if now < self._until:
             return self._shown
-        tasks, crowds = look()
+        tasks, crowds, heads = look()
+        first = {task.key for task in heads}
         self._until = now + (len(tasks) + len(crowds)) * PACE
         waiting = Counter[bytes]()
         held = Counter[bytes]()
@@ -102,10 +110,12 @@ class Callers:
             for key, (sent, heard) in {**dict.fromkeys(since, _NOBODY), **self.known}.items()
         )
         most = nlargest(CLIENTS, rows, key=lambda row: (row.waiting + row.in_flight, row.heard))
-        oldest = sorted((*map(_shown, islice(tasks, OLDEST)), *crowds), key=attrgetter("accepted"))
+        oldest = sorted(
+            (*(_shown(task, task.key in first) for task in islice(tasks, OLDEST)), *crowds), key=attrgetter("accepted")
+        )
         self._shown = tuple(most), tuple(oldest[:OLDEST])
         return self._shown
 
 
-def _shown(task: Task) -> Underway:
-    return Underway(*task.key, task.kind, task.accepted, task.attempt, task.worker)
+def _shown(task: Task, first: bool) -> Underway:
+    return Underway(*task.key, task.kind, task.accepted, task.attempt, task.worker, next=first)

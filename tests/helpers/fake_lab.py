@@ -227,6 +227,9 @@ class FakeLab(BrokerLab):
     def revive(self, place: str, numbers: tuple[int, ...]) -> None:
         self._order("revive", place, numbers)
 
+    def move(self, client: bytes, task: bytes, first: bool) -> None:
+        self._order("move", client, task, first)
+
     def inspect(self, key: bytes | None) -> None:
         self._order("inspect", key)
         self._inspected = key

@@ -45,7 +45,7 @@ def broker(core: Source, now: float) -> BrokerView:
     jobs = core.desk.jobs
     rows = core.walk.walked()
     times = dict(rows)
-    clients, oldest = core.desk.callers.view(lambda: (core.inflight.all(), _waiting(core)), now)
+    clients, oldest = core.desk.callers.view(lambda: (core.inflight.all(), _waiting(core), ()), now)
     return BrokerView(
         at=now,
         workers=tuple(_row(core, link, now) for link in core.links.values() if link.state == Sv.LOOP2),

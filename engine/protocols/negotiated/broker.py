@@ -27,6 +27,7 @@ from engine.core import (
     Frames,
     Inspect,
     Level,
+    Move,
     Note,
     Ordered,
     Paused,
@@ -91,7 +92,7 @@ class Broker:
     # ---- the contract -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Inspect, Drain, Withdraw, Discard, ClockSet, Publish, and those of ``orders``."""
+        """Takes the orders Inspect, Drain, Withdraw, Discard, Move, ClockSet, Publish, and those of ``orders``."""
         service = self.service
         out: list[Command] = []
         service.out = out
@@ -206,8 +207,10 @@ class Broker:
                 service.set_clock(offset, now)
             case Discard(client, ident) if self.serving:
                 service.discard((client, ident), now)
-            case Discard():
-                service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
+            case Move(client, ident, first) if self.serving:
+                service.reorder((client, ident), first)
+            case Discard() | Move():
+                service.out.append(Note("warn", "requests wait at the broker that serves"))
             case Withdraw(client):
                 if self.serving:
                     service.withdraw(client, now)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from heapq import nlargest
 from itertools import islice
 from operator import itemgetter
 
 from engine.parts.explain import show
+from engine.parts.inflight import Task
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.pair import ROLES, Pair
@@ -23,7 +25,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
     serving = pair is None or pair.standby.active
     in_flight, queued = (desk.in_flight.count, desk.queued) if serving else (0, 0)
     rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
-    clients, oldest = service.callers.view(lambda: (desk.tasks.values() if serving else (), ()), now)
+    clients, oldest = service.callers.view(lambda: _tasks(service) if serving else ((), (), ()), now)
     return BrokerView(
         at=now,
         workers=rows,
@@ -125,3 +127,8 @@ def _detail(service: Service, key: bytes) -> Detail:
     tasks = service.desk.in_flight.of(key)
     rows = tuple(TaskRow(task.key[0], task.key[1], task.kind, task.given, task.attempt) for task in tasks)
     return Detail(key, rows, service.violations.of(key), (("violations", service.violations.count(key)),))
+
+
+def _tasks(service: Service) -> tuple[Collection[Task], tuple[()], list[Task]]:
+    queues = service.desk.queues.values()
+    return service.desk.tasks.values(), (), [task for queue in queues for task in queue.heads()]

@@ -28,13 +28,25 @@ class Queue:
 
     @property
     def oldest(self) -> float:
-        """When the first task of those that wait was accepted, NEVER where none waits."""
-        return min((line[0].accepted for line in (self.suspects.waiting, self.backlog) if line), default=NEVER)
+        """When the oldest task of those that wait was accepted, NEVER where none waits."""
+        return min((task.accepted for line in (self.suspects.waiting, self.backlog) for task in line), default=NEVER)
 
     def pop_old(self, before: float) -> list[Task]:
-        """Take out what waits since that time or longer; each task stands behind older ones."""
+        """Take out what waits since that time or longer, wherever an operator has moved it."""
         gone = []
         for line in (self.suspects.waiting, self.backlog):
-            while line and line[0].accepted <= before:
-                gone.append(line.popleft())
+            gone += [task for task in line if task.accepted <= before]
+            kept = [task for task in line if task.accepted > before]
+            line.clear()
+            line.extend(kept)
         return gone
+
+    def move(self, task: Task, first: bool) -> None:
+        """A task that waits is the next one of its kind, or the last: suspects still go before all others."""
+        line = self.suspects.waiting if task.attempt else self.backlog
+        line.remove(task)
+        (line.appendleft if first else line.append)(task)
+
+    def heads(self) -> list[Task]:
+        """The task that is given next."""
+        return [line[0] for line in (self.suspects.waiting, self.backlog) if line][:1]

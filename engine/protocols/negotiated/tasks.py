@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from engine.core import NEVER, Note, Send
-from engine.parts.callers import Callers
+from engine.parts.callers import MOVED, Callers
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
@@ -87,9 +87,8 @@ class Tasks(Voice):
 
     def discard(self, key: TaskKey, now: float) -> None:
         """An operator ends one task that waits."""
-        task = self.desk.tasks.get(key)
-        if task is None or task.worker:
-            self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0]))
+        task = self._waiting(key)
+        if task is None:
             return
         service = task.kind
         self.desk.pull(task)
@@ -98,6 +97,21 @@ class Tasks(Voice):
         self._fail(key, names.REFUSED, "an operator withdrew this request")
         self._pump_all([service], now)  # whoever was kept for a suspect is free
         self.out.append(Note("info", f"request {key[1].hex()}, which waited, is withdrawn", key[0]))
+
+    def reorder(self, key: TaskKey, first: bool) -> None:
+        """An operator has one task that waits given before the others of its service, or after them."""
+        task = self._waiting(key)
+        if task is not None:
+            self.desk.queues[task.kind].move(task, first)
+            self.out.append(Note("info", f"request {key[1].hex()} {MOVED[first]}", key[0]))
+
+    def _waiting(self, key: TaskKey) -> Task | None:
+        """A task that waits; where it does not, the operator is told."""
+        task = self.desk.tasks.get(key)
+        if task is None or task.worker:
+            self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0]))
+            return None
+        return task
 
     def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
         """What waits of these clients is over."""

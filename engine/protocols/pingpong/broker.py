@@ -22,6 +22,7 @@ from engine.core import (
     Finished,
     Frames,
     Inspect,
+    Move,
     Note,
     Ordered,
     Paused,
@@ -50,7 +51,7 @@ MISSED = 2  # PINGs, after which an idle worker is shown as late and a busy one'
 
 
 class Broker:
-    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``."""
+    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Move``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -93,6 +94,8 @@ class Broker:
                 self._drain(key, now, out)
             case Ordered(order=Discard(client=client, id=ident)):
                 self.desk.discard((client, ident), out)
+            case Ordered(order=Move(client=client, id=ident, first=first)):
+                self.desk.move((client, ident), first, out)
             case Ordered(order=Withdraw(client=client)):
                 self.desk.withdraw(client, out)
             case Paused(seconds=seconds):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from engine.core import Command, Frames, Note, Send
-from engine.parts.callers import Callers
+from engine.parts.callers import MOVED, Callers
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.limits import MAX_HELD, MAX_ROUTING_ID
 from engine.parts.plain import several
@@ -100,6 +100,14 @@ class Desk:
             return
         self._tell(task, WITHDRAWN, b"an operator said so", out)
         out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
+
+    def move(self, key: TaskKey, first: bool, out: list[Command]) -> None:
+        """An operator says that a task which waits is to be given before the others, or after them."""
+        task = self._tasks.get(key)
+        if task is None or not self._tasks.move(task, first):
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+        else:
+            out.append(Note("info", f"task {key[1].hex()} {MOVED[first]}", key[0]))
 
     def _keep(self, task: Task, out: list[Command]) -> None:
         """A task waits again; unless nobody waits for it."""

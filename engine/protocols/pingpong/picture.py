@@ -40,7 +40,7 @@ class Source(Protocol):
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     options, tasks, desk = core.options, core.tasks, core.desk
-    clients, oldest = desk.callers.view(lambda: (tasks.all(), ()), now)
+    clients, oldest = desk.callers.view(lambda: (tasks.all(), (), list(tasks.backlog)[:1]), now)
     return BrokerView(
         at=now,
         workers=_rows(core, now),

@@ -116,6 +116,14 @@ class Tasks:
         self._end(task)
         return True
 
+    def move(self, task: Task, first: bool) -> bool:
+        """A task that waits is the next one, or the last; False where a worker has it."""
+        if task not in self.backlog:
+            return False
+        self.backlog.remove(task)
+        (self.backlog.appendleft if first else self.backlog.append)(task)
+        return True
+
     def all(self) -> Collection[Task]:
         """Those that have not ended, oldest first."""
         return self._open.values()

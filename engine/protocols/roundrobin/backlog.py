@@ -85,6 +85,16 @@ class Backlog:
         (self.suspects.waiting if task.attempt else self.fresh).remove(task)
         self.owners.leave(task)
 
+    def move(self, task: Task, first: bool) -> None:
+        """An operator says that a task is the next of its kind, or the last: suspects still go before all others."""
+        line = self.suspects.waiting if task.attempt else self.fresh
+        line.remove(task)
+        (line.appendleft if first else line.append)(task)
+
+    def heads(self) -> list[Task]:
+        """The task that is given next."""
+        return [line[0] for line in (self.suspects.waiting, self.fresh) if line][:1]
+
     def withdraw(self, clients: Collection[bytes], gone: bool) -> list[Task]:
         """Take out what waits of these clients. Of those who are ``gone`` only what wants a reply."""
         found: list[Task] = []

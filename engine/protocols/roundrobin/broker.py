@@ -25,6 +25,7 @@ from engine.core import (
     Event,
     Frames,
     Inspect,
+    Move,
     Note,
     Ordered,
     Pack,
@@ -36,8 +37,8 @@ from engine.core import (
     Withdraw,
     Woken,
 )
-from engine.parts.callers import Callers
-from engine.parts.inflight import TaskKey
+from engine.parts.callers import MOVED, Callers
+from engine.parts.inflight import Task, TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.parts.plain import several
 from engine.parts.view import BrokerView
@@ -56,7 +57,7 @@ IN_USE = "id already in use"
 
 
 class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Pack``."""
+    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Move``, ``Pack``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
@@ -95,6 +96,8 @@ class Broker:
                 out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
             case Ordered(Discard(client, ident)):
                 self._discard((client, ident), now, out)
+            case Ordered(Move(client, ident, first)):
+                self._move((client, ident), first, out)
             case Ordered(Pack(on)):
                 self.pool.lanes.switch(on)
             case Paused(seconds):
@@ -168,14 +171,28 @@ class Broker:
 
     def _discard(self, key: TaskKey, now: float, out: list[Command]) -> None:
         """An operator says that a task which waits is not to be done."""
-        task = self.pool.tasks.get(key)
-        if task is None or task.worker:
-            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+        task = self._waiting(key, out)
+        if task is None:
             return
         self.pool.end(task, "withdrawn")
         self.pool.records.withdrawn()
         self.pool.drain(now, out)
         out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
+
+    def _move(self, key: TaskKey, first: bool, out: list[Command]) -> None:
+        """An operator says that a task which waits is to be given before the others, or after them."""
+        task = self._waiting(key, out)
+        if task is not None:
+            self.pool.backlog.move(task, first)
+            out.append(Note("info", f"task {key[1].hex()} {MOVED[first]}", key[0]))
+
+    def _waiting(self, key: TaskKey, out: list[Command]) -> Task | None:
+        """A task that waits; where it does not, the operator is told."""
+        task = self.pool.tasks.get(key)
+        if task is None or task.worker:
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            return None
+        return task
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""

@@ -41,7 +41,7 @@ class Source(Protocol):
 def of(broker: Source, now: float) -> BrokerView:
     """The picture at ``now``: workers in the order in which they joined, then lost ones, oldest loss first."""
     in_flight, backlog = broker.pool.in_flight, len(broker.pool.backlog)
-    clients, oldest = broker.callers.view(lambda: (broker.pool.tasks.values(), ()), now)
+    clients, oldest = broker.callers.view(lambda: (broker.pool.tasks.values(), (), broker.pool.backlog.heads()), now)
     return BrokerView(
         at=now,
         workers=_rows(broker, now),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from console.screens.clients import Clients, Waiting, amount
@@ -77,6 +78,37 @@ def test_a_task_that_waits_is_dropped_after_a_question(tmp_path: Path) -> None:
         assert lab.orders == [("discard", FLOOD, b"\x01\x00")]
 
     drive(scenario, tmp_path, lab=crowded())
+
+
+def test_a_task_that_waits_is_moved_after_a_question(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        lab = driver.lab
+        await driver.press("B", "shift+up")
+        assert lab.orders == [] and driver.shows("has it: a task can be moved while it waits")
+        await driver.press("down", "shift+up")
+        assert driver.shows("Let task 0100 be the next?") and lab.orders == []
+        await driver.press("right", "enter")
+        assert lab.orders == [("move", FLOOD, b"\x01\x00", True)]
+        await driver.press("shift+down")
+        assert driver.shows("It waits behind all others from now on.")
+        await driver.press("right", "enter")
+        assert lab.orders[1:] == [("move", FLOOD, b"\x01\x00", False)]
+        lab.oldest = tuple(row._replace(next=row.id == b"\x01\x00") for row in lab.oldest)
+        await driver.tick()
+        assert [line for line in driver.screen() if "◌ is next" in line and "0100" in line]
+
+    drive(scenario, tmp_path, lab=crowded())
+
+
+def test_where_tasks_go_by_job_that_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("B", "down", "shift+up")
+        assert driver.shows("no single task of roundrobin is moved: v lists jobs, h holds one")
+        assert driver.lab.orders == []
+
+    lab = crowded()
+    lab.system = replace(lab.system, owners=False)
+    drive(scenario, tmp_path, lab=lab)
 
 
 def test_what_waits_of_a_client_is_dropped_after_a_question(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
 }
 """Of the orders that take any that matter; all others are given something of the type that they want."""
 
-ANY: dict[object, object] = {"str": "kill w1", "bytes": b"w", "int": 1, "float": 1.0}
+ANY: dict[object, object] = {"str": "kill w1", "bytes": b"w", "int": 1, "bool": True, "float": 1.0}
 ASKS = {"hurts"}  # those that only ask
 
 

@@ -25,7 +25,7 @@ def test_clients_and_tasks_are_told_of_what_is_under_way() -> None:
     callers.sent(b"idle", 1, 0.5)
     tasks = [task(b"a", 1, 1.0, b"w"), task(b"b", 2, 2.0), task(b"a", 3, 3.0)]
     crowd = Underway(b"c", b"\1", "job 1", 1.5, 0, b"", 50)
-    clients, oldest = callers.view(lambda: (tasks, [crowd]), 4.0)
+    clients, oldest = callers.view(lambda: (tasks, [crowd], tasks[:1]), 4.0)
     assert clients == (
         ClientRow(b"c", 0, 0.0, 50, 0, 1.5),
         ClientRow(b"a", 5, 3.0, 1, 1, 1.0),
@@ -43,16 +43,16 @@ def test_clients_and_tasks_are_told_of_what_is_under_way() -> None:
 def test_a_picture_of_many_tasks_holds_longer() -> None:
     callers = Callers()
     tasks = [task(b"a", i, float(i)) for i in range(1000)]
-    first = callers.view(lambda: (tasks, ()), 0.0)
-    assert callers.view(lambda: ([], ()), 999 * PACE) is first
-    assert callers.view(lambda: ([], ()), 1000 * PACE) == ((), ())
+    first = callers.view(lambda: (tasks, (), ()), 0.0)
+    assert callers.view(lambda: ([], (), ()), 999 * PACE) is first
+    assert callers.view(lambda: ([], (), ()), 1000 * PACE) == ((), ())
 
 
 def test_what_is_kept_and_shown_is_bounded() -> None:
     callers = Callers()
     for i in range(KEPT + 10):
         callers.sent(b"%d" % i, 1, float(i))
-    clients, oldest = callers.view(lambda: ([task(b"x", i, float(i)) for i in range(2 * OLDEST)], ()), 0.0)
+    clients, oldest = callers.view(lambda: ([task(b"x", i, float(i)) for i in range(2 * OLDEST)], (), ()), 0.0)
     assert len(callers.known) == KEPT and b"0" not in callers.known
     assert len(clients) == CLIENTS and clients[0].key == b"x" and clients[1].key == b"%d" % (KEPT + 9)
     assert len(oldest) == OLDEST and oldest[0].accepted == 0.0
@@ -86,6 +86,45 @@ def test_one_task_that_waits_is_dropped_and_the_books_know_it(name: str) -> None
         assert any("does not wait any more" in text for text in told)
 
 
-def test_readonly_drops_nothing() -> None:
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_one_task_that_waits_is_moved_before_the_others_or_behind_them(name: str) -> None:
+    system = SYSTEMS[name]
+    with Sandbox(system, workers=0) as sandbox:
+        sandbox.advance(3.0)
+        sandbox.run(BulkSpec("ping", 3, in_flight=3, timeout=60.0))
+        sandbox.advance(0.5)
+        one, *others = sandbox.feed.pictures["broker"].oldest
+        if not system.owners:
+            with pytest.raises(Refused, match="moves no single task: hold the jobs"):
+                sandbox.move(one.client, one.id, True)
+            return
+        two, three = others
+
+        def line(*moves: tuple[Underway, bool]) -> list[bytes]:
+            for task, first in moves:
+                sandbox.move(task.client, task.id, first)
+            sandbox.advance(0.5)
+            sandbox.world.core("broker").check()
+            return [task.id for task in sandbox.feed.pictures["broker"].oldest if task.next]
+
+        assert line() == [one.id]
+        assert line((three, True)) == [three.id]
+        assert line((three, False)) == [one.id]
+        assert line((one, False), (two, False)) == [three.id], "three, one, two"
+        told = [event.text for event in sandbox.feed.since(0)[0]]
+        assert any("waits before the others now" in text for text in told)
+        assert any("waits behind the others now" in text for text in told)
+        sandbox.add_workers(1)
+        sandbox.advance(5.0)
+        sandbox.move(one.client, one.id, True)
+        sandbox.advance(0.5)
+        after = sandbox.feed.pictures["broker"]
+        assert after.backlog == 0 and after.ledger.succeeded == 3
+        assert any("does not wait any more" in event.text for event in sandbox.feed.since(0)[0])
+
+
+def test_readonly_moves_and_drops_nothing() -> None:
     with Sandbox(SYSTEMS["roundrobin"], workers=0, readonly=True) as sandbox, pytest.raises(Refused):
         sandbox.discard(b"c", b"1")
+    with Sandbox(SYSTEMS["roundrobin"], workers=0, readonly=True) as sandbox, pytest.raises(Refused):
+        sandbox.move(b"c", b"1", True)
