@@ -38,6 +38,7 @@ ALONE = {
     "request": ("request", "request"),
     "pair": ("pair", "pair"),
     "result": ("results", "show"),
+    "tasks": ("deadtasks", "tasks"),
     "pipeline": ("queues", "pipeline"),
 }
 """Commands that take their options and the settings: the module in ``console.cli`` and the function."""

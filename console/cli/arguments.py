@@ -62,7 +62,7 @@ LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
-FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys", "result")
+FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys", "result", "tasks")
 """Commands that only read and write files."""
 
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
@@ -115,6 +115,7 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
     """Check combinations of arguments, which argparse can not express."""
     queuearguments.check(parser, options)
     screenarguments.check(parser, options)
+    storearguments.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
         systems -= QUEUES.keys()

@@ -1,17 +1,21 @@
-"""The arguments about what brokers keep: ``--durable``, ``--backlog``, and the command ``result``."""
+"""The arguments about what brokers keep: ``--durable``, ``--backlog``, the commands ``result`` and ``tasks``."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from console.cli.parsing import Parser
-from console.readers import target
+from console.readers import target, value
 from engine.catalogue import SYSTEMS
 from engine.parts.store import GLOBAL
+from engine.schema import Range
 from engine.settings import Flag
+
+ORDERS = ("dead", "show", "revive")
+NUMBER = Annotated[int, Range(1, 2**40 - 1)]
 
 STORED = next(system for system in SYSTEMS.values() if hasattr(system.options, "backlog"))
 
@@ -32,7 +36,7 @@ def asked(flags: Sequence[Flag]) -> bool:
 
 
 def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> None:
-    """``result``."""
+    """``result`` and ``tasks``."""
     shown = ("roundhouse result", "roundhouse result 4bc9620bd250a3497665590000000007 --json -")
     words = "print how a task ended that a broker kept, or list the newest"
     parser = command("result", words, examples=shown)
@@ -42,6 +46,25 @@ def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> Non
     parser.add_argument("id", metavar="ID", nargs="?", type=ident, help=which)
     form = "write them as JSON, with what was answered, to a file, - for stdout"
     parser.add_argument("--json", metavar="PATH", type=target, help=form)
+    words = "list the tasks that a broker with a store gave up, or try them again"
+    parser = command("tasks", words, examples=("roundhouse tasks dead", "roundhouse tasks revive 17 18"))
+    parser.add_argument("order", metavar="ORDER", choices=ORDERS, help="dead (lists them), show or revive")
+    parser.add_argument("numbers", metavar="N", nargs="*", type=value(NUMBER), help="their numbers, from the list")
+    parser.add_argument("--all", action="store_true", help="all of them")
+    parser.add_argument("--backlog", metavar="STORE", action=keep(STORED.name, "backlog"), help=where)
+    parser.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
+
+
+def check(parser: Parser, options: argparse.Namespace) -> None:
+    """Of ``tasks``: numbers or all of them, for what takes them."""
+    if options.command != "tasks":
+        return
+    if options.order == "dead" and (options.numbers or options.all):
+        parser.error("tasks dead: it lists all of them")
+    if options.order != "dead" and bool(options.numbers) == options.all:
+        parser.error(f"tasks {options.order}: either numbers of the list, or --all")
+    if options.order != "dead" and options.json:
+        parser.error("tasks: --json is for the list")
 
 
 def ident(text: str) -> bytes:
