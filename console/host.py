@@ -57,6 +57,7 @@ class Host(Shell):
         super().__init__(settings, history, main, clock)
         self.labs = labs
         self.around: Around | None = None
+        self._fleet: Fleet | None = None
         self.sessions = {first.name: first}
         self._mains: dict[str, Screen[Any]] = {first.name: main}
         self._modes_of = {first.name: self.DEFAULT_MODE}
@@ -169,9 +170,12 @@ class Host(Shell):
             return
         around = self.around
         if not name:
-            self.open_screen(FleetScreen(Fleet(around), lambda found: self._go_to(around, found), self.clock))
+            self._fleet = self._fleet or Fleet(around)  # the same again, so that it still knows who was lost
+            self.open_screen(
+                FleetScreen(self._fleet, lambda row: self._go_to(around, row.found, row.trouble), self.clock)
+            )
             return
-        search = around.search()
+        search = around.search(name)
         self.say("looking for what runs on this machine")
         self.when_done(search, lambda: self._found(around, name, search))
 
@@ -181,8 +185,11 @@ class Host(Shell):
         except Refused as refusal:
             self.say(str(refusal), "bad")
 
-    def _go_to(self, around: Around, found: Found) -> None:
+    def _go_to(self, around: Around, found: Found, trouble: str = "") -> None:
         assert self.labs is not None
+        if not found.system:
+            self.say(f"{found.name}: {trouble or 'not heard yet'}", "warn")
+            return
         self.labs.add(found.name, lambda name: around.lab(found))
         self.action_system(found.name)
 

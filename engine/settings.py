@@ -27,6 +27,7 @@ import platformdirs
 
 from engine.drive.pump import SWITCH
 from engine.files import personal
+from engine.namedfleet import FleetEntry, read_fleet
 from engine.namedpools import NamedPool, read_pools
 from engine.namedpools import Pool as Pool
 from engine.parts.limits import MAX_FRAME
@@ -123,6 +124,7 @@ class Settings:
     bind: tuple[str, ...]  # where this system's broker listens; empty: where it usually does, or beside it
     options: Mapping[str, Any]  # system name → that system's options
     paths: Paths
+    fleet: tuple[FleetEntry, ...] = ()  # processes elsewhere that are watched
 
     @property
     def config_folder(self) -> Path:
@@ -202,6 +204,7 @@ class _Reading:
     problems: list[Problem] = field(default_factory=list)
     lines: dict[Place, int] = field(default_factory=dict)
     pools: list[NamedPool] = field(default_factory=list)
+    fleet: list[FleetEntry] = field(default_factory=list)
 
     def settings(self, environ: Mapping[str, str], flags: Sequence[Flag]) -> Settings:
         self._file()
@@ -224,6 +227,7 @@ class _Reading:
             bind=self.found.get((system, "bind"), ()),
             options=MappingProxyType(options),
             paths=self.paths,
+            fleet=tuple(self.fleet),
         )
 
     def _file(self) -> None:
@@ -238,7 +242,11 @@ class _Reading:
                 self.pools, value, problems = read_pools(value)
                 for problem in problems:
                     self._wrong(self._line(name), problem)
-            if name in tables:
+            if name == "fleet":
+                self.fleet, problems = read_fleet(value)
+                for problem in problems:
+                    self._wrong(self._line(name), problem)
+            elif name in tables:
                 self._file_table(name, value)
             elif isinstance(value, dict) and (name,) not in self.types:
                 self._wrong(self._line(name), f"[{name}]: no such table{nearest(name, tables)}")

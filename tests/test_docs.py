@@ -45,6 +45,7 @@ def read(text: str, folder: Path) -> Settings:
 def test_the_configuration_that_is_shown_is_the_default_but_for_a_key(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     shown = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    assert len(shown) == 1
+    assert len(shown) == 2
+    assert [entry.name for entry in read(shown[1], tmp_path).fleet] == ["depot"]
     default = read("", tmp_path)
     assert read(shown[0], tmp_path) == replace(default, keymap={"run.ping": "f5"}, bind=("tcp://127.0.0.1:6714",))

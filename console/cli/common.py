@@ -6,17 +6,19 @@ import os
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
-from engine.drive.control.dial import Far
+from engine.drive.control.dial import Far, Place
 from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.attaching import Around
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
+from engine.namedfleet import FleetEntry
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
 from engine.system import System
@@ -52,7 +54,29 @@ def around_of(settings: Settings) -> Around:
     """What else runs on this machine."""
     paths = settings.paths
     far = far_of(settings)
-    return Around(paths.control, CATALOGUE, paths.runs, readonly=settings.readonly, besides=os.getpid(), far=far)
+    return Around(
+        paths.control,
+        CATALOGUE,
+        paths.runs,
+        readonly=settings.readonly,
+        besides=os.getpid(),
+        far=far,
+        fleet=fleet_of(settings),
+    )
+
+
+def fleet_of(settings: Settings) -> dict[str, Callable[[], Place]]:
+    """The control sockets of ``[[fleet]]``; one that needs keys which can not be used is refused when it is asked."""
+    return {entry.name: partial(_place, settings, entry) for entry in settings.fleet}
+
+
+def _place(settings: Settings, entry: FleetEntry) -> Place:
+    if entry.endpoint.startswith("ipc://"):
+        return Path(entry.endpoint[6:]).absolute()
+    own, server = entry.curve or settings.security.curve, entry.server_key or settings.security.server_key
+    if not own or not server:
+        raise Refused(f"{entry.name} is reached over tcp, which takes keys: curve and server_key in its [[fleet]]")
+    return Far(entry.endpoint, curve.Curve(settings.paths.keys, own, server))
 
 
 def far_of(settings: Settings) -> Callable[[str], Far] | None:

@@ -1,9 +1,12 @@
-"""All that runs on this machine, a line each, the worst first; enter attaches to it. Lost ones keep their figures."""
+"""This machine's processes and those of ``[[fleet]]``, a line each, the worst first; enter attaches to one.
+
+Lost ones keep their figures.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -16,7 +19,6 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
-from engine.drive.control.found import Found
 from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member
 
 WORDS = {LOST: ("✗ lost", "bad"), CRITICAL: ("✗ alert", "bad"), WARNING: ("! look", "warn"), WELL: ("● well", "good")}
@@ -40,6 +42,8 @@ def _name(row: Member, now: float, cells: int) -> Parts:
 
 
 def _what(row: Member, now: float, cells: int) -> Parts:
+    if row.trouble or not row.found.system:
+        return _text(row.trouble or "not heard yet", cells, "warn")
     return _text(f"{row.found.system} {row.found.role}", cells, "label")
 
 
@@ -49,7 +53,8 @@ def _state(row: Member, now: float, cells: int) -> Parts:
 
 
 def _heard(row: Member, now: float, cells: int) -> Parts:
-    return [(fit(units.age(max(0.0, now - row.heard)), cells, right=True), "label")]
+    age = units.age(max(0.0, now - row.heard)) if row.found.system else "never"
+    return [(fit(age, cells, right=True), "label")]
 
 
 COLUMNS: tuple[Column[Member], ...] = (
@@ -66,12 +71,23 @@ COLUMNS: tuple[Column[Member], ...] = (
 )
 
 
+def _totals(members: Sequence[Member], now: float) -> str:
+    """Of all that are not lost."""
+    there = [member for member in members if member.state(now) != LOST]
+    workers, backlog = (
+        sum(getattr(member, name) or 0 for member in there if member.found.role != "worker")
+        for name in ("workers", "backlog")
+    )
+    rate = sum(member.rate or 0.0 for member in there if member.found.role != "worker")
+    return f"{units.short(workers)} workers · backlog {units.short(backlog)} · {units.short(rate)} done/s"
+
+
 class FleetScreen(Layer):
     """``go``: attach to one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.FLEET))]
 
-    def __init__(self, fleet: Fleet, go: Callable[[Found], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, fleet: Fleet, go: Callable[[Member], None], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self.fleet, self._go, self._clock = fleet, go, clock
         self.table: Table[Member] = Table(COLUMNS, lambda row: row.found.path, empty="looking …", id="page")
@@ -96,8 +112,8 @@ class FleetScreen(Layer):
         members = self.fleet.ranked(now)
         self.table.set_rows(members, now)
         troubled = sum(member.state(now) != WELL for member in members)
-        self.table.border_title = Content("fleet · what runs on this machine")
-        words = self.fleet.trouble or f"{len(members)} run here, {troubled} to look at"
+        self.table.border_title = Content("fleet · this machine and [[fleet]]")
+        words = self.fleet.trouble or f"{len(members)}, {troubled} to look at · {_totals(members, now)}"
         self.table.border_subtitle = Content(f" {clean(words)} ")
 
     def on_table_chosen(self) -> None:
@@ -107,8 +123,9 @@ class FleetScreen(Layer):
     def action_open(self) -> None:
         """Attach to the selected one."""
         if (row := self.table.chosen()) is not None:
-            self.dismiss()
-            self._go(row.found)
+            if row.found.system:
+                self.dismiss()
+            self._go(row)
 
     def action_sort(self) -> None:
         """Sort by the next column."""

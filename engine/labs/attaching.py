@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from types import MappingProxyType
 
 from engine.drive.control.caller import check
-from engine.drive.control.dial import Far
+from engine.drive.control.dial import Far, Place
 from engine.drive.control.found import Found, answering, beyond, running
 from engine.errors import Refused
 from engine.labs.lab import Lab
@@ -24,6 +25,7 @@ class Around:
     """What runs around us. ``folder``: of control sockets; ``systems``: by their names; ``runs``: of kept runs.
 
     ``besides``: a process that is left out, our own. ``far``: a control socket over tcp, where we have keys.
+    ``fleet``: by name, what tells the control sockets of the configuration; it raises Refused.
     """
 
     def __init__(
@@ -35,25 +37,34 @@ class Around:
         readonly: bool = False,
         besides: int = 0,
         far: Callable[[str], Far] | None = None,
+        fleet: Mapping[str, Callable[[], Place]] = MappingProxyType({}),
     ) -> None:
+        self.fleet, self.systems = fleet, systems
         self._far = far
         self._besides = besides
-        self._folder, self._systems, self._runs, self._readonly = folder, systems, runs, readonly
+        self._folder, self._runs, self._readonly = folder, runs, readonly
 
-    def found(self) -> list[Found]:
-        """All who answer, of systems that are known here. Raises Refused where the folder is not this user's alone."""
+    def found(self, patience: float = PATIENCE) -> list[Found]:
+        """All on this machine who answer, of systems that are known here.
+
+        Raises Refused where the folder is not this user's alone.
+        """
         try:
-            return [one for one in running(self._folder) if one.system in self._systems and one.pid != self._besides]
+            return [
+                one
+                for one in running(self._folder, patience)
+                if one.system in self.systems and one.pid != self._besides
+            ]
         except OSError as error:
             raise Refused(f"nobody can be attached to: {error}") from None
 
-    def search(self) -> Future[list[Found]]:
-        """The same, without waiting for it."""
+    def search(self, name: str = "") -> Future[list[Found]]:
+        """The same, without waiting for it; only the one of this name where the configuration has it."""
         found: Future[list[Found]] = Future()
 
         def look() -> None:
             try:
-                found.set_result(self.found())
+                found.set_result([self.named(name)] if name in self.fleet else self.found())
             except Exception as error:  # of whoever asked
                 found.set_exception(error)
 
@@ -62,8 +73,13 @@ class Around:
 
     def named(self, name: str) -> Found:
         """The one of this name, at this endpoint, or behind this control socket ``ipc://PATH``. Raises Refused."""
-        if name.startswith("ipc://") and (found := self._behind(Path(name[6:]).absolute())) is not None:
+        if name in self.fleet:
+            found = beyond(self.fleet[name]())._replace(called=name)
+            if found.system not in self.systems:
+                raise Refused(f"{name} is a {found.system}, which is not known here")
             return found
+        if name.startswith("ipc://") and (behind := self._behind(Path(name[6:]).absolute())) is not None:
+            return behind
         here = self.found()
         if name.startswith("tcp://") and self._far is not None and not any(name in one.endpoints for one in here):
             return beyond(self._far(name))
@@ -76,11 +92,11 @@ class Around:
         except Refused:
             return None
         found = answering([path], PATIENCE)
-        return found[0] if found and found[0].system in self._systems else None
+        return found[0] if found and found[0].system in self.systems else None
 
     def lab(self, found: Found) -> Lab:
         """A lab of it, not opened yet."""
-        system = self._systems[found.system]
+        system = self.systems[found.system]
         if isinstance(system, QueueSystem):
             return RemoteQueues(found, readonly=self._readonly)
         return Remote(found, system, readonly=self._readonly, history=History(self._runs))

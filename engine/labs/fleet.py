@@ -1,15 +1,20 @@
-"""All that runs on this machine, with a few figures of each: the worst first, and lost ones as they were seen last."""
+"""All that runs on this machine and all of ``[[fleet]]``: a few figures of each, the worst first.
+
+Lost ones stay as they were seen last.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.drive.control.dial import Place
 from engine.drive.control.found import Found, asked
+from engine.drive.control.several import Heard, Several
 from engine.drive.control.wire import Message
 from engine.errors import Refused
 from engine.labs.attaching import Around
@@ -17,6 +22,8 @@ from engine.parts.plain import clean
 
 EVERY = 2.0  # seconds between two looks
 STALE = 6.0  # seconds without an answer after which one counts as lost
+ANSWER = 1.0  # seconds that all of this machine may take to answer: one that is stopped makes nobody else look lost
+STEP = 0.2  # seconds that it waits for those elsewhere, before it looks whether to end
 KEPT = 1000  # members that are remembered
 
 LOST, CRITICAL, WARNING, WELL = range(4)
@@ -34,10 +41,11 @@ class Member(NamedTuple):
     rate: float | None = None  # tasks done a second
     alerts: int = 0
     critical: bool = False
+    trouble: str = ""  # why it is not heard, in words
 
     def state(self, now: float) -> int:
         """How it is: ``LOST``, ``CRITICAL``, ``WARNING`` or ``WELL``."""
-        if now > self.heard + STALE:
+        if now > self.heard + STALE or (self.trouble and not self.found.system):
             return LOST
         if self.critical:
             return CRITICAL
@@ -45,18 +53,24 @@ class Member(NamedTuple):
 
 
 class Fleet:
-    """Looks every so often while it is open, on a thread of its own. ``trouble``: why it can not, in words."""
+    """Looks every so often while it is open, on a thread of its own. ``trouble``: why it can not, in words.
+
+    It can be opened again, and remembers whom it has seen.
+    """
 
     def __init__(self, around: Around) -> None:
         self.members: tuple[Member, ...] = ()
         self.trouble = ""
         self._around = around
+        self._known: dict[object, Member] = {}  # by control socket, or by name in the configuration
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="roundhouse-fleet", daemon=True)
 
-    def open(self) -> None:
-        """Begin to look."""
-        self._thread.start()
+    def open(self) -> threading.Thread:
+        """Begin to look; the thread that does."""
+        self._closing = threading.Event()
+        thread = threading.Thread(target=self._main, args=(self._closing,), name="roundhouse-fleet", daemon=True)
+        thread.start()
+        return thread
 
     def close(self) -> None:
         """Look no more; does not wait for the last look."""
@@ -66,25 +80,61 @@ class Fleet:
         """The worst first, then by name."""
         return sorted(self.members, key=lambda member: (member.state(now), member.found.name))
 
-    def look(self) -> None:
-        """Ask everybody once."""
-        found = self._around.found()
-        paths = {one: one.path for one in found if isinstance(one.path, Path)}  # of this machine, so all of them
-        said = asked([*paths.values()], Message(1, "status", {"Brief": True}))
+    def look(self, named: Collection[Place] = ()) -> None:
+        """Ask everybody on this machine once, but for those that are ``named`` in the configuration."""
+        paths = {
+            one: one.path for one in self._around.found(ANSWER) if isinstance(one.path, Path) and one.path not in named
+        }
+        said = asked([*paths.values()], Message(1, "status", {"Brief": True}), ANSWER)
         now = time.monotonic()
-        known = {member.found.path: member for member in self.members}
         for one, path in paths.items():
-            known[path] = member_of(one, now, said.get(path))
-        self.members = tuple(known.values())[-KEPT:]
+            self._known[path] = member_of(one, now, said.get(path))
+        self._publish()
 
-    def _main(self) -> None:
-        while not self._closing.is_set():
+    def hear(self, heard: Heard) -> None:
+        """What was heard of one of the configuration."""
+        if heard.found is not None and heard.found.system in self._around.systems:
+            self._known[heard.name] = member_of(heard.found, time.monotonic(), heard.said)
+        else:
+            trouble = heard.trouble or "it runs a system that is not known here"
+            self._known[heard.name] = self._known[heard.name]._replace(trouble=trouble)
+        self._publish()
+
+    def _publish(self) -> None:
+        newest = sorted(self._known.items(), key=lambda item: item[1].heard)[-KEPT:]
+        self._known = dict(newest)
+        self.members = tuple(self._known.values())
+
+    def _places(self) -> dict[str, Place]:
+        """Those of the configuration; each has its line before it is heard. One without usable keys stays unheard."""
+        places: dict[str, Place] = {}
+        for name, place in self._around.fleet.items():
+            trouble = ""
             try:
-                self.look()
-                self.trouble = ""
-            except (Refused, OSError) as error:
-                self.trouble = clean(str(error))
-            self._closing.wait(EVERY)
+                places[name] = place()
+            except Refused as refusal:
+                trouble = str(refusal)
+            nobody = Member(Found(Path(name), "", "", (), 0, called=name), time.monotonic())
+            self._known[name] = self._known.get(name, nobody)._replace(trouble=trouble)
+        self._publish()
+        return places
+
+    def _main(self, closing: threading.Event) -> None:
+        places = self._places()
+        with Several(places) as several:
+            while not closing.is_set():
+                several.ask()
+                try:
+                    self.look(places.values())
+                    self.trouble = ""
+                except (Refused, OSError) as error:
+                    self.trouble = clean(str(error))
+                until = time.monotonic() + EVERY
+                while not closing.is_set() and time.monotonic() < until:
+                    for heard in several.hear(STEP) if places else ():
+                        self.hear(heard)
+                    if not places:
+                        closing.wait(EVERY)
 
 
 def member_of(found: Found, now: float, said: Message | str | None) -> Member:

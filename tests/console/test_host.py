@@ -159,7 +159,7 @@ def around(tmp_path: Path) -> Around:
 def test_another_process_is_named_and_has_its_own_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: Future[list[Found]] = Future()
     found.set_result([Found(tmp_path / "c" / "far", "roundrobin", "broker", ("tcp://127.0.0.1:6714",), 7)])
-    monkeypatch.setattr(Around, "search", lambda self: found)
+    monkeypatch.setattr(Around, "search", lambda self, name="": found)
     monkeypatch.setattr(Around, "lab", lambda self, found: FakeLab(3, busy=False))
 
     async def scenario(driver: Driver) -> None:
@@ -191,7 +191,7 @@ def test_keys_of_systems_are_those_of_attached_processes_where_there_are_no_othe
 def test_who_has_the_usual_port_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: Future[list[Found]] = Future()
     found.set_result([Found(tmp_path / "far", "roundrobin", "broker", (SYSTEMS["roundrobin"].endpoint,), 7)])
-    monkeypatch.setattr(Around, "search", lambda self: found)
+    monkeypatch.setattr(Around, "search", lambda self, name="": found)
     lab = FakeLab(1, busy=False)
     lab.endpoints = ("tcp://127.0.0.1:7714",)
 

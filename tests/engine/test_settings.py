@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from engine.namedfleet import FleetEntry
 from engine.namedpools import NamedPool, Pool
 from engine.settings import (
     DEEPEST,
@@ -109,6 +110,13 @@ def test_every_table_of_the_file(paths: Paths) -> None:
     assert settings.options["roundrobin"] == Options(high=3.0)
     assert settings.options["pingpong"] == Options()
     assert settings.bind == ("tcp://[::1]:7001",)
+
+
+def test_a_fleet(paths: Paths) -> None:
+    text = '[[fleet]]\nname = "depot"\nendpoint = "ipc:///run/x"\n'
+    assert read(paths, text).fleet == (FleetEntry("depot", "ipc:///run/x"),)
+    (problem,) = wrong(paths, f'theme = "paper"\n{text}curv = "x"\n')
+    assert problem == "FILE:2: [[fleet]] 'depot': curv: no such key; did you mean curve?"
 
 
 def test_pools_in_double_brackets(paths: Paths) -> None:

@@ -33,7 +33,7 @@ Place = Path | Far
 
 
 class Dial:
-    """For one thread."""
+    """For one thread. Raises zmq.ZMQError for an address that is none."""
 
     socket: ZSocket
 
@@ -49,7 +49,12 @@ class Dial:
             self.socket = open_socket(self._context, spec)
         else:
             spec = Spec("dealer", connect=(self._place.endpoint,))
-            self.socket = open_socket(self._context, spec, monitor=self._watch, curve=self._place.curve)
+            try:
+                self.socket = open_socket(self._context, spec, monitor=self._watch, curve=self._place.curve)
+            except BaseException:
+                if self._monitor is not None:  # else its context could not end
+                    self._monitor.close()
+                raise
 
     def _watch(self, socket: ZSocket) -> None:
         self._monitor = Monitor(self._context, socket)

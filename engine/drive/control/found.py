@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from engine.core import Socket as Spec
 from engine.drive.control.caller import Line
-from engine.drive.control.dial import Far, Place
+from engine.drive.control.dial import Place
 from engine.drive.control.place import check_folder
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.security import ipc
@@ -33,11 +33,12 @@ class Found(NamedTuple):
     endpoints: tuple[str, ...]
     pid: int
     root: str = ""  # of a pipeline
+    called: str = ""  # in the configuration
 
     @property
     def name(self) -> str:
-        """What it is called: the name of its socket."""
-        return self.path.name
+        """What it is called: as the configuration says, else the name of its socket."""
+        return self.called or self.path.name
 
     @property
     def words(self) -> str:
@@ -97,15 +98,15 @@ def asked(paths: list[Path], question: Message, patience: float = PATIENCE) -> d
     return said
 
 
-def beyond(far: Far) -> Found:
-    """Who is at this control socket over tcp. Raises Refused with the reason where that is nobody."""
+def beyond(far: Place) -> Found:
+    """Who is at this control socket. Raises Refused with the reason where that is nobody."""
     with Line(far) as line:
         line.ask("hello")
         while line.linked and not line.trouble:
             for said in line.hear(STEP):
                 if (found := read_hello(far, said)) is not None:
                     return found
-    raise Refused(line.trouble or f"{far.endpoint} does not answer")
+    raise Refused(line.trouble or f"{far.name} does not answer")
 
 
 def read_hello(path: Place, said: Message | str) -> Found | None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.common import broker_of, known, lab_of, settings_of, system_of
+from console.cli.common import around_of, broker_of, fleet_of, known, lab_of, settings_of, system_of
 from engine.catalogue import SYSTEMS
+from engine.drive.control.dial import Far
+from engine.drive.security import keys
 from engine.errors import Refused
 from engine.settings import Flag, Wrong
 
@@ -23,6 +25,31 @@ def test_file_environment_and_flags_of_the_user(home: Path, monkeypatch: pytest.
     assert settings.paths.runs == home / "state" / "roundhouse" / "runs"
     with pytest.raises(Wrong, match="--in-flight"):
         settings_of([Flag(("run", "in_flight"), "--in-flight", "x")])
+
+
+def test_the_fleet_needs_keys_over_tcp_its_own_or_those_of_all(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = home / "config" / "roundhouse"
+    folder.mkdir(parents=True)
+    (folder / "roundhouse.toml").write_text(
+        """[[fleet]]
+        name = "here"
+        endpoint = "ipc:///run/x"
+        [[fleet]]
+        name = "far"
+        endpoint = "tcp://hub:6719"
+        server_key = "depot"
+        """
+    )
+    fleet = fleet_of(settings_of([]))
+    assert fleet["here"]() == Path("/run/x")
+    with pytest.raises(Refused, match="far is reached over tcp, which takes keys"):
+        fleet["far"]()
+    for name, role in {"depot": "broker", "ops": "operator"}.items():
+        keys.make(folder / "keys", name, role)
+    monkeypatch.setenv("ROUNDHOUSE_SECURITY_CURVE", "ops")
+    far = fleet_of(settings_of([]))["far"]()
+    assert isinstance(far, Far) and (far.endpoint, far.curve.own.name) == ("tcp://hub:6719", "ops")
+    assert list(around_of(settings_of([])).fleet) == ["here", "far"]
 
 
 def test_a_lab_of_the_system_that_was_asked_for(home: Path) -> None:

@@ -21,8 +21,10 @@ def member(name: str, heard: float, pid: int) -> Member:
 def test_the_worst_is_on_top_and_enter_attaches_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = FakeLab(1, busy=False)
 
+    nobody = Member(Found(Path("yonder"), "", "", (), 0), lab.at, trouble="which takes keys")
+
     def look(self: Fleet) -> None:
-        self.members = (member("fine", lab.at, 1), member("gone", lab.at - 60, 2))
+        self.members = (member("fine", lab.at, 1), member("gone", lab.at - 60, 2), nobody)
 
     monkeypatch.setattr(Fleet, "open", look)
     monkeypatch.setattr(Around, "lab", lambda self, found: FakeLab(2, busy=False))
@@ -34,9 +36,11 @@ def test_the_worst_is_on_top_and_enter_attaches_to_it(tmp_path: Path, monkeypatc
         lines = driver.screen()
         first, second = (next(i for i, line in enumerate(lines) if name in line) for name in ("gone", "fine"))
         assert first < second and "✗ lost" in lines[first] and "● well" in lines[second] and "1.20k" in lines[first]
-        assert driver.shows("2 run here, 1 to look at")
+        assert driver.shows("3, 2 to look at · 3 workers · backlog 1.20k · 88 done/s")
+        await driver.press("home", "down", "enter")
+        assert driver.shows("yonder: which takes keys") and driver.shows("never")
         await driver.press("home", "enter")
         await driver.tick()
         assert driver.app.session.name == "gone"
 
-    drive(scenario, tmp_path, lab=lab, size=(80, 24))
+    drive(scenario, tmp_path, lab=lab, size=(120, 24))

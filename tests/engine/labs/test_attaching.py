@@ -54,6 +54,15 @@ def test_it_looks_around_and_makes_a_lab(tmp_path: Path) -> None:
         assert around.named(f"ipc://{elsewhere}/z").system == "pingpong"
         lab = around.lab(found)
         assert (lab.mode, lab.readonly, lab.system) == ("remote", True, CATALOGUE["roundrobin"])
+    fleet = {"depot": lambda: elsewhere / "z"}
+    with listening(print, elsewhere / "z", about("pingpong", "broker", ()), {}):
+        (found,) = Around(folder, CATALOGUE, tmp_path, fleet=fleet).search("depot").result(60)
+        assert (found.name, found.system, found.path) == ("depot", "pingpong", elsewhere / "z")
+    with (
+        listening(print, elsewhere / "z", about("unknown", "broker", ()), {}),
+        pytest.raises(Refused, match="depot is a"),
+    ):
+        Around(folder, CATALOGUE, tmp_path, fleet=fleet).named("depot")
     folder.chmod(0o755)
     with pytest.raises(Refused, match="nobody can be attached to"):
         around.search().result(60)

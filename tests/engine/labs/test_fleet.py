@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from engine.catalogue import CATALOGUE
 from engine.drive.control.found import Found, about
 from engine.drive.control.server import listening
 from engine.drive.control.wire import Message
+from engine.errors import Refused
 from engine.labs import fleet as module
 from engine.labs.attaching import Around
 from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member, member_of
@@ -64,7 +66,7 @@ def test_it_looks_again_and_again_and_keeps_who_is_lost(tmp_path: Path, monkeypa
     made = Fleet(Around(folder, CATALOGUE, tmp_path))
     words: dict[str, Any] = {"status": lambda fields: ("status", told(backlog=backlog[0]).fields)}
     with listening(print, folder / "x", about("roundrobin", "broker", ("inproc://x",)), words):
-        made.open()
+        thread = made.open()
         until(lambda: [member.backlog for member in made.members] == [4])
         backlog[0] = 9
         until(lambda: [member.backlog for member in made.members] == [9])
@@ -73,4 +75,40 @@ def test_it_looks_again_and_again_and_keeps_who_is_lost(tmp_path: Path, monkeypa
     folder.chmod(0o755)
     until(lambda: made.trouble.startswith("nobody can be attached to"))
     made.close()
-    made._thread.join(60)
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_one_of_the_configuration_is_shown_before_it_is_heard_and_comes_back_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "EVERY", 0.05)
+    monkeypatch.setattr(module, "STALE", 0.2)
+    folder, backlog, at = tmp_path / "c", [4], tmp_path / "c" / "depot"
+
+    def keyless() -> Path:
+        raise Refused("which takes keys")
+
+    made = Fleet(Around(folder, CATALOGUE, tmp_path, fleet={"depot": lambda: at, "far": keyless}))
+    words: dict[str, Any] = {"status": lambda fields: ("status", told(backlog=backlog[0]).fields)}
+    about_it = about("roundrobin", "broker", ("inproc://x",))
+
+    def line(name: str) -> Member:
+        return next(member for member in made.members if member.found.name == name)
+
+    thread = made.open()
+    until(lambda: len(made.members) == 2)
+    assert line("far").trouble == "which takes keys" and line("depot").found.system == ""
+    for backlog[0] in (4, 9):  # it comes back by itself
+        with listening(print, at, about_it, words):
+            until(lambda: line("depot").backlog == backlog[0])
+            assert line("depot").found.path == at and len(made.members) == 2
+        until(lambda: line("depot").state(time.monotonic()) == LOST)
+        assert line("depot").backlog == backlog[0]
+    made.close()
+    thread.join(60)
+    thread = made.open()  # again: it still knows who was lost
+    until(lambda: line("depot").backlog == 9)
+    made.close()
+    thread.join(60)
+    assert not thread.is_alive()
