@@ -49,10 +49,15 @@ def judged(status: dict[str, Any], rules: Sequence[Rule]) -> tuple[int, str]:
     critical = [(rule, value) for rule, value in held if rule.severity == "critical"]
     verdict = CRITICAL if critical else WARNING if held else OK
     rest = [pair for pair in held if pair not in critical]
-    words = "; ".join(f"{rule.name}: {rule.words(value)}" for rule, value in (*critical, *rest))
+    words = "; ".join(said(rule, value, status) for rule, value in (*critical, *rest))
     totals = status["totals"]
     well = f"{status['system']} {status['role']}: {totals['alive']:,} of {totals['workers']:,} workers alive"
     return verdict, f"{words or well}".replace("|", "/") + f" | {perfdata(status, rules)}"
+
+
+def said(rule: Rule, value: float | None, status: dict[str, Any]) -> str:
+    """A rule whose condition holds, with what the process itself says of it."""
+    return ": ".join((f"{rule.name}: {rule.words(value)}", *MEASURES[rule.measure].why(status)))
 
 
 def perfdata(status: dict[str, Any], rules: Sequence[Rule]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 
 from console.cli.common import settings_of
 from console.cli.streams import result
@@ -11,6 +12,10 @@ from console.text import clean
 from engine.alerts.rules import read_rules
 from engine.catalogue import SYSTEMS
 from engine.drive.examine import Finding, clock, disk, folder, limits, port, private, pump
+from engine.drive.stores import SQLITE
+from engine.drive.stores.results import read
+from engine.labs.stored import place_of
+from engine.parts.store import Unavailable
 from engine.runs.load import versions
 from engine.settings import Paths, Wrong
 
@@ -39,6 +44,7 @@ def findings(paths: Paths) -> Iterator[Finding]:
     yield disk(paths.state)
     for name, system in SYSTEMS.items():
         yield port(name, system.endpoint, paths.control)
+    yield from stores(paths)
     yield metrics()
 
 
@@ -53,6 +59,27 @@ def configuration(paths: Paths) -> Finding:
     return Finding(
         "ok", "configuration", str(paths.config) if paths.config.exists() else "none; everything has a default"
     )
+
+
+def stores(paths: Paths) -> Iterator[Finding]:
+    """Whether the files can be used in which brokers with these settings keep their backlog."""
+    try:
+        settings = settings_of([])
+    except Wrong:  # ``configuration`` says so
+        return
+    for name, system in SYSTEMS.items():
+        place = place_of(system, settings.options[name], paths.kept)
+        if not place.startswith(SQLITE):
+            continue
+        path, what = Path(place.removeprefix(SQLITE)), f"backlog of {name}"
+        found = folder(what, path.parent)
+        if found.level == "ok" and path.exists():
+            found = Finding("ok", what, str(path))
+            try:
+                read(path, b"", 1)
+            except Unavailable as why:
+                found = Finding("bad", what, str(why), "name another with --durable, or move this one away")
+        yield found
 
 
 def metrics() -> Finding:

@@ -80,6 +80,9 @@ def picture(status: dict[str, Any]) -> str:
     for queue in status["queues"]:
         counts = ", ".join(f"{queue[key]:,} {key.replace('_', ' ')}" for key in ("ready", "working", "failed_twice"))
         lines.append(f"queue      {queue['name']}: {counts}{'; ' + queue['trouble'] if queue['trouble'] else ''}")
+    if store := status.get("store"):  # an older process does not tell
+        trouble = f"; TROUBLE: {store['trouble']}" if store["trouble"] else ""
+        lines.append(f"store      {store['tasks']:,} tasks kept, {store['waiting']:,} of them not loaded{trouble}")
     lines += [f"dead       {words}" for words in status["health"]["dead"]]
     lines += [f"unwritten  {words}" for words in status["unkept"]]
     lines += [f"alert      {alert['severity']} {alert['state']}: {alert['text']}" for alert in status["alerts"]]

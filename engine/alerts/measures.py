@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Status = Mapping[str, Any]
@@ -14,6 +14,7 @@ class Measure(NamedTuple):
     of: Callable[[Status], float | None]
     unit: str
     words: str
+    why: Callable[[Status], Sequence[str]] = lambda status: ()  # what the number stands for, in words of the process
 
 
 def _at(*keys: str) -> Callable[[Status], float | None]:
@@ -48,6 +49,11 @@ def _unbalanced(status: Status) -> float | None:
     return None if balanced is None else float(not balanced)
 
 
+def _trouble(status: Status) -> float | None:
+    store = status.get("store")  # an older process does not tell
+    return float(bool(store["trouble"])) if store else None
+
+
 MEASURES: Mapping[str, Measure] = {
     "workers": Measure(_workers, "", "workers that can take tasks"),
     "lost_workers": Measure(_at("totals", "lost"), "", "lost workers"),
@@ -55,10 +61,20 @@ MEASURES: Mapping[str, Measure] = {
     "oldest": Measure(_at("oldest_s"), "s", "age of the oldest task in the backlog"),
     "failed": Measure(_percent("rates", "failed_share"), "%", "share of failed tasks in the last minute"),
     "loop_lag": Measure(_at("health", "loop_lag_s"), "s", "lag of the slowest loop"),
-    "dead_threads": Measure(lambda status: float(len(status["health"]["dead"])), "", "dead threads"),
+    "dead_threads": Measure(
+        lambda status: float(len(status["health"]["dead"])), "", "dead threads", lambda status: status["health"]["dead"]
+    ),
     "unbalanced": Measure(_unbalanced, "", "1 where the ledger does not balance"),
     "disk_free": Measure(_percent("disk", "free_share"), "%", "free space where the state folder is"),
     "dead_tasks": Measure(_at("counters", "dead tasks"), "", "dead tasks that a store has for an operator"),
-    "unkept": Measure(lambda status: float(len(status["unkept"])), "", "things that could not be written to the disk"),
+    "unkept": Measure(
+        lambda status: float(len(status["unkept"])),
+        "",
+        "things that could not be written to the disk",
+        lambda status: status["unkept"],
+    ),
     "stopped_stages": Measure(_at("counters", "stopped_stages"), "", "stages that stopped after errors"),
+    "store_trouble": Measure(
+        _trouble, "", "1 where the store refuses or can not be reached", lambda status: [status["store"]["trouble"]]
+    ),
 }

@@ -79,6 +79,7 @@ DEFAULTS = (
     Rule("disk_full", "disk_free", "critical", below=1, clear=2, seconds=10),
     Rule("not_written", "unkept", "critical", above=0),
     Rule("stopped_stages", "stopped_stages", "critical", above=0),
+    Rule("store", "store_trouble", "critical", above=0, seconds=3),
     Rule("dead_tasks", "dead_tasks", "warning", above=0),
 )
 

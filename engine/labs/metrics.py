@@ -34,6 +34,7 @@ GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("slots", "slots of all workers", ("totals", "slots")),
     ("free_slots", "free slots of all workers", ("totals", "free")),
     ("clients", "clients", ("totals", "clients")),
+    ("stored_tasks", "tasks that the store keeps", ("store", "tasks")),
     ("ledger_balanced", "1 where every task is accounted for", ("ledger", "balanced")),
 )
 """Name, what it is, and where it stands in a status."""
@@ -58,6 +59,8 @@ def families(status: Status) -> Iterator[Metric]:
     health = GaugeMetricFamily("roundhouse_problems", "things that are wrong, by kind", labels=["kind"])
     health.add_metric(["dead_threads"], len(status["health"]["dead"]))
     health.add_metric(["not_written"], len(status["unkept"]))
+    if store := status["store"]:
+        health.add_metric(["store"], bool(store["trouble"]))
     yield health
     if ledger := status["ledger"]:
         tasks = CounterMetricFamily("roundhouse_tasks", "tasks by what became of them", labels=["end"])

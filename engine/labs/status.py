@@ -20,7 +20,7 @@ from engine.labs.meter import Recent
 from engine.parts.callers import ClientRow
 from engine.parts.explain import show
 from engine.parts.plain import clean
-from engine.parts.view import BrokerView, ClientView, LedgerView, WorkerRow, WorkerView
+from engine.parts.view import BrokerView, ClientView, Kept, LedgerView, WorkerRow, WorkerView
 
 SCHEMA = "roundhouse.status/1"
 WORKERS = 10_000
@@ -64,6 +64,7 @@ class Seen(NamedTuple):
     at: float = 0.0  # when the newest picture was made; only compared with itself
     oldest: float | None = None  # seconds that the oldest task is under way; None where a lab does not tell
     measured: bool = True  # whether both sides of the ledger were counted apart from each other
+    kept: Kept | None = None  # what the broker's store has; None where nothing is kept
 
 
 def status_of(
@@ -107,6 +108,7 @@ def status_of(
         "unkept": [clean(words) for words in unkept],
         "alerts": [dict(alert) for alert in alerts],
         "versions": dict(process.versions),
+        "store": _store(seen.kept),
     }
 
 
@@ -136,7 +138,9 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
     workers = [_worker(row, view.at) for row in view.workers] if listed else []
     clients = [_caller(row, view.at) for row in view.clients]
     oldest = max((view.at - task.accepted for task in view.oldest), default=0.0)
-    return Seen(every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at, oldest)
+    return Seen(
+        every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at, oldest, kept=view.kept
+    )
 
 
 def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:
@@ -237,6 +241,12 @@ def _rates(recent: Recent | None) -> dict[str, Any] | None:
     if recent is None:
         return None
     return {"seconds": recent.seconds, "done_per_s": recent.done, "failed_share": recent.failed_share}
+
+
+def _store(kept: Kept | None) -> dict[str, Any] | None:
+    if kept is None:
+        return None
+    return {"tasks": kept.tasks, "waiting": kept.waiting, "trouble": clean(kept.trouble)}
 
 
 def _disk(disk: Disk | None) -> dict[str, Any] | None:

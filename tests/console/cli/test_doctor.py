@@ -9,6 +9,7 @@ import pytest
 from console.__main__ import main
 from console.cli import doctor as module
 from engine.drive.examine import Finding
+from engine.drive.stores.sqlite import Sqlite
 
 Capture = pytest.CaptureFixture[str]
 LOOKS = ("limits", "clock", "pump")
@@ -37,6 +38,20 @@ def test_what_is_bad_is_status_1(home: Path, capsys: Capture) -> None:
     (config / "alerts.toml").write_text("[x]\nabove = 1\n")
     assert main(["doctor"]) == 1
     assert "bad   configuration" in capsys.readouterr().out
+
+
+def test_the_file_of_a_backlog_is_looked_at(home: Path, capsys: Capture) -> None:
+    config, file = home / "config" / "roundhouse", home / "kept.sqlite"
+    config.mkdir(parents=True)
+    (config / "roundhouse.toml").write_text(f"[roundrobin]\nbacklog = 'sqlite:{file}'\n")
+    assert main(["doctor"]) == 0
+    assert f"ok    backlog of roundrobin {home}" in capsys.readouterr().out
+    Sqlite(file).close()
+    assert main(["doctor"]) == 0
+    assert f"ok    backlog of roundrobin {file}" in capsys.readouterr().out
+    file.write_bytes(b"it is none" * 1000)
+    assert main(["doctor"]) == 1
+    assert f"bad   backlog of roundrobin {file}: file is not a database" in capsys.readouterr().out
 
 
 def test_without_the_extra_it_says_how_to_have_metrics(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,13 @@ def test_the_picture_of_a_broker() -> None:
         assert words in lines
 
 
+def test_the_picture_of_a_store_says_what_is_wrong_with_it() -> None:
+    store = {"tasks": 7, "waiting": 2, "trouble": ""}
+    assert "store      7 tasks kept, 2 of them not loaded\n" in picture(a_status(store=store))
+    assert "loaded; TROUBLE: it is full\n" in picture(a_status(store={**store, "trouble": "it is full"}))
+    assert "store " not in picture(a_status())
+
+
 def test_the_picture_of_disk_queues() -> None:
     lines = picture(a_queue_status(oldest_s=75.0))
     assert "queue      start: 12 ready, 1 working, 0 failed twice" in lines

@@ -47,6 +47,14 @@ def test_the_status_of_a_broker_is_scraped() -> None:
     assert ("roundhouse_done_tasks_per_second", ()) not in found
 
 
+def test_a_store_is_scraped_where_there_is_one() -> None:
+    problem = ("roundhouse_problems", (("kind", "store"),))
+    assert problem not in scraped(a_status())
+    found = scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": "it is full"}))
+    assert found[problem] == 1 and found["roundhouse_stored_tasks", ()] == 7
+    assert scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": ""}))[problem] == 0
+
+
 def test_the_status_of_disk_queues_is_scraped() -> None:
     found = scraped(a_queue_status())
     assert found["roundhouse_documents", (("queue", "start"), ("state", "ready"))] == 12

@@ -9,7 +9,7 @@ from engine.labs.health import Health
 from engine.labs.meter import Recent
 from engine.labs.status import CLIENTS, WORKERS, of_brokers, status_of, totals, worst_first
 from engine.parts.callers import ClientRow, Underway
-from engine.parts.view import ClientView, WorkerView
+from engine.parts.view import ClientView, Kept, WorkerView
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.statuses import PROCESS
 
@@ -17,7 +17,7 @@ NAMES = ("broker", "fallback")
 KEYS = {
     "schema", "at", "system", "role", "endpoints", "pid", "uptime_s", "serving", "workers", "clients", "queues",
     "totals", "backlog", "in_flight", "oldest_s", "rates", "ledger", "counters", "health", "disk", "unkept", "alerts",
-    "versions",
+    "versions", "store",
 }  # fmt: skip
 
 
@@ -52,10 +52,20 @@ def test_the_status_of_a_broker() -> None:
     assert other["oldest_s"] is None and status["totals"]["clients"] == 2
 
 
+def test_the_store_of_a_broker_is_told() -> None:
+    lab = FakeLab(1)
+    lab.publish()
+    view = lab.feed.pictures["broker"]._replace(kept=Kept(5, 2, "the disk\x1b is full"))
+    status = status_of(PROCESS, of_brokers({"broker": view}, NAMES), Health((), 0.0))
+    assert status["store"] == {"tasks": 5, "waiting": 2, "trouble": "the disk· is full"}
+
+
 def test_what_is_not_known_is_null() -> None:
     status = status_of(PROCESS._replace(disk=None), None, Health((), 0.0))
     assert status.keys() == KEYS
-    assert [status[key] for key in ("ledger", "backlog", "in_flight", "rates", "disk", "oldest_s")] == [None] * 6
+    assert [status[key] for key in ("ledger", "backlog", "in_flight", "rates", "disk", "oldest_s", "store")] == [
+        None
+    ] * 7
 
 
 def test_the_broker_of_a_pair_that_serves_is_shown() -> None:
