@@ -126,6 +126,11 @@ class Host(Shell):
         return any(session.busy for session in (*self.sessions.values(), self.session))
 
     @property
+    def drawn_for(self) -> float:
+        """CPU seconds that the nodes of all labs have drawn for."""
+        return float(sum(session.lab.feed.spent for session in self.sessions.values()))
+
+    @property
     def others(self) -> list[Other]:
         """All open systems, the current one included."""
         names = self.labs.names if self.labs is not None else tuple(self.sessions)

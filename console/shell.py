@@ -67,7 +67,7 @@ class Shell(App[None]):
         super().__init__(driver_class=Terminal)
         self.settings, self.history = settings, history
         self.clock, self.wall = clock, time.time
-        self._governor = RefreshGovernor(time.monotonic, time.thread_time)
+        self._governor = RefreshGovernor(time.monotonic, lambda: time.thread_time() + self.drawn_for)
         self.signal_received: int | None = None
         self._ends: list[signal.Signals] = []  # those that were not ignored (nohup) when it began
         self.summary: str | None = None
@@ -145,6 +145,11 @@ class Shell(App[None]):
     def running(self) -> bool:
         """Whether a run is in progress; then the screen takes less CPU time."""
         return False
+
+    @property
+    def drawn_for(self) -> float:
+        """CPU seconds that others than this thread have drawn pictures for."""
+        return 0.0
 
     def _beat(self) -> None:
         if self._governor.due(self.running):

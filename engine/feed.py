@@ -32,6 +32,7 @@ class Feed:
 
     def __init__(self, facts: int = FACTS) -> None:
         self._pictures: dict[str, Any] = {}
+        self._spent: dict[str, float] = {}  # processor seconds that each node has drawn for
         self._looks: dict[str, float] = {}  # monotonic seconds of the last look at each: nobody draws for nobody
         self._look = float("-inf")  # and of the last look at all of them
         self.refresh: float | None = None  # times a second that a screen was drawn lately; None: there is none
@@ -57,9 +58,15 @@ class Feed:
         """The same without looking: of who only passes on what others have drawn."""
         return self._pictures.get(name)
 
-    def show(self, name: str, picture: object) -> None:
-        """Replace the picture of one node."""
+    def show(self, name: str, picture: object, spent: float = 0.0) -> None:
+        """Replace the picture of one node, which took so many seconds of its thread's processor time to draw."""
         self._pictures[name] = picture
+        self._spent[name] = self._spent.get(name, 0.0) + spent
+
+    @property
+    def spent(self) -> float:
+        """Seconds of processor time that all nodes have drawn for so far."""
+        return sum(self._spent.copy().values())
 
     def fact(self, note: Note, source: str, at: float) -> None:
         """Append a fact; ``at`` is wall-clock seconds."""

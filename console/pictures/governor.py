@@ -1,8 +1,8 @@
 """The refresh governor: draws the screen as often as its share of CPU time allows.
 
 The engine's threads share one interpreter with the screen, so what the screen takes of it a run does not get. What one
-refresh costs is measured, as the main thread's own CPU time, and the refreshes are put so far apart that they take no
-more than their share of a core.
+refresh costs is measured: the main thread's own CPU time, and what the engine's threads took to draw the pictures for
+it. The refreshes are put so far apart that they take no more than their share of a core.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ class RefreshGovernor:
     """Decides at each of ``HERTZ`` beats a second whether to draw the screen."""
 
     def __init__(self, clock: Callable[[], float], spent: Callable[[], float]) -> None:
-        """``clock``: monotonic seconds. ``spent``: CPU seconds that the calling thread has used."""
+        """``clock``: monotonic seconds. ``spent``: CPU seconds that screen and pictures have taken so far.
+
+        That may become less: a lab that is closed takes what was drawn in it along.
+        """
         self._clock, self._spent = clock, spent
         self._drawn = -SLOWEST  # when it was drawn last
         self._before: float | None = None  # what had been spent by then
@@ -42,6 +45,6 @@ class RefreshGovernor:
             return False
         spent = self._spent()
         if self._before is not None:
-            self._cost += _WEIGHT * (spent - self._before - self._cost)
+            self._cost += _WEIGHT * (max(0.0, spent - self._before) - self._cost)
         self._drawn, self._before = now, spent
         return True

@@ -333,9 +333,10 @@ class Node:
             self._handle(chair, Paused(seconds))
 
     def _publish(self, now: float) -> None:
-        self._published = now
+        began = time.thread_time()
         pictures = {name: chair.core.snapshot(now) for name, chair in self._chairs.items()}
-        self._feed.show(self.name, pictures.get(self.name, pictures))
+        self._published = now
+        self._feed.show(self.name, pictures.get(self.name, pictures), time.thread_time() - began)
 
     def _hand(self, name: str, event: Event) -> None:
         if (chair := self._chairs.get(name)) is not None:

@@ -3,8 +3,9 @@
 The rules of this file:
 
 - Viewers ask, nobody is sent anything unasked: one that is stopped costs nothing.
-- Pictures are taken at most once in ``EVERY`` seconds, and so seldom that this takes a ``SHARE`` of the time at most,
-  whoever asks and how often. The nodes draw them a little earlier, because they were looked at.
+- Pictures are taken at most once in ``EVERY`` seconds, and so seldom that this takes a ``SHARE`` of a core at most,
+  whoever asks and how often: what the nodes draw for them, on their own threads, and what is packed here. The nodes
+  draw them a little earlier, because they were looked at.
 - A trace is bounded, and ends where nobody has asked for it in ``UNPULLED`` seconds.
 - Orders are carried out one after the other on a thread of their own, under the lab's ``turn``, so that the socket goes
   on answering. Only orders of ``engine.labs.carried`` are known.
@@ -42,7 +43,7 @@ from engine.system import Orders
 from engine.tracing.ring import Ring
 
 EVERY = 0.2  # seconds between two sets of pictures, at least
-SHARE = 0.02  # of the time that may be spent on them
+SHARE = 0.03  # of a core that may be spent on them
 DRAWN = 0.12  # seconds that a node may take to draw
 AHEAD = 0.3  # seconds before pictures are due at which the nodes are to begin
 ASKED = 3.0  # seconds for which the workers' own pictures are drawn after somebody has asked for them
@@ -156,7 +157,11 @@ class BrokerDesk(Desk):
         self._seats = seats
         self._easel = Easel(self._codec, lab.seat_of)
         self._due = 0.0
-        self._touched: float | None = None  # when the nodes were told to draw for the next set
+        self._spent, self._drawn = (
+            0.0,
+            lab.feed.spent,
+        )  # processor seconds since the newest pictures here; all that nodes drew for
+        self._touched: float | None = float("-inf")  # when the nodes were told to draw for the next set
         self._pool_until = 0.0
         self._traces: dict[str, tuple[Ring[Any], float]] = {}  # by the viewer's word, and when it was asked for last
         self._closing = threading.Event()
@@ -170,11 +175,17 @@ class BrokerDesk(Desk):
     # ---- pictures ---------------------------------------------------------------------------------------------------
 
     def _pictures(self, since: int, page: int, pool: bool) -> dict[str, Any]:
-        now = time.monotonic()
+        now, began = time.monotonic(), time.thread_time()
+        try:
+            return self._told(now, began, since, page, pool)
+        finally:
+            self._spent += time.thread_time() - began
+
+    def _told(self, now: float, began: float, since: int, page: int, pool: bool) -> dict[str, Any]:
         if pool:
             self._pool_until = now + ASKED
         if page == 0:
-            self._draw(now)
+            self._draw(now, began)
         if self._easel.serial == 0 or (since == self._easel.serial and not pool):
             return {"Serial": since, "Whole": False, "Pages": 0, "Data": b"", "Bare": False}
         pages = self._easel.pages(since, now < self._pool_until)
@@ -184,19 +195,23 @@ class BrokerDesk(Desk):
             "Serial": self._easel.serial, "Whole": whole, "Pages": len(pages), "Data": pages[page], "Bare": False
         }  # fmt: skip
 
-    def _draw(self, now: float) -> None:
-        """Take a new set of pictures where one is due, or let the nodes draw one."""
+    def _draw(self, now: float, began: float) -> None:
+        """Take a new set of pictures where one is due, or let the nodes draw one. ``began``: processor seconds."""
         feed = self._lab.feed
         names = (*VIEWS, "pool") if now < self._pool_until or not self._lab.endpoints else tuple(VIEWS)
+        if self._touched is not None and now > self._touched + ASKED:
+            self._touched = None  # nobody has looked meanwhile: what was drawn since is old, and was for others
+            self._spent, self._drawn = 0.0, feed.spent
         if self._touched is not None and now >= max(self._due, self._touched + DRAWN):
-            began = time.perf_counter()
             pictures = {name: seen for name in names if (seen := feed.peek(name)) is not None}
             if "broker" not in pictures and isinstance(pool := pictures.get("pool"), dict):
                 crew = crew_of(pool, self._seats())
                 pictures |= {"broker": crew} if crew is not None else {}
             self._easel.put(pictures)
             self._easel.pages(self._easel.serial - 1)
-            self._due = now + max(EVERY, (time.perf_counter() - began) / SHARE)
+            here, drawn = time.thread_time() - began, feed.spent
+            self._due = now + max(EVERY, (self._spent + here + drawn - self._drawn) / SHARE)
+            self._spent, self._drawn = -here, drawn  # it is counted once more when this question is answered
             self._touched = None
         if self._touched is None and now >= self._due - AHEAD:
             self._touched = now

@@ -56,7 +56,10 @@ class Pools:
 
     def seat_of(self, key: bytes) -> str | None:
         """The seat of the worker with this routing id. Any thread."""
-        return next((pool.seats[key] for pool in list(self._pools.values()) if key in pool.seats), None)
+        for pool in list(self._pools.values()):
+            if (seat := pool.seats.get(key)) is not None:
+                return seat
+        return None
 
     def name_of(self, key: bytes) -> str | None:
         """The pool of the worker with this routing id; None where it is in none. Any thread."""

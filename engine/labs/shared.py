@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from itertools import compress
+from operator import attrgetter, is_not
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -35,6 +38,8 @@ NOBODY = (0, 0, 0.0, 0.0, float("inf"), None)  # failed, violations, joined, hea
 VIEWS: dict[str, Any] = {"broker": BrokerView, "fallback": BrokerView, "client": ClientView}
 """The pictures that are shared by their names, and what each is; beside them ``pool``, where somebody asks for it."""
 
+_KEY = attrgetter("key")
+
 Seats = Callable[[bytes], str | None]
 Rows = dict[bytes, WorkerRow]
 
@@ -47,7 +52,10 @@ def codec_of(system: System | QueueSystem) -> Codec:
 
 class _Set(NamedTuple):
     pictures: dict[str, Any]
-    rows: dict[str, Rows]
+    keys: dict[str, tuple[bytes, ...]]  # of its rows; the same object as in the set before where they are the same
+
+    def rows(self, name: str) -> tuple[WorkerRow, ...]:
+        return self.pictures[name].workers if name in self.keys else ()
 
 
 class Easel:
@@ -67,12 +75,13 @@ class Easel:
     def put(self, pictures: Mapping[str, Any]) -> None:
         """Show these pictures from now on."""
         self.serial += 1
-        rows = {
-            name: {row.key: row for row in picture.workers}
-            for name, picture in pictures.items()
-            if isinstance(picture, BrokerView)
-        }
-        self._sets[self.serial] = _Set(dict(pictures), rows)
+        before = self._sets[self.serial - 1].keys if self._sets else {}
+        keys: dict[str, tuple[bytes, ...]] = {}
+        for name, picture in pictures.items():
+            if isinstance(picture, BrokerView):
+                fresh, old = tuple(map(_KEY, picture.workers)), before.get(name)
+                keys[name] = old if old is not None and fresh == old else fresh
+        self._sets[self.serial] = _Set(dict(pictures), keys)
         self._pages.clear()
         while len(self._sets) > KEPT:
             self._sets.popitem(last=False)
@@ -91,17 +100,11 @@ class Easel:
         for name, picture in now.pictures.items():
             if name not in VIEWS or not isinstance(picture, VIEWS[name]):
                 continue  # nobody sits there any more
-            if name not in now.rows:
+            if name not in now.keys:
                 heads[name] = self._codec.plain(picture)
                 continue
             heads[name] = self._codec.plain(picture._replace(workers=()))
-            rows, old = now.rows[name], before.rows.get(name, {})
-            fresh = [row for key, row in rows.items() if old.get(key) is not row]
-            gone = [key for key in old if key not in rows]
-            kept = [key for key in old if key in rows]
-            kept += [row.key for row in fresh if row.key not in old]
-            if kept != list(rows):  # their order is another one: all of them are told again
-                fresh, gone = list(rows.values()), list(old)
+            fresh, gone = _changes(now, before, name)
             parts += [(name, [fresh[at : at + PAGE], []]) for at in range(0, len(fresh), PAGE)]
             parts += [(name, [[], gone[at : at + PAGE]]) for at in reversed(range(0, len(gone), PAGE))]
         parts.sort(key=lambda part: not part[1][1])  # who left is told before who came
@@ -114,6 +117,21 @@ class Easel:
     def _columns(self, rows: Sequence[WorkerRow]) -> list[Any]:
         seats = [self._seat_of(row.key) for row in rows]
         return [*map(list, zip(*rows, strict=True)), seats] if rows else []
+
+
+def _changes(now: _Set, before: _Set, name: str) -> tuple[list[WorkerRow], list[bytes]]:
+    """The rows that are others than before, and the keys of those that are gone."""
+    rows, old = now.rows(name), before.rows(name)
+    if now.keys[name] is before.keys.get(name):
+        return list(compress(rows, map(is_not, rows, old))), []
+    are, were = {row.key: row for row in rows}, {row.key: row for row in old}
+    fresh = [row for key, row in are.items() if were.get(key) is not row]
+    gone = [key for key in were if key not in are]
+    kept = [key for key in were if key in are]
+    kept += [row.key for row in fresh if row.key not in were]
+    if kept == list(are):
+        return fresh, gone
+    return list(are.values()), list(were)  # their order is another one: all of them are told again
 
 
 class Copy:
@@ -131,12 +149,14 @@ class Copy:
         rows: dict[str, Rows] = {} if whole else {name: dict(old) for name, old in self._rows.items()}
         seats = {} if whole else dict(self.seats)
         heads, pool = self._heads(_page(pages[0]))
+        left = False
         for data in pages[1:]:
             page = _page(data)
             name, fresh, out = page.get("rows"), page.get("in"), page.get("out")
             if type(name) is not str or name not in heads or type(fresh) is not list or not fits(out, list[bytes]):
                 raise Unreadable("rows of nothing")
             table = rows.setdefault(name, {})
+            left = left or bool(out)
             for key in out or ():
                 table.pop(key, None)
             for row, seat in _rows(fresh):
@@ -148,8 +168,10 @@ class Copy:
             for name, head in heads.items()
         }
         self._rows, self.pool = rows, pool
-        known = {key for table in rows.values() for key in table}
-        self.seats = {key: seat for key, seat in seats.items() if key in known}
+        if whole or left:
+            known = {key for table in rows.values() for key in table}
+            seats = {key: seat for key, seat in seats.items() if key in known}
+        self.seats = seats
 
     def _heads(self, page: dict[str, Any]) -> tuple[dict[str, Any], dict[str, WorkerView]]:
         heads, pool = page.get("heads"), page.get("pool", {})
@@ -200,7 +222,7 @@ def _column(column: list[Any], wanted: Any) -> list[Any]:
             raise Unreadable("rows with a column of another type")
         return column
     try:
-        made = [shaped(value, wanted) for value in column]
+        made = list(map(_shaper(wanted), column))
     except (TypeError, ValueError) as error:
         raise Unreadable(f"a row: {error}") from None
     if not all(map(check(wanted), made)):
@@ -213,16 +235,23 @@ def shaped(value: Any, wanted: Any) -> Any:
 
     Raises TypeError and ValueError where they can be none.
     """
+    return _shaper(wanted)(value)
+
+
+@cache
+def _shaper(wanted: Any) -> Callable[[Any], Any]:
     args = get_args(wanted)
     if get_origin(wanted) in (Union, UnionType):
-        return None if value is None else shaped(value, next(one for one in args if one is not type(None)))
-    if get_origin(wanted) is tuple:
-        if args[-1] is Ellipsis:
-            return tuple(shaped(one, args[0]) for one in value)
-        return tuple(shaped(one, kind) for one, kind in zip(value, args, strict=True))
-    if hasattr(wanted, "_make"):
-        return wanted(*(shaped(one, kind) for one, kind in zip(value, get_type_hints(wanted).values(), strict=True)))
-    return value
+        shape = _shaper(next(one for one in args if one is not type(None)))
+        return lambda value: None if value is None else shape(value)
+    if get_origin(wanted) is tuple and args[-1] is Ellipsis:
+        each = _shaper(args[0])
+        return lambda value: tuple(map(each, value))
+    if get_origin(wanted) is tuple or hasattr(wanted, "_make"):
+        make = getattr(wanted, "_make", tuple)
+        shapes = [*map(_shaper, args or get_type_hints(wanted).values())]
+        return lambda value: make([shape(one) for shape, one in zip(shapes, value, strict=True)])
+    return lambda value: value
 
 
 def crew_of(pool: Mapping[str, WorkerView], seats: Mapping[bytes, str]) -> BrokerView | None:

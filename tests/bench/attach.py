@@ -1,8 +1,9 @@
 """What viewers cost: three that are attached, three that were stopped (SIGSTOP), and nobody.
 
-One process has the broker, 10,000 workers and a client over inproc, and runs pings at its highest rate. What counts
-is its processor time a task, all its threads together: viewers run on the same few cores, and what they take there is
-not the broker's. ``python -m tests.bench.attach lab WORKERS FOLDER`` is that process, ``… view FOLDER`` one viewer.
+One process has the broker, 10,000 workers and a client over inproc, and runs pings at its highest rate. Three figures
+tell what viewers take from it: its throughput, for which viewers and it compete where there are few cores; its
+processor time a task, all its threads together; and of that the time of the threads that only a broker has, its own and
+the control socket's. ``python -m tests.bench.attach lab WORKERS FOLDER`` is that process, ``… view FOLDER`` one viewer.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from engine.catalogue import SYSTEMS
+from engine.drive.collector import collecting
 from engine.drive.control.found import running
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
@@ -29,6 +32,12 @@ from tests.bench.stage import PYTHON, Child, Stage, said
 ROUND = SYSTEMS["roundrobin"]
 MODULE = (PYTHON, "-m", "tests.bench.attach")
 VIEWERS = 3
+BROKERS = ("roundhouse-broker", "roundhouse-control")  # the threads of a broker
+FIGURES = (
+    "tasks a second",
+    "tasks a second of processor time, all threads of the process",
+    "tasks a second of processor time, the broker's threads",
+)
 WINDOW = 2000
 SETTLE = 2.0  # seconds for viewers to have looked a few times
 WAIT = 300.0
@@ -37,17 +46,24 @@ WAIT = 300.0
 def serve(workers: int, folder: Path) -> int:
     """Runs of so many tasks as each line of the input says, until it ends."""
     options = ROUND.options(max_backlog=100_000, heartbeat=20.0, expiry=120.0)  # a busy machine joins so many slowly
-    with LiveLab(ROUND, options, bind=("inproc://bench",), workers=workers, slots=1, control=folder) as lab:
+    bind = ("inproc://bench",)
+    with collecting(), LiveLab(ROUND, options, bind=bind, workers=workers, slots=1, control=folder) as lab:
         wait_until(lambda: said_by(lambda: lab.registered() >= workers), WAIT)
         print("ready", flush=True)
         for line in sys.stdin:
-            n, before = int(line), time.process_time()
+            n, before, of_broker = int(line), time.process_time(), broker_time()
             lab.run(BulkSpec("ping", n, in_flight=WINDOW, timeout=60.0))
             wait_until(lambda: said_by(lambda: ended(lab)), WAIT)
             record = lab.report()
-            spent = time.process_time() - before
-            print(json.dumps([record["succeeded"], record["rate_per_s"], n / spent]), flush=True)
+            spent = time.process_time() - before, broker_time() - of_broker
+            print(json.dumps([record["succeeded"], record["rate_per_s"], *spent]), flush=True)
     return 0
+
+
+def broker_time() -> float:
+    """Processor seconds of the threads of this process that are a broker's: its node and its control socket."""
+    threads = [thread.ident for thread in threading.enumerate() if thread.name in BROKERS]
+    return sum(time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in threads if ident is not None)
 
 
 def said_by(ask: Callable[[], bool]) -> bool:
@@ -68,6 +84,7 @@ def view(folder: Path) -> int:
     """Attached until it is ended."""
     (found,) = running(folder, WAIT)
     with Remote(found, ROUND) as lab:
+        wait_until(lambda: lab.feed.picture("broker") is not None, WAIT)
         print(f"ready {len(lab.feed.picture('broker').workers)}", flush=True)
         signal.sigwait({signal.SIGTERM})
     return 0
@@ -99,9 +116,10 @@ def section(quick: bool) -> None:
             assert lab.stdin is not None
             lab.stdin.write(f"{n}\n")
             lab.stdin.flush()
-            succeeded, _, rate = json.loads(said(lab))
+            succeeded, rate, spent, of_broker = json.loads(said(lab))
             if succeeded != n:
                 raise Foul(f"{n - succeeded} of {n} tasks were lost")
+            told.append((rate, n / spent, n / of_broker))
             return Run(rate)
 
         def watched(stopped: bool) -> Contend:
@@ -111,13 +129,17 @@ def section(quick: bool) -> None:
 
             return watch
 
+        told: list[tuple[float, ...]] = []  # of each run, by ``FIGURES``
         contenders = {"nobody": run, "3 attached": watched(False), "3 stopped": watched(True)}
-        rows = ranking(rounds(contenders, 1.0 if quick else 3.0, 5000), ("nobody",), (f"{workers:,}",))
+        found = rounds(contenders, 1.0 if quick else 3.0, 5000)
         assert lab.stdin is not None
         lab.stdin.close()
         lab.wait(WAIT)
-    title = f"Viewers of one process, inproc, window {WINDOW}: tasks a second of its processor time"
-    table(title, ranking_head(("nobody",), ("workers",)), rows)
+    by_rate = {rates[0]: rates for rates in told}
+    for place, figure in enumerate(FIGURES):
+        seen = {name: [Run(by_rate[one.rate][place]) for one in runs] for name, runs in found.items()}
+        title = f"Viewers of one process, inproc, window {WINDOW}: {figure}"
+        table(title, ranking_head(("nobody",), ("workers",)), ranking(seen, ("nobody",), (f"{workers:,}",)))
 
 
 if __name__ == "__main__":

@@ -64,3 +64,12 @@ def test_who_peeks_makes_nobody_draw() -> None:
     feed.show("broker", 5)
     before = feed.looked("broker")
     assert feed.peek("broker") == 5 and feed.peek("x") is None and feed.looked("broker") == before
+
+
+def test_what_nodes_spent_on_drawing_is_summed_up() -> None:
+    feed = Feed()
+    feed.show("broker", 1, 0.5)
+    feed.show("broker", 2, 0.25)
+    feed.show("pool", 3, 1.0)
+    feed.show("client", 4)
+    assert feed.spent == 1.75

@@ -54,3 +54,10 @@ def test_it_is_quick_again_when_it_is_cheap_again_and_one_dear_refresh_changes_l
     assert machine.drawn(SECONDS * HERTZ) == SECONDS * HERTZ
     machine.spent += 0.1
     assert machine.drawn(SECONDS * HERTZ) >= SECONDS * HERTZ - 4
+
+
+def test_time_that_a_closed_lab_takes_along_does_not_make_the_next_refreshes_free() -> None:
+    machine = Machine(0.04)
+    machine.drawn(20 * HERTZ)
+    machine.spent -= 1000.0
+    assert machine.drawn(SECONDS * HERTZ) == pytest.approx(SECONDS * 2, abs=3)

@@ -31,7 +31,7 @@ class Clock:
     def time(self) -> float:
         return 1_750_000_000.0
 
-    def perf_counter(self) -> float:
+    def thread_time(self) -> float:
         self.cost += self.each
         return self.cost
 
@@ -85,11 +85,38 @@ def test_what_takes_long_is_done_seldom(shop: Shop) -> None:
     shop.look(0.25)
     assert shop.desk._due == pytest.approx(shop.clock.at + 0.02 / module.SHARE)
     touched = shop.lab.feed.looked("broker")
+    shop.clock.each = 0.0
     for _ in range(2):
-        assert shop.look(0.3)["Serial"] == 1
+        assert shop.look(0.15)["Serial"] == 1
     assert shop.lab.feed.looked("broker") == touched, "the nodes draw nothing meanwhile"
     shop.look(0.3)
     assert shop.look(0.3)["Serial"] == 2
+
+
+def test_what_nodes_draw_counts_and_what_they_drew_while_nobody_looked_does_not(shop: Shop) -> None:
+    feed = shop.lab.feed
+    feed.show("pool", {}, 7.0)
+    shop.look()
+    feed.show("pool", {}, 0.03)
+    shop.look(0.25)
+    assert shop.desk._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
+    shop.look(10.0)
+    shop.look(0.25)
+    feed.show("pool", {}, 9.0)
+    shop.look(60.0)
+    shop.look(0.25)
+    assert shop.desk._due == pytest.approx(shop.clock.at + module.EVERY)
+
+
+def test_whoever_is_behind_is_paid_for_too(shop: Shop) -> None:
+    shop.look()
+    shop.look(0.25)
+    shop.clock.each = 0.01
+    for _ in range(3):
+        shop.look(0.0, Since=0)
+    shop.clock.each = 0.0
+    shop.look(0.3)
+    assert shop.desk._due == pytest.approx(shop.clock.at + 0.03 / module.SHARE)
 
 
 def test_events_come_in_their_order_with_those_that_are_lost(shop: Shop) -> None:
