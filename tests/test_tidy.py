@@ -32,6 +32,7 @@ IMPURE = {
     "console/shell.py": "reads the clock for the screen's timer, as the others do",
     "engine/drive/": "sockets, threads and disks live here",
     "engine/labs/brokers.py": "tells a taken endpoint from another error of the socket",
+    "engine/labs/audit.py": "stamps each order that is kept",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
     "engine/journal/journal.py": "stamps what is recorded, and whose clock it was",
     "engine/labs/desk.py": "notes when a picture is due, and what drawing one costs",

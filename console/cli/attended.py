@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from console.cli.common import control_of
+from console.cli.common import audit_of, control_of
 from console.cli.standing import standing
 from engine.core import Note
 from engine.drive.control.found import about
@@ -33,6 +33,7 @@ def attended(
     """Watch it and listen for others as long as this lasts. ``feed``: what its watchdog says."""
     at = control_of(options) or place_of_root(settings.paths.control, made.root)
     lab = Overseen(made, feed)
+    lab.audit = audit_of(settings, place_of_root(settings.paths.control, made.root))
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
         standing(source_of(made, say), settings, lab.words, options),

@@ -12,10 +12,12 @@ from pathlib import Path
 from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.control.dial import Far, Place
+from engine.drive.control.place import place_of
 from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.attaching import Around
+from engine.labs.audit import FILE, Audit
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
 from engine.namedfleet import FleetEntry
@@ -134,7 +136,7 @@ def lab_of(
     if keys is not None and not broker:
         for words in keys.doubts(client):
             tell(words)
-    return LiveLab(
+    lab = LiveLab(
         system,
         settings.options[system.name],
         bind=bind,
@@ -155,3 +157,10 @@ def lab_of(
         trust=Trust(os.geteuid(), frozenset(trust)),
         curve=keys,
     )
+    lab.audit = audit_of(settings, place_of(settings.paths.control, role, bind))
+    return lab
+
+
+def audit_of(settings: Settings, socket: Path) -> Audit:
+    """Where orders to the process with this control socket are kept."""
+    return Audit(settings.paths.state / FILE, socket.name)

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from console.cli.asking import met
-from console.cli.audit import audit
-from console.cli.common import around_of, far_of, settings_of
+from console.cli.common import around_of, audit_of, far_of, settings_of
+from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
 from console.commands import BY_NAME, Command, CommandError, Word, parse
 from console.text import clean
 from engine.catalogue import CATALOGUE
+from engine.drive.control.place import place
 from engine.errors import Refused
+from engine.labs.audit import Audit, origin, who
 from engine.parts.explain import show
 from engine.parts.view import WorkerRow
 from engine.settings import Flag, Problem, Wrong
@@ -27,51 +30,74 @@ from engine.system import System
 
 STEP = 0.1  # seconds between two looks
 LOOKS = 100  # of them until an effect must have shown
-NAMED = ("register", "deregister", "bulk", "endbulk", "stop", "kill", "slow", "withdraw", "lane", "pair", "config")
-WORDS = (Word("drain", "WORKER", "let a worker finish its tasks and leave", False), *(BY_NAME[name] for name in NAMED))
+NAMED = ("register", "deregister", "bulk", "endbulk", "withdraw", "lane", "pair", "config")
+FAULTS = ("kill", "freeze", "cut", "restart")
+WORDS = (
+    Word("drain", "WORKER", "let a worker finish its tasks and leave", False),
+    Word("stop", "WORKER", "the same", False),
+    Word("endrun", "", "stop its run", False),
+    BY_NAME["slow"],
+    *(BY_NAME[name] for name in (*NAMED, *FAULTS)),
+)
+LOG = Word("log", "", "the newest orders that were given", False)
 GONE = ("drain", "lost")
-
-
-class Order(NamedTuple):
-    """``asks``: the question before it, empty where there is none; ``shown``: whether its effect is to be seen."""
-
-    give: Callable[[Any], object]
-    said: str
-    asks: str = ""
-    shown: Callable[[Any], bool] = lambda lab: True
+LISTED = 40  # orders of the log
 
 
 def order(options: Namespace, flags: list[Flag]) -> int:
     """Give it; 0 where its effect has shown, 1 where it was refused or has not. Raises Refused, Wrong."""
     settings = settings_of(flags)
     typed = " ".join(options.words)
-    try:
-        command = parse(typed, WORDS)
-    except CommandError as error:
-        raise Wrong([Problem("order", str(error))]) from None
+    if typed == LOG.name:
+        target = options.target
+        return listed(audit_of(settings, place(settings.paths.control, target) if "://" in target else Path(target)))
     found = met(settings.paths.control, options.target, far_of(settings))
-    kept = settings.paths.state / "orders.log"
-    if CATALOGUE[found.system].kind != System.kind:
-        raise Refused(f"{found.system} takes its orders from a console: roundhouse attach {found.name}")
+    brokers = CATALOGUE[found.system].kind == System.kind
+    try:
+        command = parse(typed, WORDS if brokers else QUEUE_WORDS)
+    except CommandError as error:
+        hint = "; endrun stops the run" if typed == "stop" else ""
+        raise Wrong([Problem("order", f"{error}{hint}")]) from None
+    audit = audit_of(settings, Path(found.name))
     with Signals() as signals, around_of(settings).lab(found) as lab:
-        made = order_of(command, lab)
+        made = order_of(command, lab) if brokers else queue_order(command, lab)
         if made.asks and not options.yes and not agreed(made.asks):
             return 1
         try:
             made.give(lab)
         except Refused as refusal:
-            audit(kept, found.name, typed, f"refused: {refusal}")
+            keep(audit, typed, f"refused: {refusal}")
             raise
         for _ in range(LOOKS):
             if made.shown(lab):
-                audit(kept, found.name, typed, "done")
+                keep(audit, typed, "seen")
                 result(f"{made.said}\n")
                 return 0
             if signals.wait(STEP):
                 break
-        audit(kept, found.name, typed, "given; no effect was seen")
+        keep(audit, typed, "given; no effect was seen")
         tell(f"the order was given, and no effect of it was seen after {LOOKS * STEP:.0f} s")
         return signals.status(1)
+
+
+def keep(audit: Audit, typed: str, came: str) -> None:
+    """Keep a line of what was typed here, and its effect; that it can not be kept is told, and undoes nothing."""
+    if trouble := audit.keep(who(), f"{origin()}, roundhouse order", typed, came):
+        tell(trouble)
+
+
+def listed(audit: Audit) -> int:
+    """The newest orders to one process, as its user's log on this machine has them. Raises Refused."""
+    try:
+        lines = audit.lines(LISTED)
+    except OSError as error:
+        raise Refused(f"the log of orders can not be read: {error.strerror or error}") from None
+    for line in lines:
+        said = (line.get(key, "") for key in ("at", "who", "from", "what", "result"))
+        result(clean("  ".join(map(str, said)), 1000) + "\n")
+    if not lines:
+        tell("no order is in the log of this machine")
+    return 0
 
 
 def agreed(question: str) -> bool:
@@ -87,8 +113,12 @@ def order_of(command: Command, lab: Any) -> Order:
     """What a typed order means to a lab. Raises Refused where what it names is not there."""
     text = str(command.argument)
     match command.name:
-        case "drain" | "kill":
+        case "drain" | "stop":
             return _drain(lab, text)
+        case "kill" | "freeze" | "cut" | "restart":
+            return _fault(lab, f"{command.name} {text}")
+        case "slow" if " " in text:
+            return _fault(lab, f"slow {text}")
         case "slow":
             return _slow(text)
         case "withdraw":
@@ -122,7 +152,7 @@ def _plain(word: str, lab: Any) -> Order:
         "bulk": Order(lambda lab: lab.bulk(), "workers have joined", shown=lambda lab: alive(lab) > before),
         "deregister": Order(lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer),
         "endbulk": Order(lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer),
-        "stop": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
+        "endrun": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
     }
     return orders[word]
 
@@ -135,6 +165,11 @@ def _drain(lab: Any, name: str) -> Order:
 
     asks = f"Let worker {name} finish its tasks and leave?"
     return Order(lambda lab: lab.stop_worker(key), f"worker {name} leaves", asks, leaves)
+
+
+def _fault(lab: Any, line: str) -> Order:
+    does = lab.hurts(line)
+    return Order(lambda lab: lab.hurt(line), f"done: {does}", f"{does[0].upper()}{does[1:]}. Do it?")
 
 
 def _slow(text: str) -> Order:

@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.cli.common import around_of, configured, control_of, known, lab_of, settings_of
+from console.cli.common import around_of, audit_of, configured, control_of, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, QUEUES
+from engine.drive.control.place import place_of_root
 from engine.labs.lab import Lab
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 from engine.system import QueueSystem, System
@@ -76,7 +77,7 @@ def of_queues(settings: Settings, options: Namespace, journal: Path | None) -> L
     from engine.labs.queues import LiveQueueLab
 
     given, trust = settings.options[settings.system], trusted(options)
-    return LiveQueueLab(
+    lab = LiveQueueLab(
         given,
         options.root or "",
         readonly=settings.readonly,
@@ -85,6 +86,8 @@ def of_queues(settings: Settings, options: Namespace, journal: Path | None) -> L
         control=settings.paths.control,
         listens=control_of(options),
     )
+    lab.audit = audit_of(settings, place_of_root(settings.paths.control, options.root or ""))
+    return lab
 
 
 LIVE = {System.kind: of_brokers, QueueSystem.kind: of_queues}

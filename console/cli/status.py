@@ -102,8 +102,10 @@ def oldest(status: dict[str, Any]) -> str:
 
 def rates(status: dict[str, Any]) -> str:
     """How fast it is."""
-    done = (status["rates"] or {}).get("done_per_s")
-    return "" if done is None else f", {units.short(done)} done a second"
+    told = status["rates"] or {}
+    done, seconds = told.get("done_per_s"), told.get("done_seconds")
+    over = f" over the last {seconds:.0f} s" if seconds else ""
+    return "" if done is None else f", {units.short(done)} done a second{over}"
 
 
 def listed(workers: list[dict[str, Any]]) -> list[str]:

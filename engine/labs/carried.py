@@ -33,6 +33,7 @@ BROKERS: dict[str, Any] = {
     "inspect": tuple[bytes | None],
     "revive": tuple[str, tuple[int, ...]],
     "move": tuple[bytes, bytes, bool],
+    "hurt": tuple[str],
 }
 QUEUES: dict[str, Any] = {
     "set_workers": tuple[str, int],
@@ -41,6 +42,7 @@ QUEUES: dict[str, Any] = {
     "kill_driver": tuple[str],
     "retry": tuple[str, str],
     "feed_some": tuple[()],
+    "feed_files": tuple[tuple[str, ...]],
 }
 ORDERS = {System.kind: BROKERS, QueueSystem.kind: QUEUES}
 """By the kind of a system: a method of its labs, and the types of its arguments."""

@@ -32,12 +32,11 @@ from engine.drive.control.server import Control, Said, Word, listen
 from engine.drive.sockets import Context
 from engine.errors import Refused
 from engine.feed import Fact
+from engine.labs.audit import SILENT, noted, words_of
 from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
 from engine.labs.far import ENTRIES, packed_entries
 from engine.labs.shared import VIEWS, Easel, codec_of, crew_of
-from engine.parts.bulk import BulkSpec
-from engine.parts.plain import clean
 from engine.parts.unpacking import unpack
 from engine.system import Orders
 from engine.tracing.ring import Ring
@@ -52,7 +51,6 @@ WAITING = 100  # orders
 TAPS = 8  # traces at once
 KEPT = 2000  # messages of one
 UNPULLED = 5.0  # seconds
-SILENT = ("inspect", "order_client")  # orders that are no events: who looks at what, and what clients tell themselves
 
 
 class Desk:
@@ -127,19 +125,23 @@ class Desk:
         if self._waiting >= WAITING:
             raise Refused(f"{WAITING} orders wait already")
         self._waiting += 1
-        return self._clerk.submit(self._carry_out, name, args)
+        return self._clerk.submit(self._carry_out, name, args, giver_of(fields))
 
-    def _carry_out(self, name: str, args: tuple[Any, ...]) -> Said:
-        words = " ".join((name.replace("_", " "), *map(_argument, args)))
-        if name not in SILENT:
-            note = Note("info", f"an attached process orders: {clean(words)}")
-            self._lab.feed.fact(note, "control", time.time())
-        try:
+    def _carry_out(self, name: str, args: tuple[Any, ...], giver: tuple[str, str]) -> Said:
+        def act() -> None:
             with self._lab.turn:
                 if name == "operate":
                     self._lab.operate(args[0], **dict(args[1]))
                 else:
                     getattr(self._lab, name)(*args)
+
+        try:
+            if name in SILENT:
+                act()
+            else:
+                words = words_of(self._lab, name, args)
+                self._lab.feed.fact(Note("info", f"{giver[0]} orders: {words}"), "control", time.time())
+                noted(self._lab, self._lab.audit, giver, words, act)
         finally:
             self._waiting -= 1
         return "done", {}
@@ -261,18 +263,16 @@ def packed(codec: Any, args: tuple[Any, ...]) -> bytes:
     return data
 
 
+def giver_of(fields: dict[str, Any]) -> tuple[str, str]:
+    """Who gives an order, and from where: as the socket tells, never as the asker does."""
+    return str(fields.get("Who", "an unknown process")), str(fields.get("From", "the control socket"))
+
+
 def _number(fields: dict[str, Any], name: str) -> int:
     number = fields.get(name, 0)
     if type(number) is not int or number < 0:
         raise ValueError(name)
     return number
-
-
-def _argument(value: object) -> str:
-    """An argument for people."""
-    if isinstance(value, BulkSpec):
-        return f"{value.n} {value.kind}"
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _shortened(fact: Fact) -> Fact:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from engine.errors import Refused
 from engine.feed import Feed
+from engine.labs.audit import Audit
 from engine.labs.health import Health
 from engine.tracing.ring import Ring
 
@@ -28,7 +29,8 @@ class Lab(ABC):
     """One system that runs, is simulated, or was recorded; ``open`` it or use it in ``with``.
 
     ``started``: when it was opened, in monotonic seconds of its own clock. ``feed``: its snapshots and events.
-    ``unkept``: what could not be written to the disk, in words; all of it once the lab is closed.
+    ``unkept``: what could not be written to the disk, in words; all of it once the lab is closed. ``audit``: where a
+    line is kept of each order; nowhere where nothing real is ordered.
     """
 
     mode: ClassVar[Mode] = "live"
@@ -39,6 +41,7 @@ class Lab(ABC):
     feed: Feed
     turn: threading.RLock
     unkept: Sequence[str] = ()
+    audit: Audit | None = None
 
     def __new__(cls, *_: object, **__: object) -> Self:
         """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""

@@ -1,4 +1,4 @@
-"""Rates of the last minute and the age of the oldest task, out of ledgers that were seen one after the other.
+"""The rate of the last seconds, failures of the last minute and the age of the oldest task, out of ledgers.
 
 Pure: whoever looks gives the time. The age takes tasks to be given out in the order in which they came; so it needs
 nothing of the cores, and is the same for every system. It is as coarse as the looks are.
@@ -11,17 +11,19 @@ from typing import NamedTuple
 
 from engine.parts.view import LedgerView
 
-WINDOW = 60.0  # seconds that rates look back
+WINDOW = 60.0  # seconds that the share of failures looks back
+NOW = 5.0  # seconds that the rate looks back
 KEPT = 4000  # looks that are remembered: at one a second an hour, of which older tasks are called as old
 
 
 class Recent(NamedTuple):
-    """``seconds``: over how long; rates are tasks a second, None before the second look."""
+    """``seconds``: over how long failures are counted; ``done``: tasks a second over the last ``done_seconds``."""
 
     seconds: float
-    done: float | None  # succeeded
+    done: float | None  # succeeded; None before the second look
     failed_share: float | None  # of those that ended; None where none did
     oldest: float | None  # seconds that the oldest task has waited; 0 where none waits
+    done_seconds: float = 0.0
 
 
 class Look(NamedTuple):
@@ -49,8 +51,12 @@ class Meter:
         seconds = at - first.at
         ended = ledger.succeeded - first.succeeded, failed - first.failed
         share = ended[1] / sum(ended) if sum(ended) > 0 else None
-        done = ended[0] / seconds if seconds > 0 else None
-        return Recent(round(seconds, 3), _round(done), _round(share), round(self._oldest(at, ledger), 3))
+        before = self._looks[-2] if len(self._looks) > 1 else first
+        near = next((look for look in self._looks if at - NOW <= look.at < at), before)
+        lately = at - near.at
+        done = (ledger.succeeded - near.succeeded) / lately if lately > 0 else None
+        oldest = round(self._oldest(at, ledger), 3)
+        return Recent(round(seconds, 3), _round(done), _round(share), oldest, round(lately, 3))
 
     def _oldest(self, at: float, ledger: LedgerView) -> float:
         """All but the newest ``queued`` tasks have left; the oldest of these came when one more than that was sent."""

@@ -25,7 +25,7 @@ GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("backlog_tasks", "tasks in the backlog", ("backlog",)),
     ("in_flight_tasks", "tasks that workers hold", ("in_flight",)),
     ("oldest_task_seconds", "age of the oldest task in the backlog", ("oldest_s",)),
-    ("done_tasks_per_second", "tasks that succeeded a second, over the last minute", ("rates", "done_per_s")),
+    ("done_tasks_per_second", "tasks that succeeded a second, over the last five seconds", ("rates", "done_per_s")),
     ("failed_share", "share of failed tasks, over the last minute", ("rates", "failed_share")),
     ("loop_lag_seconds", "how late the slowest loop is for its timers", ("health", "loop_lag_s")),
     ("disk_free_bytes", "free space where the state folder is", ("disk", "free_bytes")),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from engine.core import Note
+from engine.drive import feeding
 from engine.drive.pipeline import Pipeline
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.content import QueueLab
 from engine.labs.health import Health
-from engine.protocols.diskqueue import SYSTEM
+from engine.protocols.diskqueue import SYSTEM, config
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, PipelineView, StageRow
 from engine.protocols.diskqueue.watchdog import KillDriver, PauseStage, ResumeStage, SetWorkers
 
@@ -108,9 +111,39 @@ class Overseen(QueueOrders):
     def detach(self, trace: Any) -> None:
         """Nothing is attached."""
 
+    def feed_files(self, paths: Sequence[str]) -> None:
+        """Feed files into the first queue. Refused where none could be."""
+        self._change("feeding documents")
+        self._living()
+        said: list[Note] = []
+        taken = fed(self._pipeline, paths, said.append)
+        for note in said:
+            self.feed.fact(note, "feeder", time.time())
+        if not taken:
+            raise Refused(said[-1].text if len(said) == 1 else "no file is fed: the events tell why")
+
     def _living(self) -> None:
         if self.view().state == "ended":
             raise Refused("the pipeline has ended")
+
+
+def fed(pipeline: Pipeline, paths: Sequence[str], say: Callable[[Note], None]) -> int:
+    """Feed files that an operator named, and say what came of it. How many could be."""
+    try:
+        done = feeding.feed(
+            pipeline.root, paths, mode=pipeline.options.queue_mode, told=partial(pipeline.told, "feeder")
+        )
+    except config.Refused as error:
+        say(Note("bad", f"no file is fed: {error}"))
+        return 0
+    for one in done:
+        if one.reason:
+            say(Note("warn", f"{one.path} is not fed: {one.reason}"))
+    taken = sum(not one.reason for one in done)
+    words = f"{taken:,} of {len(done):,} files fed" if len(done) > 1 else f"{done[0].path} is fed" if taken else ""
+    if words:
+        say(Note("good" if taken else "warn", words))
+    return taken
 
 
 def said(feed: Feed, note: Note) -> None:

@@ -16,14 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from engine.core import Leave, Note
 from engine.drive.control.found import about
 from engine.drive.control.place import NOWHERE, place_of_root
 from engine.drive.control.server import listening
-from engine.drive.feeding import feed
 from engine.drive.hub import Ear
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelineview import document
@@ -34,7 +32,7 @@ from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.desk import Desk
 from engine.labs.health import Health
-from engine.labs.queueorders import QueueOrders
+from engine.labs.queueorders import QueueOrders, fed
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
@@ -311,20 +309,7 @@ class LiveQueueLab(QueueOrders):
 
     def _feed_files(self, paths: Sequence[str]) -> None:
         """What an operator named: how many were fed, and of each of the others why not."""
-        told = partial(self._pipeline.told, "feeder")
-        try:
-            fed = feed(self.root, paths, mode=self._pipeline.options.queue_mode, told=told)
-        except config.Refused as error:
-            self._say(Note("bad", f"no file is fed: {error}"), "clerk")
-            return
-        for one in fed:
-            if one.reason:
-                self._say(Note("warn", f"{one.path} is not fed: {one.reason}"), "clerk")
-        taken = sum(not one.reason for one in fed)
-        self._count(taken)
-        words = f"{taken:,} of {len(fed):,} files fed" if len(fed) > 1 else f"{fed[0].path} is fed" if taken else ""
-        if words:
-            self._say(Note("good" if taken else "warn", words), "clerk")
+        self._count(fed(self._pipeline, paths, lambda note: self._say(note, "clerk")))
 
     def _tell_failures(self) -> None:
         """An event for each document that has failed."""

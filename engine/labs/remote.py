@@ -17,9 +17,12 @@ from engine.labs.health import Health
 from engine.labs.lab import Mode
 from engine.labs.limits import options_of
 from engine.labs.link import Link
+from engine.labs.livefaults import FAULTS
 from engine.labs.pool import BULK
 from engine.labs.shared import VIEWS, Copy, codec_of
 from engine.parts.bulk import BulkSpec
+from engine.parts.fault import read_line
+from engine.parts.plain import clean
 from engine.runs.history import History
 from engine.system import System
 
@@ -176,6 +179,16 @@ class Remote(BrokerLab):
     def move(self, client: bytes, task: bytes, first: bool) -> None:
         """Let one task that waits be the first there, or the last."""
         self._order("move", client, task, first)
+
+    def hurts(self, line: str) -> str:
+        """What a fault does there; whether there is such a target is known there alone."""
+        fault, target, amounts = read_line(FAULTS, line)
+        given = f" by {amounts[0]:g} s" if amounts else ""
+        return f"{fault.name} {clean(target)}{given} in process {self._link.found.pid}: {fault.does}"
+
+    def hurt(self, line: str) -> None:
+        """Do the fault of a line such as ``freeze w3 5`` there."""
+        self._order("hurt", line)
 
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""

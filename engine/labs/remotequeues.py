@@ -5,7 +5,8 @@ Folders, logs and drivers are there for everybody to see, so only orders and wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from engine.drive.control.found import Found
@@ -73,6 +74,14 @@ class RemoteQueues(LiveQueueLab):
     def kill_driver(self, number: str) -> None:
         """Have it kill a driver."""
         self._there("killing a driver", "kill_driver", number)
+
+    def retry(self, queue: str, id: str) -> None:
+        """Have it give a document that failed twice two fresh attempts."""
+        self._there("trying a document again", "retry", queue, id)
+
+    def feed_files(self, paths: Sequence[str]) -> None:
+        """Have it feed files of this machine into the first queue."""
+        self._there("feeding documents", "feed_files", tuple(map(os.path.abspath, paths)))
 
     def _there(self, what: str, name: str, *args: Any) -> None:
         self._change(what)

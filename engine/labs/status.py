@@ -240,7 +240,12 @@ def _ledger(ledger: LedgerView, measured: bool) -> dict[str, Any]:
 def _rates(recent: Recent | None) -> dict[str, Any] | None:
     if recent is None:
         return None
-    return {"seconds": recent.seconds, "done_per_s": recent.done, "failed_share": recent.failed_share}
+    return {
+        "seconds": recent.seconds,
+        "done_per_s": recent.done,
+        "failed_share": recent.failed_share,
+        "done_seconds": recent.done_seconds,
+    }
 
 
 def _store(kept: Kept | None) -> dict[str, Any] | None:

@@ -51,6 +51,11 @@ class Keyed:
         whose = key.words if key is not None else "a key that is not authorized"
         return f"{word}: {whose} may look, and give no orders: that takes an operator's key"
 
+    def giver(self, peer: bytes) -> tuple[str, str]:
+        """Who gives an order, and from where: the name of its key, in the list of this side."""
+        key = self._ring.key(self._guard.users.get(peer, b"").decode())
+        return (key.words if key is not None else "a key that is not authorized"), "over tcp"
+
     def reaches(self, peer: bytes) -> bool:
         """Whether this peer may be sent something."""
         return peer not in self._guard.cut

@@ -17,7 +17,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,14 @@ from engine.drive.control.wire import Message, pack, read
 from engine.drive.inbox import Inbox
 from engine.drive.links import ZSocket
 from engine.drive.security.curve import Curve
+from engine.drive.security.users import name_of
 from engine.drive.sockets import Context, close_socket, make_context, open_socket, receive, send
 from engine.errors import Refused
 from engine.parts.unpacking import UNREADABLE
 from engine.system import Orders
 
 PENDING = 10_000
+AT_ONCE = 100  # requests
 LOOKS = ("hello", "jobs", "tasks", "pair")
 LAST = ("refused", "job")  # after which nothing more is said about a request
 READONLY = "readonly is set where the broker runs"
@@ -50,7 +53,8 @@ Said = tuple[str, dict[str, Any]]
 Word = Callable[[dict[str, Any]], "Said | Future[Said]"]
 """Answers what is asked with a word, given its fields, on the control socket's thread: it must be quick.
 
-``Refused`` goes to who asked, from its future too; so does what ``UNREADABLE`` names, as fields that can not be read.
+``Who`` and ``From`` of an order are this side's own words. ``Refused`` goes to who asked, from its future too; so does
+what ``UNREADABLE`` names, as fields that can not be read.
 """
 
 
@@ -112,11 +116,12 @@ class Control:
                     self._inbox.hush()
                     self._inbox.answer()
                 if self._door in ready:
-                    for frames in receive(self._door, 100, "router"):
-                        self._request((self._door, frames[0]), frames)
+                    for frames, source in _heard(self._door):
+                        self._request((self._door, frames[0]), frames, partial(_process, source))
                 if self._keyed is not None:
-                    for frames in self._keyed.receive():
-                        self._request((self._keyed.socket, frames[0]), frames)
+                    keyed = self._keyed
+                    for frames in keyed.receive():
+                        self._request((keyed.socket, frames[0]), frames, partial(keyed.giver, frames[0]))
                 if self._broker is not None and self._broker in ready and self._orders is not None:
                     for frames in receive(self._broker, 100, "dealer"):
                         self._answer(self._orders, frames)
@@ -134,7 +139,7 @@ class Control:
                 close_socket(self._context, self._broker)
             self._inbox.close("the control socket has ended")
 
-    def _request(self, peer: Peer, frames: list[bytes]) -> None:
+    def _request(self, peer: Peer, frames: list[bytes], giver: Callable[[], tuple[str, str]]) -> None:
         self.counts["requests"] += 1
         asked = read("ask", frames[1]) if len(frames) == 2 else "unreadable"
         if isinstance(asked, str):
@@ -151,6 +156,9 @@ class Control:
             self._say(peer, Message(asked.id, "hello", self._about))
             return
         if (word := self._words.get(asked.word)) is not None:
+            if asked.word == "order":
+                who, origin = giver()
+                asked = asked._replace(fields={**asked.fields, "Who": who, "From": origin})
             self._told(peer, asked, word)
             return
         if self._orders is None or self._broker is None:
@@ -210,6 +218,31 @@ class Control:
         cut = self._keyed is not None and door is self._keyed.socket and not self._keyed.reaches(name)
         if cut or send(door, [name, pack("say", message)]):
             self.counts["unsent"] += 1  # the peer has gone, or does not read
+
+
+def _heard(door: ZSocket) -> Iterator[tuple[list[bytes], str]]:
+    """The next requests, and what libzmq tells of the process that each came from: ``localhost:UID:GID:PID``."""
+    with suppress(zmq.Again):
+        for _ in range(AT_ONCE):
+            frames = [door.recv(zmq.NOBLOCK)]
+            frame = door.recv(copy=False)
+            frames.append(frame.bytes)
+            while frame.more:
+                frame = door.recv(copy=False)
+                frames = [*frames[:2], b""]  # none has three
+            try:
+                source = str(frame.get("Peer-Address"))
+            except zmq.ZMQError:
+                source = ""
+            yield frames, source
+
+
+def _process(source: str) -> tuple[str, str]:
+    """Who gives an order, and from where, as the kernel tells it."""
+    numbers = source.rsplit(":", 3)[1:]
+    if len(numbers) != 3 or not all(number.isdigit() for number in numbers):
+        return name_of(None), "this machine"
+    return name_of(int(numbers[0])), f"process {numbers[2]} of this machine"
 
 
 def listen(

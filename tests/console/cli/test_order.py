@@ -63,7 +63,11 @@ def test_a_worker_is_drained_and_that_is_kept(lab: Obeys, home: Path, capsys: Ca
     assert capsys.readouterr().out == f"worker {name} leaves\n"
     assert ("stop_worker", lab.workers[1].key) in lab.orders
     (line,) = kept(home)
-    assert (line["what"], line["result"], line["where"]) == (f"drain {name}", "done", "tcp-127.0.0.1-6714")
+    assert (line["what"], line["result"], line["where"]) == (f"drain {name}", "seen", "tcp-127.0.0.1-6714")
+    assert main(["order", ENDPOINT, "log"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith(f"drain {name}  seen")
+    assert main(["order", "another", "log"]) == 0
+    assert "no order is in the log" in capsys.readouterr().err
 
 
 def test_without_a_terminal_and_without_yes_it_is_refused(lab: Obeys, capsys: Capture) -> None:
@@ -84,7 +88,7 @@ def test_an_order_without_an_effect_is_not_called_done(
 ) -> None:
     monkeypatch.setattr(module, "LOOKS", 3)
     lab.obeys = False
-    assert main(["order", ENDPOINT, "kill", lab.workers[0].name, "--yes"]) == 1
+    assert main(["order", ENDPOINT, "stop", lab.workers[0].name, "--yes"]) == 1
     assert "no effect of it was seen" in capsys.readouterr().err
     assert kept(home)[0]["result"] == "given; no effect was seen"
 
@@ -94,7 +98,9 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
     assert "unknown command 'bulkping'" in capsys.readouterr().err
     assert main(["order", ENDPOINT, "drain", "nobody", "--yes"]) == 2
     assert "no worker is called 'nobody'; there are" in capsys.readouterr().err
-    assert main(["order", "tcp://127.0.0.1:1", "stop", "--yes"]) == 2
+    assert main(["order", ENDPOINT, "stop"]) == 2
+    assert "stop needs WORKER; endrun stops the run" in capsys.readouterr().err
+    assert main(["order", "tcp://127.0.0.1:1", "endrun", "--yes"]) == 2
     assert "no broker of this user is at" in capsys.readouterr().err
 
 
@@ -105,7 +111,10 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("bulk", "bulk", False),
         ("deregister", "deregister", True),
         ("endbulk", "endbulk", True),
-        ("stop", "stop_run", True),
+        ("endrun", "stop_run", True),
+        ("kill tern-001", "hurt", True),
+        ("freeze tern-001 5", "hurt", True),
+        ("slow tern-001 5", "hurt", True),
         ("slow 2", "slow", True),
         ("slow 0", "slow", False),
         ("lane packed", "choose_lane", False),
@@ -132,7 +141,7 @@ def test_effects_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     lab.workers = lab.workers[:1]
     lab.publish()
     assert [line for line, made in orders.items() if made.shown(lab)] == ["endbulk", "withdraw flood", "lane packed"]
-    assert order_of(parse("stop", WORDS), lab).shown(lab)
+    assert order_of(parse("endrun", WORDS), lab).shown(lab)
     with pytest.raises(Refused, match="no client 'x' there; there are flood"):
         order_of(parse("withdraw x", WORDS), lab)
     with pytest.raises(Refused, match="slow needs a number"):

@@ -64,14 +64,15 @@ def test_watch_goes_on_until_a_signal(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_picture_of_a_broker() -> None:
     alert = {"name": "x", "severity": "critical", "state": "firing", "text": "it \x1b[2J"}
-    rates = {"seconds": 60.0, "done_per_s": 1234.0, "failed_share": 0.0}
+    rates = {"seconds": 60.0, "done_per_s": 1234.0, "failed_share": 0.0, "done_seconds": 5.0}
     health = {"dead": ["pool: OSError"], "loop_lag_s": 0.0, "failed": 0}
     ledger = {**a_status()["ledger"], "balanced": False}
     lines = picture(
         a_status(30, alerts=[alert], rates=rates, health=health, unkept=["the run"], ledger=ledger, serving=False)
     )
     for words in (
-        "stands by", "alert      critical firing: it ·[2J", "1.23k done a second", "dead       pool: OSError",
+        "stands by", "alert      critical firing: it ·[2J", "1.23k done a second over the last 5 s",
+        "dead       pool: OSError",
         "unwritten  the run", "THE LEDGER DOES NOT BALANCE", "  and 10 more",
     ):  # fmt: skip
         assert words in lines

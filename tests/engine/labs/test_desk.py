@@ -146,9 +146,9 @@ def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
     shop.order("run", BulkSpec("ping", 7)).result(60)
     shop.order("stop_worker", b"w1").result(60)
     told = [fact.text for fact in shop.lab.feed.since(0)[0] if fact.source == "control"]
-    assert told[0] == "an attached process orders: add workers 2" and told[2:] == [
-        "an attached process orders: run 7 ping",
-        "an attached process orders: stop worker w1",
+    assert told[0] == "an unknown process orders: add workers 2" and told[2:] == [
+        "an unknown process orders: run 7 ping",
+        "an unknown process orders: stop worker w1",
     ]
     shop.lab.refusal = "not now"
     with pytest.raises(Refused, match="not now"):

@@ -10,11 +10,14 @@ def ledger(sent: int, done: int, failed: int, queued: int) -> LedgerView:
     return LedgerView(sent, done, (("timeout", failed),), sent - done - failed - queued, queued, 0)
 
 
-def test_rates_look_back_one_minute() -> None:
+def test_failures_look_back_one_minute_and_the_rate_five_seconds() -> None:
     meter = Meter()
     assert meter.look(0.0, ledger(0, 0, 0, 0)) == Recent(0.0, None, None, 0.0)
-    assert meter.look(10.0, ledger(100, 60, 20, 0)) == Recent(10.0, 6.0, 0.25, 0.0)
-    assert meter.look(70.0, ledger(200, 120, 20, 0)) == Recent(60.0, 1.0, 0.0, 0.0)
+    assert meter.look(10.0, ledger(100, 60, 20, 0)) == Recent(10.0, 6.0, 0.25, 0.0, 10.0)
+    assert meter.look(70.0, ledger(200, 120, 20, 0)) == Recent(60.0, 1.0, 0.0, 0.0, 60.0)
+    for second in range(1, 11):
+        recent = meter.look(70.0 + second, ledger(200 + 50 * second, 120 + 50 * second, 20, 0))
+    assert (recent.done, recent.done_seconds) == (50.0, 5.0), "a burst is its own rate, not the mean of the minute"
 
 
 def test_the_oldest_task_is_as_old_as_the_look_by_which_it_had_come() -> None:

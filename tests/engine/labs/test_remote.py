@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.drive.control.found import running
+from engine.errors import Refused
 from engine.labs import desk, link
+from engine.labs.audit import Audit, who
 from engine.labs.live import LiveLab
 from engine.labs.remote import Remote
 from engine.parts.bulk import BulkSpec
@@ -30,6 +33,7 @@ def test_a_run_is_ordered_seen_and_traced_from_elsewhere(tmp_path: Path, monkeyp
     options = ROUND.options(heartbeat=0.5)
     with LiveLab(ROUND, options, bind=(free_endpoint(),), workers=2, control=tmp_path / "c", role="console") as there:
         (found,) = running(tmp_path / "c", 60)
+        there.audit = audit = Audit(tmp_path / "orders.log", found.name)
         with Remote(found, ROUND) as lab:
             until(lambda: len(lab.feed.picture("broker").workers) == 2)
             named = {"worker-1", "worker-2"}
@@ -48,6 +52,15 @@ def test_a_run_is_ordered_seen_and_traced_from_elsewhere(tmp_path: Path, monkeyp
 
             until(whole)
             assert whole()[0].state == "arrived" and "lost" not in trace.cost()
+            assert lab.hurts("freeze w1 5").startswith(f"freeze w1 by 5 s in process {found.pid}: ")
+            with pytest.raises(Refused, match="no fault 'flood'"):
+                lab.hurts("flood w1")
+            with pytest.raises(Refused, match="no 'w9' in this process"):
+                lab.hurt("kill w9")
+            lab.hurt("kill w2")
+            until(lambda: [line["what"] for line in audit.lines(9)] == ["run 20 ping", "hurt kill w9", "hurt kill w2"])
+            line = audit.lines(1)[0]
+            assert (line["who"], line["result"]) == (who(), "done") and f"process {os.getpid()} " in line["from"]
             lab.detach(trace)
             until(lambda: not there._taps._traces)
             lab.attach(trace)

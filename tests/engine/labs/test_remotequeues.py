@@ -33,6 +33,11 @@ def test_it_is_watched_and_ordered_and_never_taken_over(tmp_path: Path, monkeypa
                 lab.pause_stage("nonsense")
             with pytest.raises(Refused, match="killing a driver is refused: driver 999 has ended"):
                 lab.kill_driver("999")
+            (tmp_path / "doc-one").write_text("1\n")
+            lab.feed_files([str(tmp_path / "doc-one")])
+            until(lambda: any("doc-one is fed" in fact.text for fact in there.feed.since(0)[0]))
+            with pytest.raises(Refused, match="trying a document again is refused: nobody can not be tried again"):
+                lab.retry("values", "nobody")
             assert lab.health().dead == ()
         with RemoteQueues(found, readonly=True) as lab, pytest.raises(Refused, match="readonly is set"):
             lab.set_workers("parse", 1)

@@ -29,7 +29,7 @@ def test_the_status_of_a_broker() -> None:
     clients = (ClientRow(b"c1", 7, view.at - 2, 3, 1, view.at - 5), ClientRow(b"c2", 7, view.at - 2, 0, 0, NEVER))
     tasks = (Underway(b"c1", b"1", "ping", view.at - 5, 1, b"w1"),)
     seen = of_brokers({"broker": view._replace(clients=clients, oldest=tasks)}, NAMES)
-    recent = Recent(60.0, 12.5, 0.25, 3.5)
+    recent = Recent(60.0, 12.5, 0.25, 3.5, 4.0)
     status = status_of(
         PROCESS, seen, Health(("pool: it",), 0.5, 1), recent=recent, alerts=[{"name": "x"}], unkept=["y"]
     )
@@ -44,7 +44,8 @@ def test_the_status_of_a_broker() -> None:
     assert status["totals"]["workers"] == 3 and (status["totals"]["alive"], status["totals"]["lost"]) == (2, 1)
     assert status["workers"][1]["name"] == "a·[2Jb" and status["workers"][1]["state"] == "lost"
     assert status["health"] == {"dead": ["pool: it"], "loop_lag_s": 0.5, "failed": 1}
-    assert status["rates"] == {"seconds": 60.0, "done_per_s": 12.5, "failed_share": 0.25} and status["oldest_s"] == 5.0
+    assert status["rates"] == {"seconds": 60.0, "done_per_s": 12.5, "failed_share": 0.25, "done_seconds": 4.0}
+    assert status["oldest_s"] == 5.0
     assert status["disk"] == {"folder": "/srv", "free_bytes": 50, "free_share": 0.5}
     assert status["alerts"] == [{"name": "x"}] and status["unkept"] == ["y"]
     one, other = status["clients"]

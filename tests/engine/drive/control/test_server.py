@@ -188,5 +188,18 @@ def test_a_word_is_answered_at_once_or_later_or_refused(tmp_path: Path) -> None:
         assert control.counts == {"requests": 4, "unreadable": 1, "refused": 2, "unsent": 0}
         peer.close()
     assert control.dead is None
+
+    def given(fields: dict[str, Any]) -> Said:
+        return "done", {"Who": fields["Who"], "From": fields["From"]}
+
+    with listening(lambda note: None, tmp_path / "control" / "x", {"pid": 1}, {"order": given}) as control:
+        peer = Peer(tmp_path / "control" / "x")
+        peer.ask(1, "order", Who="root (0)", From="the moon")
+        told = peer.told()
+        assert str(os.getuid()) in told["Who"] and told["From"] == f"process {os.getpid()} of this machine"
+        peer.send(b"a", b"b", b"c")
+        assert peer.told()["say"] == "refused"
+        peer.close()
+    assert module._process("") == ("a user who can not be told", "this machine")
     with listening(lambda note: None, None, {}, {}) as nothing:
         assert nothing is None
