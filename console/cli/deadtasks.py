@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from console.cli.asking import ask
-from console.cli.audit import audit
 from console.cli.common import settings_of
 from console.cli.signals import Signals
 from console.cli.storearguments import STORED
@@ -107,7 +106,6 @@ def _order(settings: Settings, path: Path, numbers: Sequence[int], why: str) -> 
         except Refused as refusal:
             refusals.append(str(refusal))
             continue
-        audit(settings.paths.state / "orders.log", found.name, f"revive {' '.join(map(str, numbers))}", "given")
         return found.name
     raise Refused("; ".join([f"{why}, and no process of this user that runs here has it", *refusals]))
 

@@ -1,7 +1,7 @@
 """``roundhouse order``: one order to a running process, by the words of the console's ``:`` line.
 
 What ends or changes something is asked about on a terminal; ``--yes`` answers that, and without a terminal it has to.
-The order is carried out there, its effect is waited for, and a line of it is kept (``console.cli.audit``).
+The order is carried out there, its effect is waited for, and a line of it is kept (``engine.labs.audit``).
 """
 
 from __future__ import annotations
