@@ -283,6 +283,12 @@ class Drain(NamedTuple):
     worker: bytes
 
 
+class Undrain(NamedTuple):
+    """Broker: a worker that an operator drained, and that has not left, is given tasks again."""
+
+    worker: bytes
+
+
 class Withdraw(NamedTuple):
     """Broker: end what this client has asked for and no worker has yet; the client is told so."""
 

@@ -77,6 +77,7 @@ class System:
     ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
+    ``takes``: the orders of ``engine.core`` that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
     ``backlog(options)``: the store that a broker's tasks are kept in, as ``engine.drive.stores`` names it; empty: none.
     """
 
@@ -110,6 +111,7 @@ class System:
     orders: Orders | None = None
     explored: Explored = UNEXPLORED
     backlog: Callable[[Any], str] = lambda options: ""
+    takes: tuple[type, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from console.cli.streams import result, tell
 from console.commands import BY_NAME, Command, CommandError, Word, parse
 from console.text import clean
 from engine.catalogue import CATALOGUE
+from engine.core import Drain, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
@@ -34,7 +36,9 @@ NAMED = ("register", "deregister", "bulk", "endbulk", "withdraw", "lane", "pair"
 FAULTS = ("kill", "freeze", "cut", "restart")
 WORDS = (
     Word("drain", "WORKER", "let a worker finish its tasks and leave", False),
-    Word("stop", "WORKER", "the same", False),
+    Word("undrain", "WORKER", "give a drained worker tasks again", False),
+    Word("stop", "WORKER", "let it finish its tasks, leave and end", False),
+    Word("undo", "", "take back the newest order to the broker that can be", False),
     Word("endrun", "", "stop its run", False),
     BY_NAME["slow"],
     *(BY_NAME[name] for name in (*NAMED, *FAULTS)),
@@ -113,6 +117,14 @@ def order_of(command: Command, lab: Any) -> Order:
     """What a typed order means to a lab. Raises Refused where what it names is not there."""
     text = str(command.argument)
     match command.name:
+        case "drain" if Undrain in lab.system.takes and lab.endpoints:
+            id = worker(lab, text).key
+            asks = f"Give worker {text} nothing more? undrain {text} undoes it."
+            return Order(lambda lab: lab.steer(Drain(id)), f"worker {text} drains", asks, partial(_left, id))
+        case "undrain":
+            id = worker(lab, text).key
+            said = f"worker {text} is given tasks again"
+            return Order(lambda lab: lab.steer(Undrain(id)), said, shown=lambda lab: not _left(id, lab))
         case "drain" | "stop":
             return _drain(lab, text)
         case "kill" | "freeze" | "cut" | "restart":
@@ -152,6 +164,7 @@ def _plain(word: str, lab: Any) -> Order:
         "bulk": Order(lambda lab: lab.bulk(), "workers have joined", shown=lambda lab: alive(lab) > before),
         "deregister": Order(lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer),
         "endbulk": Order(lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer),
+        "undo": Order(lambda lab: lab.undo(), "the newest order to the broker is taken back", "Take it back?"),
         "endrun": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
     }
     return orders[word]
@@ -159,12 +172,12 @@ def _plain(word: str, lab: Any) -> Order:
 
 def _drain(lab: Any, name: str) -> Order:
     key = worker(lab, name).key
-
-    def leaves(lab: Any) -> bool:
-        return all(row.key != key or row.state in GONE for row in rows(lab))
-
     asks = f"Let worker {name} finish its tasks and leave?"
-    return Order(lambda lab: lab.stop_worker(key), f"worker {name} leaves", asks, leaves)
+    return Order(lambda lab: lab.stop_worker(key), f"worker {name} leaves", asks, partial(_left, key))
+
+
+def _left(key: bytes, lab: Any) -> bool:
+    return all(row.key != key or row.state in GONE for row in rows(lab))
 
 
 def _fault(lab: Any, line: str) -> Order:

@@ -84,10 +84,11 @@ def words_of(lab: Any, name: str, args: tuple[Any, ...]) -> str:
         if isinstance(value, BulkSpec):
             return f"{value.n} {value.kind}"
         if isinstance(value, tuple):
-            return " ".join(map(plain, value))
+            kind = [type(value).__name__.lower()] if hasattr(value, "_fields") else []
+            return " ".join((*kind, *map(plain, value)))
         return str(value)
 
-    return clean(" ".join(filter(None, (name.replace("_", " "), *map(plain, args)))))
+    return clean(" ".join(filter(None, (name.replace("_", " ") if name != "steer" else "", *map(plain, args)))))
 
 
 class Noted:

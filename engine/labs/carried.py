@@ -34,6 +34,8 @@ BROKERS: dict[str, Any] = {
     "revive": tuple[str, tuple[int, ...]],
     "move": tuple[bytes, bytes, bool],
     "hurt": tuple[str],
+    "steer": tuple[object],
+    "undo": tuple[()],
 }
 QUEUES: dict[str, Any] = {
     "set_workers": tuple[str, int],

@@ -149,6 +149,14 @@ class BrokerLab(Lab):
         """Let one task that no worker has wait before all others, or behind them. Refused where tasks have no order."""
         raise self.unable()
 
+    def steer(self, order: object) -> None:
+        """An operator's order to the broker that serves: one of ``System.takes``, or ``Drain``. Refused for others."""
+        raise self.unable()
+
+    def undo(self) -> None:
+        """Take back the newest order to the broker that can be taken back. Refused where there is none."""
+        raise self.unable()
+
     def pull_plug(self) -> None:
         """End the primary of a pair as if its process had died. Refused where there is no pair, or it is dead."""
         raise self.unable()

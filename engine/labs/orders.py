@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from engine.core import Discard, Move, Pack, Slow, StopRun, Withdraw
@@ -13,11 +15,13 @@ from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
 from engine.labs.pools import Pools
+from engine.labs.steered import inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.system import SEED_LANE
 
 SLOWEST = 3600.0  # seconds
+UNDOS = 100  # orders that can be taken back
 PATIENCE = 1.5  # seconds that an order may take until its workers sit
 
 
@@ -165,6 +169,27 @@ class WorkerOrders(BrokerLab):
         if word != "pair":
             self._change(f"{word} is an order: it")
         self._order_broker(word_of(self.system, word, **fields)[1])
+
+    def steer(self, order: object) -> None:
+        """An operator's order to the broker that serves; ``engine.labs.steered`` says what takes it back."""
+        self._change("ordering the broker")
+        refuse(self.system, order)
+        back = inverse(self.system, order, self.feed.picture("broker"))
+        self._order_broker(order)
+        if back is not None:
+            self._undos.append(back)
+
+    @cached_property
+    def _undos(self) -> deque[Any]:
+        """What takes back the orders to the broker, newest last."""
+        return deque(maxlen=UNDOS)
+
+    def undo(self) -> None:
+        """Take back the newest order to the broker that can be, until there is none left."""
+        self._change("taking an order back")
+        if not self._undos:
+            raise Refused("there is no order that can be taken back")
+        self._order_broker(self._undos.pop())
 
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""

@@ -190,6 +190,14 @@ class Remote(BrokerLab):
         """Do the fault of a line such as ``freeze w3 5`` there."""
         self._order("hurt", line)
 
+    def steer(self, order: object) -> None:
+        """An operator's order to the broker there."""
+        self._order("steer", order)
+
+    def undo(self) -> None:
+        """Take back the newest order to the broker there that can be taken back."""
+        self._order("undo")
+
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""
         self._order("pull_plug")

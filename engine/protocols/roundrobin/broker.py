@@ -33,6 +33,7 @@ from engine.core import (
     Received,
     Send,
     Started,
+    Undrain,
     Unsent,
     Withdraw,
     Woken,
@@ -57,7 +58,7 @@ IN_USE = "id already in use"
 
 
 class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Move``, ``Pack``."""
+    """The core of the broker's role. Orders: ``Inspect``, ``Pack``, and the system's ``takes``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
@@ -90,7 +91,8 @@ class Broker:
                 self.inspected = worker
             case Ordered(Drain(worker)):
                 self.pool.leave(worker, On.DRAIN, out)
-                self.pool.table.dismiss(worker)
+            case Ordered(Undrain(worker)):
+                self._undrain(worker, now, out)
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
                 out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
@@ -168,6 +170,18 @@ class Broker:
             self._register(frames, now, out)
         else:
             pool.leave(peer, On.DEREGISTER, out)
+
+    def _undrain(self, key: bytes, now: float, out: list[Command]) -> None:
+        """A worker that an operator drained gets tasks again, if it has not left."""
+        pool = self.pool
+        worker = pool.workers.get(key)
+        if worker is None or not worker.drained:
+            out.append(Note("warn", "it does not drain, or leaves by itself", key))
+            return
+        pool.table.step(worker, On.UNDRAIN, "" if worker.used < worker.slots else If.FULL)
+        pool.offer(worker, worker.slots)
+        out.append(Note("info", f"{worker.name} drains no more", key))
+        pool.drain(now, out)
 
     def _discard(self, key: TaskKey, now: float, out: list[Command]) -> None:
         """An operator says that a task which waits is not to be done."""
@@ -324,7 +338,7 @@ class Broker:
         if worker is not None:
             worker.opens(now)
             table.step(worker, On.PING)
-        elif table.revive(peer, On.PING, now, out) is None and peer not in table.dismissed:
+        elif table.revive(peer, On.PING, now, out) is None:
             denial = wire.disowned(ident)
             if denial is not None:
                 self.denied += 1

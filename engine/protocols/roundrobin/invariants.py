@@ -58,7 +58,6 @@ def check(pool: Source) -> None:
     pool.backlog.suspects.check(pool.ready, is_empty)
     assert all(worker.stands == Seen.LOST for worker in pool.lost.values())
     assert not pool.workers.keys() & pool.lost.keys() and len(pool.lost) <= LOST_KEPT
-    assert len(pool.table.dismissed) <= LOST_KEPT
     assert len(pool.liveness) == len(pool.workers), "a worker is not watched, or a stranger is"
     assert pool.overdue_at != NEVER or not pool.in_flight, "nobody looks at deadlines"
     for key, worker in pool.workers.items():
@@ -70,7 +69,8 @@ def check(pool: Source) -> None:
         assert (worker.apart and (kept or worker.used == 1)) or not (worker.apart or kept or tries), "not alone"
         free = worker.used < worker.slots and not (worker.leaving or worker.apart or worker in pool.settling)
         assert (worker in pool.ready) == free, "not in its place"
-        assert worker.used or not worker.leaving, "a drained worker stays"
+        assert worker.used or worker.drained or not worker.leaving, "one that said goodbye stays"
+        assert worker.leaving or not worker.drained
         assert list(worker.quiet) == [task for task in worker.held if is_quiet(task)]
     assert all(pool.workers.get(worker.key) is worker for worker in pool.settling), "one that is gone settles"
     assert list(pool.settling.values()) == sorted(pool.settling.values())

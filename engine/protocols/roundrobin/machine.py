@@ -83,6 +83,7 @@ class On:
     PAUSED: Final = "paused for expiry"
     LEAVE: Final = "told to leave"
     DRAIN: Final = "told to drain"
+    UNDRAIN: Final = "told to drain no more"
     DONE: Final = "nothing is held"
     SILENT: Final = "silent for expiry"
     REFUSED: Final = "a message to it is refused"
@@ -161,7 +162,6 @@ SEEN: Final = Machine(
         Row(Seen.READY, On.DEREGISTER, "none", Seen.DRAINING, Rule.LEAVING),
         Row(Seen.READY, On.DEREGISTER, "none", Seen.UNKNOWN, Rule.DEREGISTER, If.EMPTY),
         Row(Seen.READY, On.DRAIN, "none", Seen.DRAINING, Rule.LEAVING),
-        Row(Seen.READY, On.DRAIN, "none", Seen.UNKNOWN, Rule.LEAVING, If.EMPTY),
         Row(Seen.READY, On.SILENT, _TAKE_BACK, Seen.LOST, Rule.LOST),
         Row(Seen.READY, On.REFUSED, _TAKE_BACK, Seen.LOST, Rule.LOST),
         Row(Seen.READY, On.ENDED, _TAKE_BACK, Seen.LOST, Rule.CONNECTIONS),
@@ -192,6 +192,10 @@ SEEN: Final = Machine(
         Row(Seen.DRAINING, On.REGISTER, _AGAIN, Seen.BUSY, Rule.AGAIN, If.ANEW_FULL),
         Row(Seen.DRAINING, On.DEADLINE, "its task has failed", Seen.DRAINING, Rule.DEADLINE),
         Row(Seen.DRAINING, On.DEADLINE, "its task has failed", Seen.UNKNOWN, Rule.DEADLINE, If.OF_ALL),
+        Row(Seen.DRAINING, On.DEREGISTER, "none", Seen.DRAINING, Rule.LEAVING),
+        Row(Seen.DRAINING, On.DEREGISTER, "none", Seen.UNKNOWN, Rule.LEAVING, If.EMPTY),
+        Row(Seen.DRAINING, On.UNDRAIN, "pass on what waits", Seen.READY, Rule.LEAVING),
+        Row(Seen.DRAINING, On.UNDRAIN, "none", Seen.BUSY, Rule.LEAVING, If.FULL),
         Row(Seen.DRAINING, On.SILENT, _TAKE_BACK, Seen.UNKNOWN, Rule.LOST),
         Row(Seen.DRAINING, On.REFUSED, _TAKE_BACK, Seen.UNKNOWN, Rule.LOST),
         Row(Seen.DRAINING, On.ENDED, _TAKE_BACK, Seen.UNKNOWN, Rule.CONNECTIONS),

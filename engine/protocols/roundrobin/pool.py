@@ -173,7 +173,7 @@ class Pool:
         used = len(worker.held) + worker.owed
         if slots > 1 or worker.leaving or used >= worker.slots:
             self.table.freed(worker, event, slots)
-            if worker.leaving and not used:
+            if worker.leaving and not worker.drained and not used:
                 self._remove(worker, out)
             if worker.leaving or used >= worker.slots:
                 return
@@ -305,8 +305,7 @@ class Pool:
 
     def offer(self, worker: Worker, slots: int) -> None:
         """000 REGISTER: the worker's slots are overwritten; what it holds counts against them. The caller drains."""
-        worker.slots, worker.leaving, worker.row = slots, False, None
-        self.table.dismissed.pop(worker.key, None)
+        worker.slots, worker.leaving, worker.drained, worker.row = slots, False, False, None
         if worker in self._suspects.kept or not worker.used:
             self._release(worker)
         if worker.used < slots and not worker.apart and worker not in self.settling:
@@ -315,21 +314,22 @@ class Pool:
             self.ready.drop(worker)
 
     def leave(self, key: bytes, event: str, out: list[Command]) -> None:
-        """000 DEREGISTER, or told to drain: nothing new for it, and gone when what it holds is done.
+        """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Told to drain: it stays here.
 
         Unknown or again: ignored.
         """
         self.table.remove(key, event)
         worker = self.workers.get(key)
-        if worker is None or worker.leaving:
+        drained = event == On.DRAIN
+        if worker is None or (worker.leaving and (drained or not worker.drained)):
             return
-        self.table.step(worker, event, "" if worker.used else If.EMPTY)
-        worker.leaving, worker.row = True, None
+        self.table.step(worker, event, "" if worker.used or drained else If.EMPTY)
+        worker.leaving, worker.drained, worker.row = True, drained, None
         self.ready.drop(worker)
         if worker in self._suspects.kept:
             self._release(worker)
             self._keep()
-        if worker.used:
+        if worker.used or drained:
             out.append(Note("info", f"{worker.name} drains: {worker.used} slots in use", key))
         else:
             self._remove(worker, out)

@@ -21,7 +21,7 @@ from engine.protocols.roundrobin.machine import SEEN, If, On, Seen
 from engine.protocols.roundrobin.messages import EXEC, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
 
-LOST_KEPT = 4096  # lost workers, and dismissed ones, that are remembered, the oldest forgotten first
+LOST_KEPT = 4096  # lost workers that are remembered, the oldest forgotten first
 SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER until it knows its commands
 ROUNDING = 1e-6  # seconds; a sum of times may be that far from a difference
 _BEFORE_LATE: tuple[State, ...] = ("ready", "busy")
@@ -35,6 +35,7 @@ class Worker:
     __slots__ = (
         "apart",
         "done",
+        "drained",
         "failed",
         "held",
         "joined",
@@ -69,6 +70,7 @@ class Worker:
         self.done = self.failed = 0
         self.served = Served()
         self.leaving = False
+        self.drained = False  # leaving only because an operator says so: it stays, empty, and may be given tasks again
         self.apart = False  # gets nothing until it is empty: kept for a suspect, or alone with one
         self.lost_at = NEVER  # when it was lost; NEVER while it is not
         self.opened = NEVER  # when it sent the link PING after which it has done nothing else; NEVER if it has
@@ -151,7 +153,6 @@ class Table:
     def __init__(self, options: Options) -> None:
         self.workers: dict[bytes, Worker] = {}
         self.lost: dict[bytes, Worker] = {}  # oldest loss first
-        self.dismissed: dict[bytes, None] = {}  # sent away by an operator: not asked to register again
         self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
         self.ready: Ready[Worker] = Ready()
         self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
@@ -187,7 +188,7 @@ class Table:
             return
         for left in range(used + slots - 1, used - 1, -1):  # slots in use after each
             if worker.leaving:
-                self.step(worker, event, "" if left else If.OF_ALL)
+                self.step(worker, event, "" if left or worker.drained else If.OF_ALL)
             else:
                 self.step(worker, event, If.FULL if left >= worker.slots else "")
 
@@ -265,12 +266,6 @@ class Table:
             if now < oldest.lost_at + self._lost_shown:
                 break
             self.remove(oldest.key, On.FORGOTTEN)
-
-    def dismiss(self, key: bytes) -> None:
-        """Remember that an operator sent it away; a REGISTER of its own accord ends that."""
-        self.dismissed[key] = None
-        if len(self.dismissed) > LOST_KEPT:
-            del self.dismissed[next(iter(self.dismissed))]
 
 
 def is_empty(worker: Worker) -> bool:

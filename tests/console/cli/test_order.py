@@ -14,11 +14,12 @@ from console.__main__ import main
 from console.cli import order as module
 from console.cli.order import WORDS, agreed, order_of
 from console.commands import parse
+from engine.core import Drain, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs import link
 from engine.labs.desk import BrokerDesk
-from engine.parts.view import ClientRow
+from engine.parts.view import ClientRow, State
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.served import patient, runtime, served
 
@@ -34,8 +35,18 @@ class Obeys(FakeLab):
     def stop_worker(self, key: bytes) -> None:
         super().stop_worker(key)
         if self.obeys:
-            self.workers = [row._replace(state="drain") if row.key == key else row for row in self.workers]
-            self.publish()
+            self._set(key, "drain")
+
+    def steer(self, order: Any) -> None:
+        self._order("steer", order)
+        self._set(order.worker, "drain" if type(order) is Drain else "ready")
+
+    def undo(self) -> None:
+        self._order("undo")
+
+    def _set(self, key: bytes, state: State) -> None:
+        self.workers = [row._replace(state=state) if row.key == key else row for row in self.workers]
+        self.publish()
 
 
 @pytest.fixture
@@ -60,14 +71,25 @@ def kept(home: Path) -> list[dict[str, Any]]:
 def test_a_worker_is_drained_and_that_is_kept(lab: Obeys, home: Path, capsys: Capture) -> None:
     name = lab.workers[1].name
     assert main(["order", ENDPOINT, "drain", name, "--yes"]) == 0
-    assert capsys.readouterr().out == f"worker {name} leaves\n"
-    assert ("stop_worker", lab.workers[1].key) in lab.orders
+    assert capsys.readouterr().out == f"worker {name} drains\n"
+    assert ("steer", Drain(lab.workers[1].key)) in lab.orders
     (line,) = kept(home)
     assert (line["what"], line["result"], line["where"]) == (f"drain {name}", "seen", "tcp-127.0.0.1-6714")
     assert main(["order", ENDPOINT, "log"]) == 0
     assert capsys.readouterr().out.rstrip().endswith(f"drain {name}  seen")
     assert main(["order", "another", "log"]) == 0
     assert "no order is in the log" in capsys.readouterr().err
+
+
+def test_what_is_drained_is_given_tasks_again(lab: Obeys, home: Path, capsys: Capture) -> None:
+    name = lab.workers[1].name
+    assert main(["order", ENDPOINT, "drain", name, "--yes"]) == 0
+    assert main(["order", ENDPOINT, "undrain", name]) == 0
+    assert capsys.readouterr().out.endswith(f"worker {name} is given tasks again\n")
+    assert lab.orders[-1] == ("steer", Undrain(lab.workers[1].key))
+    assert main(["order", ENDPOINT, "undo", "--yes"]) == 0
+    assert [given[0] for given in lab.orders][-1:] == ["undo"]
+    assert [line["what"] for line in kept(home)] == [f"drain {name}", f"undrain {name}", "undo"]
 
 
 def test_without_a_terminal_and_without_yes_it_is_refused(lab: Obeys, capsys: Capture) -> None:
@@ -112,9 +134,11 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("deregister", "deregister", True),
         ("endbulk", "endbulk", True),
         ("endrun", "stop_run", True),
-        ("kill tern-001", "hurt", True),
-        ("freeze tern-001 5", "hurt", True),
-        ("slow tern-001 5", "hurt", True),
+        ("undrain tern-01", "steer", False),
+        ("stop tern-01", "stop_worker", True),
+        ("kill tern-01", "hurt", True),
+        ("freeze tern-01 5", "hurt", True),
+        ("slow tern-01 5", "hurt", True),
         ("slow 2", "slow", True),
         ("slow 0", "slow", False),
         ("lane packed", "choose_lane", False),
@@ -122,7 +146,7 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
     ],
 )
 def test_each_word_is_an_order(line: str, given: str, asks: bool) -> None:
-    lab = FakeLab(2)
+    lab = Obeys(2)
     lab.clients = (ClientRow(b"flood", 5, lab.at, 2, 0, lab.at),)
     lab.publish()
     made = order_of(parse(line, WORDS), lab)

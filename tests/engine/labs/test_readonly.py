@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.catalogue import QUEUES, SYSTEMS
+from engine.core import Drain
 from engine.errors import Refused
 from engine.labs.content import BrokerLab, QueueLab
 from engine.labs.live import LiveLab
@@ -25,6 +26,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "operate": ("back",),
     "set_workers": ("a", 2),
     "feed_files": (["/a"],),
+    "steer": (Drain(b"w"),),
     "revive": ("sqlite:/a", (1,)),
 }
 """Of the orders that take any that matter; all others are given something of the type that they want."""

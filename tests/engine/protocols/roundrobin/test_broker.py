@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as given_by
 from hypothesis import strategies as st
 
-from engine.core import NEVER, Disconnected, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started
+from engine.core import NEVER, Disconnected, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started, Undrain
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.examples import examples
@@ -273,12 +273,32 @@ def test_r4_who_takes_itself_for_registered_and_is_not_is_told() -> None:
     assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(denial)]]
 
 
-def test_r4_who_was_sent_away_is_not_asked_back_and_may_come_back() -> None:
-    front = front_with(b"w")
+def test_r10_a_drained_worker_stays_empty_until_it_leaves_or_drains_no_more() -> None:
+    front = front_with(b"w", slots=1)
     claim = wire.link_id(7, claim=True)
     front.ordered(Drain(b"w"))
-    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]] and front.states == {}
-    assert front.join(b"w") == [[b"w", *REGISTERED]] and not front.broker.pool.table.dismissed
+    assert front.told([b"w", *wire.link_ping(claim)]) == [[b"w", *wire.link_pong(claim)]]
+    assert front.pingt(0) == [] and front.states == {b"w": "drain"}
+    assert front.ordered(Undrain(b"w")) == [given(b"w", 0)] and front.states == {b"w": "busy"}
+    front.ordered(Drain(b"w"))
+    front.reply(b"w", 0)
+    front.increment(b"w")
+    assert front.states == {b"w": "drain"}
+    assert front.join(b"w") == [[b"w", *REGISTERED]] and front.states == {b"w": "ready"}
+    front.ordered(Drain(b"w"))
+    front.told([b"w", *wire.deregister()])
+    assert front.states == {}
+    front.ordered(Undrain(b"w"))
+    assert front.notes[-1] == Note("warn", "it does not drain, or leaves by itself", b"w")
+
+
+def test_r10_who_says_goodbye_while_it_drains_leaves_with_its_last_task() -> None:
+    front = front_with(b"w")
+    front.ping(0)
+    front.ordered(Drain(b"w"))
+    front.told([b"w", *wire.deregister()])
+    front.ordered(Undrain(b"w"))
+    assert front.states == {b"w": "drain"} and front.increment(b"w") == [] and front.states == {}
 
 
 def test_r4_a_lost_worker_that_registers_gets_the_reply_before_any_task() -> None:
@@ -660,8 +680,10 @@ def test_r10_f9_leaving_with_tasks_in_flight_drains(order: bool) -> None:
     assert front.pingt(2) == []
     assert front.reply(b"w", 0) == [relayed(0, b"w")] and front.increment(b"w") == []
     assert front.states == {b"w": "drain"}
-    assert front.increment(b"w") == [] and front.states == {} and front.books == (3, 2, {}, 0, 1, 0)
-    assert [note.text for note in front.notes] == ["w1 drains: 2 slots in use", "w1 left"]
+    assert front.increment(b"w") == [] and front.books == (3, 2, {}, 0, 1, 0)
+    assert front.states == ({b"w": "drain"} if order else {})
+    left = [] if order else ["w1 left"]
+    assert [note.text for note in front.notes] == ["w1 drains: 2 slots in use", *left]
     assert front.at(500.0) == []
 
 

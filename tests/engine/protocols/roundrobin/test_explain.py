@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Disconnected, Drain, Frames, Leave, Paused, Slow, Unsent
+from engine.core import Disconnected, Drain, Frames, Leave, Paused, Slow, Undrain, Unsent
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
 from engine.protocols.roundrobin import messages as wire
@@ -311,7 +311,6 @@ SEEN: Scripts = {
     ("ready", "DEREGISTER"): lambda: says(broker(2, 1), GOODBYE),
     ("ready", "DEREGISTER with nothing held"): lambda: says(broker(1), GOODBYE),
     ("ready", "told to drain"): lambda: after(broker(2, 1), "order", Drain(W)),
-    ("ready", "told to drain with nothing held"): lambda: after(broker(1), "order", Drain(W)),
     ("ready", "silent for expiry"): lambda: after(broker(2, 1), "wait", OPTIONS.expiry),
     ("ready", "a message to it is refused"): lambda: after(broker(2, 1), "do", UNSENT),
     ("ready", "its connection ended"): lambda: after(broker(2, 1), "do", Disconnected(peer=W)),
@@ -347,6 +346,12 @@ SEEN: Scripts = {
     ),
     ("draining", "task_deadline of all that it held"): lambda: after(
         broker(1, 1, **PATIENT).hear([W, *GOODBYE]), "wait", 10.0
+    ),
+    ("draining", "DEREGISTER"): lambda: says(broker(1, 1).order(Drain(W)), GOODBYE),
+    ("draining", "DEREGISTER with nothing held"): lambda: says(broker(1).order(Drain(W)), GOODBYE),
+    ("draining", "told to drain no more"): lambda: after(broker(1).order(Drain(W)), "order", Undrain(W)),
+    ("draining", "told to drain no more and no slot is free"): lambda: after(
+        broker(1, 1).order(Drain(W)), "order", Undrain(W)
     ),
     ("draining", "silent for expiry"): lambda: after(draining(), "wait", OPTIONS.expiry),
     ("draining", "a message to it is refused"): lambda: after(draining(), "do", UNSENT),

@@ -17,6 +17,7 @@ from engine.core import (
     Paused,
     Received,
     Slow,
+    Undrain,
     Unsent,
     Withdraw,
     Woken,
@@ -47,9 +48,9 @@ BLANK: dict[str, dict[str, list[str]]] = {
     "SEEN": {
         # Whoever is unknown may be a client; a PING that claims nothing, or a PONG, says nothing of a worker.
         "unknown": [event for event in SEEN.events if event not in (On.REGISTER, On.PING, On.RESPONSE)],
-        "ready": [On.FORGOTTEN, On.TOO_MANY],
-        "busy": [On.TASK, On.FORGOTTEN, On.TOO_MANY],
-        "draining": [On.TASK, On.DEREGISTER, On.DRAIN, On.FORGOTTEN, On.TOO_MANY],  # told twice: passed over
+        "ready": [On.UNDRAIN, On.FORGOTTEN, On.TOO_MANY],
+        "busy": [On.TASK, On.UNDRAIN, On.FORGOTTEN, On.TOO_MANY],
+        "draining": [On.TASK, On.DRAIN, On.FORGOTTEN, On.TOO_MANY],  # told twice: passed over
         "lost": [event for event in SEEN.events if event not in (*HEARD, *ENDS)],  # it holds nothing
     },
     "LINK": {"linking": [], "linked": []},
@@ -104,6 +105,7 @@ AT_BROKER = st.one_of(
     st.builds(lambda key: Connected(peer=key), KEYS),
     st.builds(lambda key: Disconnected(peer=key), KEYS),
     st.builds(lambda key: Ordered(Drain(key)), KEYS),
+    st.builds(lambda key: Ordered(Undrain(key)), KEYS),
     st.builds(lambda key: Ordered(Withdraw(key)), KEYS),
     st.sampled_from([Paused(4.0), Woken()]),
 )

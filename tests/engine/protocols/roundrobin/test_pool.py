@@ -143,14 +143,6 @@ def test_lost_workers_are_remembered_up_to_a_bound() -> None:
     pool.check()
 
 
-def test_dismissed_workers_are_remembered_up_to_a_bound() -> None:
-    pool = pool_of()
-    for number in range(LOST_KEPT + 2):
-        pool.table.dismiss(b"%d" % number)
-    assert len(pool.table.dismissed) == LOST_KEPT and next(iter(pool.table.dismissed)) == b"2"
-    pool.check()
-
-
 def test_a_full_table_takes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.protocols.roundrobin.table.MAX_WORKERS", 1)
     pool, out = pool_of(b"a"), list[Command]()

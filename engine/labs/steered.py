@@ -1,0 +1,32 @@
+"""An operator's orders to a broker: which system takes which, what each does in words, and what takes it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.core import Drain, Undrain
+from engine.errors import Refused
+from engine.parts.view import BrokerView
+from engine.system import System
+
+WORDS: dict[type, str] = {Drain: "drain", Undrain: "undrain"}
+"""The word of each for people."""
+
+
+def refuse(system: System, order: Any) -> None:
+    """Raises Refused where this system's broker does not take it, and says what it takes."""
+    if type(order) is not Drain and type(order) not in system.takes:
+        taken = ", ".join(dict.fromkeys(WORDS[kind] for kind in (Drain, *system.takes)))
+        raise Refused(
+            f"{system.name} knows no {WORDS.get(type(order), type(order).__name__)}; its broker takes {taken}"
+        )
+
+
+def inverse(system: System, order: Any, view: BrokerView | None) -> Any:
+    """What takes it back at a broker of this system, given the picture before it; None where nothing does."""
+    match order:
+        case Drain(worker) if Undrain in system.takes:
+            return Undrain(worker)
+        case Undrain(worker):
+            return Drain(worker)
+    return None

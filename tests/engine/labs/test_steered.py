@@ -1,0 +1,52 @@
+"""An operator's orders to a broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.catalogue import SYSTEMS
+from engine.core import Drain, Inspect, Undrain
+from engine.errors import Refused
+from engine.labs.live import LiveLab
+from engine.labs.steered import WORDS, inverse, refuse
+from tests.helpers.processes import WAIT, free_endpoint, until
+
+ROUND, TALK = SYSTEMS["roundrobin"], SYSTEMS["conversation"]
+
+
+def test_a_system_says_what_its_broker_takes() -> None:
+    refuse(ROUND, Undrain(b"w"))
+    refuse(TALK, Drain(b"w"))
+    with pytest.raises(Refused, match="conversation knows no undrain; its broker takes drain"):
+        refuse(TALK, Undrain(b"w"))
+    with pytest.raises(Refused, match="roundrobin knows no Inspect; its broker takes drain, undrain"):
+        refuse(ROUND, Inspect(b"w"))
+    assert all(kind in WORDS for system in SYSTEMS.values() for kind in system.takes)
+
+
+def test_what_takes_an_order_back() -> None:
+    assert inverse(ROUND, Drain(b"w"), None) == Undrain(b"w") and inverse(ROUND, Undrain(b"w"), None) == Drain(b"w")
+    assert inverse(TALK, Drain(b"w"), None) is None, "its worker is told to end"
+
+
+def test_a_worker_is_drained_given_tasks_again_and_that_is_undone() -> None:
+    with LiveLab(ROUND, bind=(free_endpoint(),), workers=2) as lab:
+        assert lab.wait_registered(2, WAIT)
+        key = lab.table().workers[0].key
+
+        def state() -> str:
+            return next(row.state for row in lab.table().workers if row.key == key)
+
+        lab.steer(Drain(key))
+        until(lambda: state() == "drain")
+        lab.undo()
+        until(lambda: state() == "ready")
+        lab.steer(Drain(key))
+        lab.steer(Undrain(key))
+        until(lambda: state() == "ready")
+        lab.undo()
+        until(lambda: state() == "drain")
+        lab.undo()
+        until(lambda: state() == "ready")
+        with pytest.raises(Refused, match="no order that can be taken back"):
+            lab.undo()
