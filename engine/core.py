@@ -103,7 +103,7 @@ class Outcome(NamedTuple):
 class Leased(NamedTuple):
     """A task of the store that is this broker's to have done. ``token``: never given out twice.
 
-    ``attempts``: leases of it before this one, by brokers that are gone; ``lost``: workers that were lost with it.
+    ``attempts``: leases before; ``lost``: workers that were lost with it; ``far``: its client is another broker's.
     """
 
     token: int
@@ -111,15 +111,16 @@ class Leased(NamedTuple):
     message: Frames
     attempts: int
     lost: int
+    far: bool = False
 
 
 class Stored(NamedTuple):
     """What ``Store`` of the same number asked for is done, and on the disk.
 
     ``fates``: of each of its tasks None where it is new and kept; its ``Outcome`` where it was kept before and has
-    ended; "kept" where it was kept before and has not. None of them is kept where tasks are ``refused`` now, and why.
-    ``fenced``: the tokens of those it ended that are another's by now. ``waiting``: tasks that nobody has leased.
-    ``revived``: how many dead tasks wait again; ``dead``: how many are left.
+    ended; "kept" where it was kept before and has not. Where tasks are ``refused`` now, and why, none of them is kept,
+    or all but those whose fate is "refused". ``fenced``: the tokens of those it ended that are another's by now.
+    ``waiting``: tasks that nobody has leased; ``revived``: dead tasks that wait again; ``dead``: that are left.
     """
 
     number: int
@@ -139,13 +140,21 @@ class Unstored(NamedTuple):
     why: str
 
 
+class Told(NamedTuple):
+    """What others did with a store that brokers share: how many tasks wait, if known; client, id, outcome of ours."""
+
+    waiting: int | None
+    ended: list[tuple[bytes, bytes, Outcome]]
+
+
 class Paused(NamedTuple):
     """The process did not run for so long (SIGSTOP, a suspended machine): silence meanwhile was our own."""
 
     seconds: float
 
 
-Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused | Connected | Disconnected | Stored | Unstored
+FromStore = Stored | Unstored | Told
+Event = Started | Received | Woken | Unsent | Finished | Ordered | Paused | Connected | Disconnected | FromStore
 
 # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -244,10 +253,11 @@ class Entry(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A leased task has ended."""
+    """A leased task has ended. ``wanted``: its client waits for the outcome."""
 
     token: int
     outcome: Outcome
+    wanted: bool = True
 
 
 class Store(NamedTuple):

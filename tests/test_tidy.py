@@ -50,6 +50,7 @@ IMPURE = {
     "tests/engine/files/test_safely.py": "a socket is one of the things that are no regular file",
     "tests/engine/labs/": "",
     "tests/helpers/processes.py": "",
+    "tests/helpers/natsserver.py": "",
     "tests/helpers/settle.py": "lets other tasks go on, for no time",
     "tests/helpers/terminal.py": "",
     "tests/console/cli/test_standing.py": "is a service manager that hears",

@@ -22,8 +22,9 @@ from console.cli.streams import deliver, result, tell
 from console.text import clean
 from engine.core import Store
 from engine.drive.control.found import running
-from engine.drive.stores import SQLITE, opened, path_of
+from engine.drive.stores import NATS, SQLITE, opened, path_of
 from engine.drive.stores.dead import Dead, listed
+from engine.drive.stores.natsstreams import place_of
 from engine.errors import Refused
 from engine.labs.desk import packed
 from engine.labs.shared import codec_of
@@ -42,8 +43,11 @@ LOOKS = 100  # of them until they are seen to wait again
 def tasks(options: Namespace, flags: list[Flag]) -> int:
     """List, show or revive them. 0 where all that were named were there. Raises Refused, Wrong."""
     settings = settings_of(flags)
-    folder = settings.paths.kept / FOLDER
-    path = path_of(settings.options[STORED.name].backlog or SQLITE, folder, STORED.name)
+    folder, name = settings.paths.kept / FOLDER, settings.options[STORED.name].backlog or SQLITE
+    if name.startswith(NATS):
+        place = place_of(name)
+        raise Refused(f"what died of {place.shown} is in its stream {place.name}-dead: nats stream view shows it")
+    path = path_of(name, folder, STORED.name)
     try:
         found = listed(path)
         if options.order == "dead":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,9 @@ from console.cli.common import settings_of
 from console.cli.storearguments import STORED
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.drive.stores import SQLITE, path_of
+from engine.drive.stores import NATS, SQLITE, path_of
+from engine.drive.stores.jetstream import JetStream
+from engine.drive.stores.natsstreams import place_of
 from engine.drive.stores.results import Result, read
 from engine.errors import Refused
 from engine.labs.stored import FOLDER
@@ -19,6 +22,7 @@ from engine.parts.store import GLOBAL, Unavailable
 from engine.settings import Flag
 
 NEWEST = 20  # that are listed
+PATIENCE = 3.0  # seconds until a NATS server is not there
 
 
 def show(options: Namespace, flags: list[Flag]) -> int:
@@ -26,12 +30,13 @@ def show(options: Namespace, flags: list[Flag]) -> int:
     settings = settings_of(flags)
     name = settings.options[STORED.name].backlog or SQLITE
     path = path_of(name, settings.paths.kept / FOLDER, STORED.name)
+    where = place_of(name).shown if name.startswith(NATS) else str(path)
     try:
-        found = read(path, options.id or b"", NEWEST)
+        found = shared(name, options.id or b"") if name.startswith(NATS) else read(path, options.id or b"", NEWEST)
     except Unavailable as why:
         raise Refused(str(why)) from None
     if not found:
-        tell(f"{path} knows no such task" if options.id else f"{path} knows no task with an id of {GLOBAL} bytes")
+        tell(f"{where} knows no such task" if options.id else f"{where} knows no task with an id of {GLOBAL} bytes")
         return 1
     if options.json is not None:
         if not deliver(json.dumps([fields_of(one) for one in found]) + "\n", options.json):
@@ -42,6 +47,15 @@ def show(options: Namespace, flags: list[Flag]) -> int:
         tell("more than one task begins so")
         return 1
     return 0 if options.id is None or is_well(found[0]) else 1
+
+
+def shared(name: str, ident: bytes) -> list[Result]:
+    """Of a backlog that brokers share, the one task of this id. Raises Unavailable."""
+    if len(ident) != GLOBAL:
+        raise Unavailable(f"of a backlog in NATS one task is shown: its id has {2 * GLOBAL} digits")
+    with closing(JetStream(name, patience=PATIENCE)) as store:
+        outcome = store.result(ident)
+    return [] if outcome is None else [Result(ident, None, outcome)]
 
 
 def is_well(one: Result) -> bool:

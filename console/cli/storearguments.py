@@ -25,7 +25,7 @@ def add_stores(parser: Parser, keep: Callable[..., Any]) -> Parser:
     place = (STORED.name, "backlog")
     durable = "keep what is accepted on disk, in the usual file; of a client: send tasks that a broker knows again"
     parser.add_argument("--durable", nargs=0, action=keep(*place, true="sqlite:"), help=durable)
-    backlog = f"the same in a file of your own, for {STORED.name}: sqlite:PATH"
+    backlog = f"the same, for {STORED.name}, where you say: sqlite:PATH, or nats://HOST:PORT/NAME, which brokers share"
     parser.add_argument("--backlog", metavar="STORE", action=keep(*place), help=backlog)
     return parser
 
@@ -40,7 +40,7 @@ def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> Non
     shown = ("roundhouse result", "roundhouse result 4bc9620bd250a3497665590000000007 --json -")
     words = "print how a task ended that a broker kept, or list the newest"
     parser = command("result", words, examples=shown)
-    where = "where the broker keeps its tasks: sqlite:PATH (the usual file)"
+    where = "where the broker keeps its tasks: sqlite:PATH, nats://HOST:PORT/NAME (the usual file)"
     parser.add_argument("--backlog", metavar="STORE", action=keep(STORED.name, "backlog"), help=where)
     which = f"its id, {2 * GLOBAL} hexadecimal digits, or the beginning of one (list the newest)"
     parser.add_argument("id", metavar="ID", nargs="?", type=ident, help=which)

@@ -15,15 +15,14 @@ from engine.core import (
     Command,
     Event,
     Frames,
+    FromStore,
     Piped,
     Process,
     Seat,
     Send,
     Start,
     Store,
-    Stored,
     Unsent,
-    Unstored,
 )
 from engine.core import Socket as Spec
 from engine.drive.jobs import Jobs
@@ -193,7 +192,7 @@ class Port:
 class Keeper(Protocol):
     """What does a core's ``Store`` commands, on a thread of its own (``engine.drive.stores.writer``)."""
 
-    def start(self, answer: Callable[[list[Stored | Unstored]], None]) -> None:
+    def start(self, answer: Callable[[list[FromStore]], None]) -> None:
         """``answer`` is called on that thread."""
 
     def submit(self, command: Store) -> None:
@@ -239,7 +238,7 @@ class HostedCore:
     def begin(self, post: Callable[[Callable[[], None]], None], hand: Callable[[Event], None]) -> None:
         """It sits. ``post``: have its node's thread do this; ``hand``: have it take an event, on that thread."""
 
-        def answer(answers: list[Stored | Unstored]) -> None:
+        def answer(answers: list[FromStore]) -> None:
             def act() -> None:
                 for event in answers:
                     hand(event)

@@ -8,7 +8,7 @@ from secrets import token_bytes
 from typing import Any
 
 from engine.core import Note
-from engine.drive.stores import SQLITE, opened, path_of
+from engine.drive.stores import NATS, SQLITE, natsstreams, opened, path_of
 from engine.drive.stores.writer import Writer
 from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
@@ -37,8 +37,10 @@ def keeper_of(system: System, options: Any, state: Path | None, say: Callable[[N
 
 
 def place_of(system: System, options: Any, state: Path | None) -> str:
-    """Where that is, written in full: ``sqlite:PATH``; empty where nothing is kept."""
+    """Where that is, written in full and without a password: ``sqlite:PATH``; empty where nothing is kept."""
     name = system.backlog(options)
+    if name.startswith(NATS):
+        return natsstreams.place_of(name).shown
     if not name.startswith(SQLITE):
         return name
     return f"{SQLITE}{path_of(name, (state or Path()) / FOLDER, system.name)}"

@@ -16,11 +16,13 @@ The rules of this file:
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from engine.core import Entry, Leased, Outcome, Store, Stored
+from engine.core import Entry, Leased, Outcome, Store, Stored, Told
 
 GLOBAL = 16  # bytes of an id that is nobody else's
+REFUSED = "refused"  # the fate of a task that is not kept, of a command whose other tasks may be
 KEPT = "kept"  # the fate of a task that was kept before and has not ended
 FOUND = "kept before"  # a broker's counter: tasks that its store kept when it began
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
@@ -61,6 +63,12 @@ class Keeps(Protocol):
     name: str
     """What an operator calls it."""
 
+    trouble: str
+    """What was wrong with it when it was opened; empty for nothing."""
+
+    def listen(self, told: Callable[[Told], None]) -> None:
+        """Have it told, on a thread of the store, what other brokers do with a store that they share."""
+
     def perform(self, commands: list[Store]) -> list[Stored]:
         """Do all of it, one answer a command. Raises Unavailable, and then none of it is done."""
 
@@ -86,7 +94,7 @@ class _Row:
 class Memory:
     """The reference. ``room``: tasks that may be kept at a time. ``down``: why nothing is done, for tests."""
 
-    name = "memory"
+    name, trouble = "memory", ""
 
     def __init__(self, room: int = 1_000_000, results: int = MOST_RESULTS, dead: int = MOST_DEAD) -> None:
         self.room, self.most, self.most_dead = room, results, dead
@@ -108,6 +116,9 @@ class Memory:
             row.attempts += row.leased
             row.leased = False
 
+    def listen(self, told: Callable[[Told], None]) -> None:
+        """See ``Keeps``: nobody else has this one."""
+
     def perform(self, commands: list[Store]) -> list[Stored]:
         """See ``Keeps``."""
         if self.down:
@@ -115,7 +126,7 @@ class Memory:
         return [self._do(command) for command in commands]
 
     def _do(self, command: Store) -> Stored:
-        fenced = [token for token, outcome in command.ended if not self._end(token, outcome)]
+        fenced = [token for token, outcome, _ in command.ended if not self._end(token, outcome)]
         for token in command.lost:
             if (row := self._mine(token)) is not None:
                 row.lost += 1

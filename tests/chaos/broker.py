@@ -1,8 +1,9 @@
 """``python -m tests.chaos.broker SYSTEM ENDPOINT OPTIONS [ANNOUNCED]``: a broker that shows its picture.
 
-``OPTIONS`` is JSON. It prints ``ready``; for each line that it is told it prints its picture as one line of JSON. The
-line ``hand back`` is an order to it first. ``ANNOUNCED``: where its peers are told to find it, as behind a translation
-of addresses; of negotiated nobody is told anything without one.
+``OPTIONS`` is JSON; ``lease`` in it are the seconds of a lease in a store that brokers share. It prints ``ready``; for
+each line that it is told it prints its picture as one line of JSON. The line ``hand back`` is an order to it first.
+``ANNOUNCED``: where its peers are told to find it, as behind a translation of addresses; of negotiated nobody is told
+anything without one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from engine.catalogue import SYSTEMS
 from engine.core import Seat
+from engine.drive.stores import jetstream
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.view import BrokerView
@@ -54,10 +56,11 @@ def translated(system: System, endpoint: str, announced: str) -> System:
 def main() -> None:
     """Serve until stdin ends."""
     name, endpoint, options, *announced = sys.argv[1:]
-    system = SYSTEMS[name]
+    system, said = SYSTEMS[name], json.loads(options)
+    jetstream.LEASE = said.pop("lease", jetstream.LEASE)
     if name == "negotiated":
         system = translated(system, endpoint, *(announced or [endpoint.replace("127.0.0.1", "*")]))
-    with LiveLab(system, system.options(**json.loads(options)), bind=(endpoint,), workers=0, client=False) as lab:
+    with LiveLab(system, system.options(**said), bind=(endpoint,), workers=0, client=False) as lab:
         print("ready", flush=True)
         for line in sys.stdin:
             if line.strip() == "hand back":

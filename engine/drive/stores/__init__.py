@@ -1,12 +1,18 @@
-"""Stores of tasks, by what an operator calls them: ``sqlite:PATH``, ``sqlite:`` for the usual file."""
+"""Stores of tasks, by what an operator calls them.
+
+``sqlite:PATH``, ``sqlite:`` for the usual file; ``nats://HOST:PORT/NAME`` for a queue that brokers share.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.sqlite import Sqlite
+from engine.parts.store import Keeps
 
 SQLITE = "sqlite:"
+NATS = "nats://"
 
 
 def path_of(name: str, folder: Path, system: str) -> Path:
@@ -14,6 +20,6 @@ def path_of(name: str, folder: Path, system: str) -> Path:
     return Path(name.removeprefix(SQLITE) or folder / f"{system}.sqlite").absolute()
 
 
-def opened(name: str, folder: Path, system: str) -> Sqlite:
+def opened(name: str, folder: Path, system: str) -> Keeps:
     """The store of this name, open. Raises ``engine.parts.store.Unavailable``."""
-    return Sqlite(path_of(name, folder, system))
+    return JetStream(name) if name.startswith(NATS) else Sqlite(path_of(name, folder, system))

@@ -29,7 +29,7 @@ from zlib import crc32
 
 import msgpack
 
-from engine.core import Entry, Leased, Outcome, Store, Stored
+from engine.core import Entry, Leased, Outcome, Store, Stored, Told
 from engine.drive.locks import Lock
 from engine.drive.stores import dead
 from engine.drive.stores.results import counted, found, outcome_of
@@ -129,6 +129,9 @@ class Sqlite:
             personal.keep(self._reserve, bytes(RESERVE))
 
     # ---- the store ---------------------------------------------------------------------------------------------------
+
+    def listen(self, told: Callable[[Told], None]) -> None:
+        """See ``Keeps``: nobody else has this one."""
 
     def perform(self, commands: list[Store]) -> list[Stored]:
         """See ``Keeps``."""
@@ -292,7 +295,7 @@ class Sqlite:
 
     def _end(self, command: Store) -> list[int]:
         fenced, gone, kept, now = [], [], [], self._clock()
-        for token, outcome in command.ended:
+        for token, outcome, _ in command.ended:
             ident, seq = self._mine(token), token & (1 << EPOCHS) - 1
             if ident is None:
                 fenced.append(token)

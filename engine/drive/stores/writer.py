@@ -13,12 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from engine.core import Store, Stored, Unstored
+from engine.core import FromStore, Store, Unstored
 from engine.parts.store import Keeps, Unavailable
 
 MOST = 1_000  # tasks of one transaction, or few more
 
-Answer = Callable[[list[Stored | Unstored]], None]
+Answer = Callable[[list[FromStore]], None]
 
 
 class Writer:
@@ -33,8 +33,9 @@ class Writer:
         self._thread = threading.Thread(target=self._main, name="roundhouse-store", daemon=True)
 
     def start(self, answer: Answer) -> None:
-        """``answer`` is called on the store's thread."""
+        """``answer`` is called on the store's threads."""
         self._answer = answer
+        self.store.listen(lambda told: answer([told]))
         self._thread.start()
 
     def submit(self, command: Store) -> None:
@@ -73,7 +74,7 @@ class Writer:
             size += len(batch[-1].tasks) + len(batch[-1].ended)
         return batch
 
-    def _perform(self, batch: list[Store]) -> list[Stored | Unstored]:
+    def _perform(self, batch: list[Store]) -> list[FromStore]:
         try:
             return [*self.store.perform(batch)]
         except Unavailable as error:

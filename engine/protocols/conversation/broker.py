@@ -3,8 +3,7 @@
 - One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
 - Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
 - A lone empty frame opens a conversation, and over plain TCP ends it; over ZeroMQ one with a count is a keep-alive.
-- What can not be read ends its link (SV_EXIT) and no other, and what was out there goes back to the queue, ``tries``
-  times at most. What is out of turn is counted and changes nothing.
+- What can not be read ends its link (SV_EXIT); what was out there waits, ``tries`` times. Out of turn: counted.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from engine.core import (
     Send,
     Started,
     Stored,
+    Told,
     Unsent,
     Unstored,
     Withdraw,
@@ -104,7 +104,7 @@ class Broker:
                 lively = now < self.liveness.last(peer) + 2 * self.options.heartbeat
                 out += (told := self.links[peer].changed(isinstance(event, Connected), lively))
                 self.counts["taken over"] += len(told)
-            case Started() | Finished() | Connected() | Disconnected() | Stored() | Unstored():
+            case Started() | Finished() | Connected() | Disconnected() | Stored() | Unstored() | Told():
                 pass
             case _:
                 assert_never(event)

@@ -30,6 +30,7 @@ from engine.core import (
     Started,
     StopRun,
     Stored,
+    Told,
     Unsent,
     Unstored,
     Woken,
@@ -121,7 +122,7 @@ class Client:
             case Disconnected():
                 self._broken = True
                 self._taken.disconnected()
-            case Woken() | Finished() | Stored() | Unstored():
+            case Woken() | Finished() | Stored() | Unstored() | Told():
                 pass
             case _:
                 assert_never(event)

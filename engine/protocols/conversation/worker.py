@@ -36,6 +36,7 @@ from engine.core import (
     Start,
     Started,
     Stored,
+    Told,
     Unsent,
     Unstored,
     Woken,
@@ -68,10 +69,7 @@ class _Ended(NamedTuple):
 
 
 class Worker:
-    """The worker core on one dealer socket. ``slots``: processors that it offers, the seed's max_proc.
-
-    ``name``: its routing id at first.
-    """
+    """The worker core on one dealer socket. ``slots``: processors, the seed's max_proc; ``name``: its first id."""
 
     plain = False
     """Whether it speaks over plain TCP (``plain``), where nothing of an earlier conversation can arrive."""
@@ -133,7 +131,7 @@ class Worker:
             case Disconnected():
                 self._broken = True
                 self._taken.disconnected()
-            case Stored() | Unstored():  # it gives no Store
+            case Stored() | Unstored() | Told():  # it gives no Store
                 pass
             case _:
                 assert_never(event)

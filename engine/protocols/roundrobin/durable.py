@@ -9,6 +9,8 @@ The rules of this file (numbers are those of README.md):
 - What the store refuses is counted as dropped, and a client of ours is told why. (R18)
 - A task that was handed out in vain too often, or held too long, is dead: the store has it for an operator, who may
   have it tried again. It is another task then, in the books of this broker too.
+- Of a store that brokers share, the pool takes AHEAD tasks for each slot of its workers, and the ledger counts what was
+  leased. What another broker has done for our clients is told, and what we have done for its clients the store tells.
 """
 
 from __future__ import annotations
@@ -30,23 +32,25 @@ from engine.core import (
     Started,
     Store,
     Stored,
+    Told,
     Unstored,
     Woken,
 )
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_HELD
 from engine.parts.plain import several
-from engine.parts.store import FOUND, GLOBAL
+from engine.parts.store import FOUND, GLOBAL, REFUSED
 from engine.parts.view import BrokerView, Kept
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.backlog import FULL
 from engine.protocols.roundrobin.broker import Broker
-from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.options import SHARED, Options
 from engine.protocols.roundrobin.records import AGAIN
 from engine.protocols.roundrobin.table import is_awaited
 
 BROKER = b"broker"  # in place of the worker, where none answered
 HIGH = 16_384  # tasks in the pool at a time
+AHEAD = 2  # tasks in the pool for each slot, of a store that brokers share
 RETRY = 1.0  # seconds until the store is asked again for what it could not do
 
 
@@ -67,6 +71,9 @@ class Durable(Broker):
         self.trouble = ""
         self.fenced = self.refused = 0
         self.found = 0  # tasks that the store kept when this broker began
+        self._shared = options.backlog.startswith(SHARED)
+        self._far: set[TaskKey] = set()  # of the pool's tasks: another broker has the client
+        self._kept = 0  # tasks that wait in the store, as it said last
         self._number = 0
         self._asked: dict[int, _Asked] = {}
         self._tokens: dict[TaskKey, int] = {}  # of the pool's tasks
@@ -93,6 +100,13 @@ class Durable(Broker):
             case Stored():
                 self._stored(event, now, out)
                 self.pool.lanes.flush(out)
+            case Told(waiting, ended):
+                if waiting is not None:
+                    self._kept = waiting
+                    self._unclaimed = max(self._unclaimed, waiting)
+                for client, ident, outcome in ended:
+                    self._answer((client, ident), outcome, out)
+                self.pool.lanes.flush(out)
             case Unstored(number, why):
                 self._unstored(self._asked.pop(number), why, now, out)
                 self.pool.lanes.flush(out)
@@ -101,7 +115,7 @@ class Durable(Broker):
             case _:
                 out = super().handle(event, now)
                 if type(event) is Started:
-                    self._unclaimed = HIGH  # nobody knows yet how many there are
+                    self._unclaimed, self._probes = HIGH, True  # nobody knows yet how many there are
                 if type(event) is Woken and now >= self._retry_at:
                     self._retry_at, self._probes = NEVER, True
         self._ask(out)
@@ -121,7 +135,7 @@ class Durable(Broker):
     def snapshot(self, now: float) -> BrokerView:
         """The same, with what the store does."""
         view = super().snapshot(now)
-        kept = Kept(len(self._tokens) + self.pool.backlog.kept, self.pool.backlog.kept, self.trouble)
+        kept = Kept(len(self._tokens) + self._kept, self._kept, self.trouble)
         state = self.trouble or f"{kept.tasks:,} tasks kept, {kept.waiting:,} of them not loaded"
         if self.dead and not self.trouble:
             state += f", {several(self.dead, 'dead task')}"
@@ -176,8 +190,11 @@ class Durable(Broker):
                 continue
             token = self._tokens.pop(task.key)
             worker, data = self._said.pop(task.key, (b"", None))
-            self._ended.append(Ended(token, Outcome(why, data, worker)))
-            self._keys.append(task.key if is_awaited(task) else (b"", task.key[1]))
+            wanted = is_awaited(task)
+            self._ended.append(Ended(token, Outcome(why, data, worker), wanted))
+            near = wanted and task.key not in self._far
+            self._far.discard(task.key)
+            self._keys.append(task.key if near else (b"", task.key[1]))
         self._told.clear()
         if self._down and not self._tasks and not self._probes and not self._revive:
             return  # what has ended waits for the store's return
@@ -185,7 +202,7 @@ class Durable(Broker):
         lease = 0
         pool = self.pool
         if self._unclaimed and pool.records.size < MAX_HELD // 2:
-            lease = max(0, min(self._unclaimed, HIGH - len(pool.tasks) - self._leasing))
+            lease = max(0, min(self._unclaimed, self._most() - len(pool.tasks) - self._leasing))
         if not (self._tasks or self._ended or self._lost or lease or self._probes or self._revive):
             return
         self._probes = False
@@ -197,6 +214,12 @@ class Durable(Broker):
         self._ended, self._lost, self._tasks, self._keys, self._revive = [], [], [], [], ()
         out.append(command)
 
+    def _most(self) -> int:
+        """How many tasks the pool may hold."""
+        if not self._shared:
+            return HIGH
+        return min(HIGH, AHEAD * sum(worker.slots for worker in self.pool.workers.values() if not worker.leaving))
+
     # ---- out of the store --------------------------------------------------------------------------------------------
 
     def _stored(self, event: Stored, now: float, out: list[Command]) -> None:
@@ -205,13 +228,17 @@ class Durable(Broker):
         self._leasing -= command.lease
         self._down = False
         if event.refused:
-            self._refuse(command.tasks, event.refused, now, out)
+            fates = event.fates or [REFUSED] * len(command.tasks)
+            refused = [entry for entry, fate in zip(command.tasks, fates, strict=True) if fate == REFUSED]
+            self._refuse(refused, event.refused, now, out)
         elif self.trouble:
             self.trouble = ""
             out.append(Note("good", "the store keeps tasks again"))
         news = 0
         for entry, fate in zip(command.tasks, event.fates, strict=not event.refused):  # none where refused
             key = (entry.client, entry.message[1])
+            if fate == REFUSED:
+                continue
             del self._putting[key]
             if fate is None:
                 news += 1
@@ -234,9 +261,13 @@ class Durable(Broker):
             out.append(Note("good" if event.revived == len(command.revive) else "warn", words))
             news += event.revived
         found = event.waiting + len(event.leased)
-        pool.records.stored(news if self._loaded else found, event.waiting)
+        self._kept = event.waiting
+        if self._shared:
+            pool.records.stored(len(event.leased), 0)
+        else:
+            pool.records.stored(news if self._loaded else found, event.waiting)
         if not self._loaded:
-            self._loaded, self.found = True, found - news
+            self._loaded, self.found = True, max(0, found - news)
         if not self._asked:
             self._unclaimed = event.waiting
         if event.leased:
@@ -249,6 +280,8 @@ class Durable(Broker):
             task = pool.records.load(one, now)
             if task is not None:
                 self._tokens[task.key] = one.token
+                if one.far:
+                    self._far.add(task.key)
             else:
                 self._ended.append(Ended(one.token, Outcome(AGAIN)))
                 self._keys.append((b"", one.message[1]))
@@ -258,11 +291,13 @@ class Durable(Broker):
         """Tell who asked how a task ended, as far as its lane has a word for it."""
         client, ident = key
         unique = len(ident) == GLOBAL
-        if not client or (outcome.why and not unique):
+        if outcome.why and not unique:
             return
         data = wire.failure(outcome.why) if outcome.why else outcome.data
         other = self._others.pop(ident, client) if unique and self._others else client
         for asker in {client: None, other: None}:
+            if not asker:
+                continue
             self.pool.lanes.relay(asker, ident, outcome.worker or BROKER, data, out)
 
     # ---- what it can not do ------------------------------------------------------------------------------------------

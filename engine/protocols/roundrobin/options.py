@@ -8,6 +8,7 @@ from typing import Annotated
 from engine.parts.limits import MAX_BACKLOG, MAX_FRAME
 from engine.schema import Range
 
+SHARED = "nats://"  # of a backlog that several brokers share
 Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 
 
@@ -41,9 +42,10 @@ class Options:
     """Whether peers of ours ask for the packed lane, and a broker of ours agrees; others never see it either way."""
 
     backlog: str = ""
-    """Where what was accepted survives the broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file. Clients of ours
-    that have it set name their tasks by ids of 16 bytes. Empty: in memory, lost with the broker."""
+    """Where what was accepted survives the broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file; or
+    ``nats://HOST:PORT/NAME``, a queue that brokers share. Clients of ours that have it set name their tasks
+    by ids of 16 bytes. Empty: in memory, lost with the broker."""
 
     def __post_init__(self) -> None:
-        if self.backlog and not self.backlog.startswith("sqlite:"):
-            raise ValueError(f"backlog is sqlite:PATH, or empty for memory, not {self.backlog!r}")
+        if self.backlog and not self.backlog.startswith(("sqlite:", SHARED)):
+            raise ValueError(f"backlog is sqlite:PATH, nats://HOST:PORT, or empty for memory, not {self.backlog!r}")

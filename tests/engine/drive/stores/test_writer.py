@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.core import Entry, Store, Stored, Unstored
+from engine.core import Entry, FromStore, Store, Stored, Unstored
 from engine.drive.stores.writer import Writer
 from engine.parts.store import Memory
 from tests.helpers.processes import until
@@ -32,19 +32,19 @@ def command(number: int, tasks: int = 1) -> Store:
 
 
 def test_what_came_meanwhile_goes_together_and_in_order() -> None:
-    store, answers = Slow(), list[Stored | Unstored]()
+    store, answers = Slow(), list[FromStore]()
     writer = Writer(store)
     writer.start(answers.extend)
     for number in range(10):
         writer.submit(command(number, 300))
     store.may.set()
     assert writer.close(60) and store.closed
-    assert [answer.number for answer in answers] == list(range(10))
+    assert [answer.number for answer in answers if isinstance(answer, Stored)] == list(range(10))
     assert max(store.batches) == 4 and sum(store.batches) == 10
 
 
 def test_what_the_store_can_not_do_is_told() -> None:
-    store, answers = Memory(), list[Stored | Unstored]()
+    store, answers = Memory(), list[FromStore]()
     store.down = "away"
     writer = Writer(store)
     writer.start(answers.extend)
@@ -53,7 +53,7 @@ def test_what_the_store_can_not_do_is_told() -> None:
     store.down = ""
     writer.submit(command(2))
     assert writer.close(60)
-    assert answers[0] == Unstored(1, "away") and answers[1].number == 2 and isinstance(answers[1], Stored)
+    assert answers[0] == Unstored(1, "away") and isinstance(answers[1], Stored) and answers[1].number == 2
 
 
 def test_a_mistake_of_the_store_is_told_too() -> None:
@@ -61,7 +61,7 @@ def test_a_mistake_of_the_store_is_told_too() -> None:
         def perform(self, commands: list[Store]) -> list[Stored]:
             raise KeyError("x")
 
-    answers = list[Stored | Unstored]()
+    answers = list[FromStore]()
     writer = Writer(Wrong())
     writer.start(answers.extend)
     writer.submit(command(1))

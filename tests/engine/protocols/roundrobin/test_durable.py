@@ -13,16 +13,18 @@ from engine.core import (
     Leased,
     Note,
     Outcome,
+    Received,
     Send,
     Started,
     Store,
     Stored,
+    Told,
     Unstored,
 )
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.durable import HIGH, RETRY, Durable
+from engine.protocols.roundrobin.durable import AHEAD, HIGH, RETRY, Durable
 from engine.protocols.roundrobin.options import Options
 from engine.sim.world import World
 from tests.helpers.roundrobin import PACE, Front, given, ident, relayed
@@ -243,3 +245,52 @@ def test_a_client_of_ours_is_told_why_its_tasks_are_refused_and_has_them_taken_w
 def _ended(world: World, tasks: int) -> bool:
     run = world.pictures["client"].run
     return run is not None and run.spec.n == tasks and run.state == "ended"
+
+
+# ---- a store that brokers share --------------------------------------------------------------------------------------
+
+
+class Shared(Back):
+    """A broker whose store others use as well."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.broker = self.core = Durable(Options(**{**PACE, **options}, backlog="nats://here"))
+        self.do(Started())
+        self.stored()
+
+
+def test_of_a_shared_store_it_leases_for_the_slots_that_its_workers_have() -> None:
+    back = Shared()
+    assert back.asked == []
+    back.do(Told(100, []))
+    assert back.asked == [] and back.core.snapshot(back.now).kept == (100, 100, "")
+    back.join(b"w")
+    slots = sum(row.slots for row in back.core.snapshot(back.now).workers)
+    assert [command.lease for command in back.asked] == [AHEAD * slots]
+
+
+def test_what_another_broker_had_done_is_told_and_what_was_done_for_it_is_not_told_here() -> None:
+    back = Shared()
+    back.join(b"w")
+    answer = wire.relayed(b"c", UNIQUE, b"w", b"data")
+    assert back.do(Told(None, [(b"c", UNIQUE, Outcome("", b"data", b"w"))])) == [answer]
+    back.do(Told(1, []))
+    theirs = Leased(9, b"\xfffar", wire.ping(ident(1), True)[2:-1], 0, 0, far=True)
+    given_out = back.stored(leased=[theirs])
+    assert [frames[0] for frames in given_out] == [b"w"]
+    back.told([b"w", *wire.reply(b"\xfffar", ident(1))])
+    assert back.asked[-1].ended == [Ended(9, Outcome("", None, b"w"))]
+    while back.asked:
+        assert back.stored() == []
+    assert back.books == (1, 1, {}, 0, 0, 0)
+
+
+def test_of_tasks_that_were_put_together_some_may_be_refused() -> None:
+    back = Shared()
+    back.do(Received([[b"c", *wire.ping(UNIQUE, True)], [b"d", *wire.ping(TAG + b"more", True)]]))
+    (command,) = back.asked
+    back.asked.clear()
+    refusal = wire.relayed(b"d", TAG + b"more", b"broker", wire.failure("full"))
+    assert back.do(Stored(command.number, [None, "refused"], [], [], 1, "full")) == [refusal]
+    assert ("store", "full") in back.core.snapshot(back.now).terms

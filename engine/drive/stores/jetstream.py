@@ -1,0 +1,320 @@
+"""A store of tasks in NATS JetStream, which brokers on several machines share.
+
+The rules of this file:
+
+- A lease is a delivery of the task's message. It is extended as long as this broker lives, and comes back when it has
+  said nothing for ``lease`` seconds. Its token is the message's number and which delivery of it that was.
+- An outcome is written only where none is yet: that is the fence. When it is there its task is acknowledged. A task
+  that is delivered again and has an outcome is acknowledged, and not done again.
+- Whatever nobody answers is asked again, for ``patience`` seconds since that began: a new leader is elected meanwhile.
+  Then tasks are refused. One that was sent and not answered may have been taken, and its reason says so.
+- The broker that put a task hears of its outcome from the one that had it done. Should that be lost, it looks itself.
+- Who puts more than it leases says so to the others. Who got less than it asked for asks then, and once a second: what
+  a dead broker had comes back without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from hashlib import blake2b
+from itertools import islice
+from secrets import token_bytes
+
+import msgpack
+
+from engine.core import Entry, Leased, Outcome, Store, Stored, Told
+from engine.drive.stores.natsending import Endings
+from engine.drive.stores.natslink import Answer, Ask, Link
+from engine.drive.stores.natsstreams import (
+    ANSWERED,
+    FENCE,
+    PAUSE,
+    TOKEN,
+    WRONG_LAST,
+    Awaited,
+    Delivery,
+    Lease,
+    Streams,
+    delivery_of,
+    place_of,
+    result_of,
+)
+from engine.parts.store import GLOBAL, KEPT, REFUSED, Counts, Unavailable
+
+LEASE = 10.0  # seconds that a task stays with a broker that says nothing
+PATIENCE = 10.0  # seconds until tasks are refused: longer than the election of a leader takes
+LOOK = 1.0  # seconds between two looks at what others do
+LOOKED = 500  # tasks whose outcome is looked for at a time
+MOST_AWAITED = 200_000  # tasks of this broker's clients that are looked for
+
+
+class JetStream:
+    """See ``engine.parts.store.Keeps``. ``trouble`` stays empty: what is wrong is said by what can not be done."""
+
+    def __init__(self, url: str, *, lease: float = 0.0, patience: float = PATIENCE) -> None:
+        """It begins to connect; no server need be there. Raises Unavailable where the client library is missing."""
+        try:
+            place = place_of(url)
+        except ValueError as error:
+            raise Unavailable(str(error)) from None
+        self.name, self.trouble = place.shown, ""
+        self._lease_for = lease or LEASE
+        self._me = token_bytes(8)
+        self._link = Link(place.servers, "roundhouse")
+        self._streams = Streams(self._link, place.name, self._lease_for, patience)
+        self._endings = Endings(self._link, self._streams, self._me)
+        self._waiting = 0
+        self._ready = False
+        self._hungry = False  # fewer were there than were asked for
+        self._link.start(self._listen, self._extend, self._look)
+
+    def listen(self, told: Callable[[Told], None]) -> None:
+        """See ``Keeps``."""
+        self._endings.told = told
+
+    def perform(self, commands: list[Store]) -> list[Stored]:
+        """See ``Keeps``."""
+        return self._link.run(self._perform(commands))
+
+    def counts(self) -> Counts:
+        """See ``Keeps``."""
+        return self._link.run(self._counts())
+
+    def result(self, ident: bytes) -> Outcome | str | None:
+        """See ``Keeps``."""
+        return self._link.run(self._result(ident))
+
+    def results(self, idents: list[bytes]) -> dict[bytes, Outcome]:
+        """The outcomes of those of these tasks that have ended. Raises Unavailable."""
+        found = self._link.run(self._streams.newest(self._streams.results, "result", idents))
+        return {ident: result_of(payload).outcome for ident, payload in found.items()}
+
+    def close(self) -> None:
+        """See ``Keeps``: what was leased goes to others at once."""
+        self._link.run(self._give_back())
+        self._link.close()
+
+    def kill(self) -> None:
+        """End as a process does that is killed: leases end when their time is over."""
+        self._link.close()
+
+    # ---- what a broker asks for --------------------------------------------------------------------------------------
+
+    async def _perform(self, commands: list[Store]) -> list[Stored]:
+        await self._prepare()
+        ended = [one for command in commands for one in command.ended]
+        fenced = await self._endings.end(ended) if ended else set[int]()
+        why, fates = "", list[Outcome | str | None]()
+        try:
+            await self._endings.lose([token for command in commands for token in command.lost])
+            tasks = [entry for command in commands for entry in command.tasks]
+            fates, why = await self._put(tasks) if tasks else ([], "")
+            leased = await self._lease(sum(command.lease for command in commands))
+            if fates.count(None) > len(leased):
+                await self._link.say(f"{self._streams.name}.more", self._me)
+        except Unavailable as error:
+            self._fails()
+            if not ended and not fates:
+                raise
+            why, leased = why or str(error), []
+            fates = fates or [REFUSED] * sum(len(command.tasks) for command in commands)
+        else:
+            self._streams.goes()
+        return _shared_out(commands, fates, why, leased, fenced, self._waiting)
+
+    def _fails(self) -> None:
+        self._ready = False  # the streams may be gone
+        self._streams.fails()
+
+    async def _prepare(self) -> None:
+        """Have the streams there. Raises Unavailable."""
+        until = self._streams.until()
+        while not (self._ready and self._link.connected):
+            try:
+                if not self._link.connected:
+                    raise Unavailable(f"no NATS server at {self.name}: {self._link.why}")
+                await self._streams.make()
+                self._waiting = (await self._streams.consumer())["num_pending"]
+                self._ready = True
+            except Unavailable:
+                if time.monotonic() >= until:
+                    self._fails()
+                    raise
+                await asyncio.sleep(PAUSE)
+
+    # ---- tasks -------------------------------------------------------------------------------------------------------
+
+    async def _put(self, entries: list[Entry]) -> tuple[list[Outcome | str | None], str]:
+        """Their fates, and why some were refused. Raises Unavailable: then none was sent."""
+        keys = [one.message[1] if len(one.message[1]) == GLOBAL else token_bytes(GLOBAL) for one in entries]
+        known = [one.message[1] for one in entries if len(one.message[1]) == GLOBAL]
+        ended = await self._streams.newest(self._streams.results, "result", known)
+        fates: list[Outcome | str | None] = [KEPT] * len(entries)
+        sent: list[tuple[int, Ask]] = []
+        why = ""
+        for place, (key, (client, message)) in enumerate(zip(keys, entries, strict=True)):
+            body = msgpack.packb([self._me, client, *message])
+            if key in ended:
+                fates[place] = result_of(ended[key]).outcome
+            elif len(body) > self._link.max_payload:
+                fates[place], why = REFUSED, "a task is larger than the NATS server takes"
+            else:
+                sent.append((place, Ask(f"{self._streams.name}.task.{key.hex()}", body, FENCE)))
+        answers, again = await self._streams.settle([ask for _, ask in sent])
+        for number, ((place, ask), answer) in enumerate(zip(sent, answers, strict=True)):
+            error = self._streams.wrong(answer)
+            if error is None:
+                fates[place] = None
+                self._waiting += 1
+            elif error.code != WRONG_LAST:
+                fates[place], why = REFUSED, error.text
+                if answer is None:
+                    self._fails()
+                    why = f"{error.text}; it may have been taken"
+                continue
+            elif number in again and await self._streams.task(keys[place]) == ask.payload:
+                fates[place] = None
+            self._await(keys[place], *entries[place])
+        return fates, why
+
+    def _await(self, key: bytes, client: bytes, message: list[bytes]) -> None:
+        if len(self._endings.awaited) < MOST_AWAITED:
+            self._endings.awaited.setdefault(key, Awaited(client, message[1]))
+
+    async def _lease(self, most: int) -> list[Leased]:
+        """Up to so many of those that wait. Raises Unavailable."""
+        if not most:
+            return []
+        ask = Ask(self._streams.next, b'{"batch":%d,"no_wait":true}' % most)
+        came, _ = await self._link.several(ask, most, ANSWERED)
+        self._hungry = len(came) < most
+        self._waiting = 0 if self._hungry else delivery_of(came[-1].reply).pending
+        return await self._take(came)
+
+    async def _take(self, came: list[Answer]) -> list[Leased]:
+        leases: list[tuple[Lease, Delivery]] = []
+        held = self._endings
+        for answer in came:
+            at = delivery_of(answer.reply)
+            token = held.seqs.get(at.seq)
+            if token is not None:  # the server did not hear in time that it is held
+                held.leases[token] = held.leases[token]._replace(reply=answer.reply)
+                continue
+            origin, client, *message = msgpack.unpackb(answer.payload)
+            key = bytes.fromhex(answer.subject.rpartition(".")[2])
+            leases.append((Lease(at.seq << TOKEN | at.delivered, key, answer.reply, origin, client, message, 0), at))
+        again = [lease.key for lease, at in leases if at.delivered > 1]
+        ended: dict[bytes, bytes] = {}
+        lost: dict[bytes, bytes] = {}
+        if again:
+            ended = await self._streams.newest(self._streams.results, "result", again)
+            lost = await self._streams.newest(self._streams.lost, "lost", again)
+        found: list[Leased] = []
+        for lease, at in leases:
+            if lease.key in ended:
+                await self._endings.finish(lease, result_of(ended[lease.key]))
+                continue
+            lease = lease._replace(lost=int(lost.get(lease.key, b"0")))
+            self._endings.leases[lease.token], self._endings.seqs[at.seq] = lease, lease.token
+            far = lease.origin != self._me
+            client = _far(lease) if far else lease.client
+            found.append(Leased(lease.token, client, lease.message, at.delivered - 1, lease.lost, far))
+        return found
+
+    # ---- what goes on meanwhile --------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        awaited = self._endings.awaited
+
+        def more(answer: Answer) -> None:
+            if self._hungry and answer.payload != self._me:
+                self._endings.told(Told(1, []))
+
+        def took(answer: Answer) -> None:
+            said = [(awaited.pop(key, None), Outcome(*outcome)) for key, outcome in msgpack.unpackb(answer.payload)]
+            self._endings.told(Told(None, [(*who, outcome) for who, outcome in said if who is not None]))
+
+        await self._link.hear(f"{self._streams.name}.tell.{self._me.hex()}", took)
+        await self._link.hear(f"{self._streams.name}.more", more)
+
+    async def _extend(self) -> None:
+        """Say of all leases that they go on."""
+        while True:
+            await asyncio.sleep(self._lease_for / 4)
+            for reply in [lease.reply for lease in self._endings.leases.values()]:
+                if not await self._link.say(reply, b"+WPI"):
+                    break
+
+    async def _look(self) -> None:
+        """What others do: tasks that wait, and outcomes that were told and not heard."""
+        seen = 0
+        while True:
+            await asyncio.sleep(LOOK)
+            if not (self._ready and self._link.connected):
+                continue
+            try:
+                said = await self._streams.consumer()
+                ended = await self._missed(seen)
+            except Unavailable:
+                continue  # whoever asks next is told
+            seen = seen + LOOKED if seen + LOOKED < len(self._endings.awaited) else 0
+            self._waiting = said["num_pending"]
+            if ended or self._waiting or self._hungry:
+                self._endings.told(Told(self._waiting + self._hungry, ended))
+
+    async def _missed(self, at: int) -> list[tuple[bytes, bytes, Outcome]]:
+        keys = list(islice(self._endings.awaited, at, at + LOOKED))
+        found = await self._streams.newest(self._streams.results, "result", keys)
+        ended = []
+        for key, payload in found.items():
+            result = result_of(payload)
+            if result.seq in self._endings.seqs:
+                continue  # it is just being acknowledged, and then its client hears of it
+            who = self._endings.awaited.pop(key, None)
+            if who is not None and result.wanted:
+                ended.append((*who, result.outcome))
+        return ended
+
+    async def _give_back(self) -> None:
+        for reply in [lease.reply for lease in self._endings.leases.values()]:
+            if not await self._link.say(reply, b"-NAK"):
+                break
+
+    # ---- books -------------------------------------------------------------------------------------------------------
+
+    async def _counts(self) -> Counts:
+        await self._prepare()
+        return await self._streams.books()
+
+    async def _result(self, ident: bytes) -> Outcome | str | None:
+        await self._prepare()
+        found = await self._streams.newest(self._streams.results, "result", [ident])
+        if ident in found:
+            return result_of(found[ident]).outcome
+        return None if await self._streams.task(ident) is None else KEPT
+
+
+def _far(lease: Lease) -> bytes:
+    """A name for another broker's client that no client of ours has."""
+    return b"\xff" + blake2b(lease.origin + lease.client, digest_size=11).digest()
+
+
+def _shared_out(
+    commands: list[Store],
+    fates: list[Outcome | str | None],
+    why: str,
+    leased: list[Leased],
+    fenced: set[int],
+    waiting: int,
+) -> list[Stored]:
+    """An answer for each command."""
+    done: list[Stored] = []
+    for command in commands:
+        mine, fates = fates[: len(command.tasks)], fates[len(command.tasks) :]
+        given, leased = leased[: command.lease], leased[command.lease :]
+        refused = why if REFUSED in mine else ""
+        tokens = [one.token for one in command.ended if one.token in fenced]
+        done.append(Stored(command.number, mine, given, tokens, waiting, refused))
+    return done

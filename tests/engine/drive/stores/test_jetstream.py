@@ -1,0 +1,129 @@
+"""The store in NATS, judged by the same model as the others; a server that is absent, wrong, slow or full."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from engine.core import Store, Stored
+from engine.drive.stores import natsstreams
+from engine.drive.stores.jetstream import JetStream
+from engine.parts.store import Unavailable
+from tests.engine.drive.stores.test_sqlite import end, put
+from tests.helpers.natsserver import Server, needed
+from tests.helpers.processes import until
+from tests.helpers.storemodel import Crash, Judge
+
+
+class Singly(JetStream):
+    """One command after the other: of those that come together all ends are done first."""
+
+    def perform(self, commands: list[Store]) -> list[Stored]:
+        return [answer for command in commands for answer in super(Singly, self).perform([command])]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_it_does_what_it_is_asked_for_through_crashes(backlog: str, seed: int) -> None:
+    def crash(store: object, commands: list[Store], random: Random) -> Crash:
+        assert isinstance(store, Singly)
+        done = random.random() < 0.5
+        if done:
+            store.perform([command._replace(lease=0) for command in commands])
+        store.close()
+        return Crash(Singly(backlog), done or not commands)
+
+    judged = Judge(Singly(backlog), crash, Random(seed), shared=True)
+    try:
+        judged.play(12)
+    finally:
+        judged.store.close()
+
+
+@needed
+def test_a_server_that_is_absent_comes_by_itself_and_nothing_was_sent_meanwhile(tmp_path: Path) -> None:
+    server = Server(tmp_path / "nats")
+    with closing(JetStream(f"{server.url}/x", patience=0.1)) as store:
+        with pytest.raises(Unavailable, match="no NATS server at nats://127"):
+            put(store, 1)
+        with server:
+            answers: list[Stored] = []
+
+            def again() -> bool:
+                try:
+                    answers.append(put(store, 1, lease=1))
+                except Unavailable:
+                    return False
+                return True
+
+            until(again, "the server")
+            assert answers[0].fates == [None] and len(answers[0].leased) == 1
+
+
+@needed
+def test_what_is_no_nats_server_is_said_to_be_none() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            while True:
+                try:
+                    with listener.accept()[0] as one:
+                        one.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        url = f"nats://127.0.0.1:{listener.getsockname()[1]}"
+        with closing(JetStream(url, patience=1.0)) as store, pytest.raises(Unavailable, match="no NATS server"):
+            put(store, 1)
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def test_a_server_that_is_full_has_tasks_refused_until_there_is_room(
+    backlog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(natsstreams, "MOST_TASKS", 2)
+    with closing(JetStream(backlog)) as store:
+        answer = put(store, 1, 2, 3, lease=1)
+        assert answer.fates == [None, None, "refused"] and answer.refused == "maximum messages exceeded"
+        assert end(store, answer.leased[0].token).fenced == []
+        answer = put(store, 3, lease=2)
+        assert answer.fates == [None] and not answer.refused and len(answer.leased) == 2
+
+
+@needed
+def test_a_server_that_answers_nothing_may_have_taken_what_it_was_sent(tmp_path: Path) -> None:
+    with Server(tmp_path / "nats") as server, closing(JetStream(f"{server.url}/x", patience=0.1)) as store:
+        token = put(store, 1, lease=1).leased[0].token
+        server.signal(signal.SIGSTOP)
+        numbers, why = count(2), list[str]()
+
+        def stands() -> bool:
+            try:
+                why.append(put(store, next(numbers)).refused)
+            except Unavailable as error:
+                why.append(str(error))
+            return bool(why[-1])
+
+        until(stands, "the stop")
+        assert "not answer" in why[-1]
+        with pytest.raises(Unavailable):
+            end(store, token)
+        server.signal(signal.SIGCONT)
+
+        def again() -> bool:
+            try:
+                return bool(end(store, token).fenced == [])
+            except Unavailable:
+                return False
+
+        until(again, "the server")
+        assert store.counts().succeeded == 1
