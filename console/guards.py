@@ -25,6 +25,7 @@ class AlertRow(NamedTuple):
     state: str
     text: str
     since: float  # when it came into this state, in the console's time
+    fired: bool  # whether it ever did
 
 
 class Guards:
@@ -54,7 +55,13 @@ class Guards:
         """All alerts of all labs, those that fire first."""
         rows = [
             AlertRow(
-                where, alert.rule.name, alert.rule.severity, alert.state, alert.rule.words(alert.value), alert.since
+                where,
+                alert.rule.name,
+                alert.rule.severity,
+                alert.state,
+                alert.rule.words(alert.value),
+                alert.since,
+                alert.fired,
             )
             for where, watcher in self._watchers.items()
             for alert in watcher.alerts()

@@ -74,7 +74,7 @@ class Host(Shell):
         """Show the first keys to whoever is here for the first time, unless they are others."""
         if self.first_run and not self.keymap:
             run = self.settings.run
-            words = self.session.kind.tour.format(pings=f"{run.count:,}", streams=f"{run.data_count:,}")
+            words = self.session.tour.format(pings=f"{run.count:,}", streams=f"{run.data_count:,}")
             self.main.keybar.greet(words)
 
     async def on_event(self, event: events.Event) -> None:
@@ -86,6 +86,11 @@ class Host(Shell):
             except OSError as error:
                 self.say(f"the state folder can not be written: {error}", "warn")
         await super().on_event(event)
+
+    @property
+    def idle_keys(self) -> frozenset[str]:
+        """Those of what is on the screen."""
+        return self.session.idle_keys
 
     def action_span(self) -> None:
         """Charts of the next span."""

@@ -172,7 +172,14 @@ class Shell(App[None]):
             # one that is just being opened has no panels yet, one that is closed has none any more
             if screen.is_mounted and screen.children and isinstance(screen, Shows):
                 screen.show(picture)
+                for bar in self.screen.query_children(KeyBar):
+                    bar.show()
                 break
+
+    @property
+    def idle_keys(self) -> frozenset[str]:
+        """Ids of keys that do nothing here now, so no key bar offers them."""
+        return frozenset()
 
     def when_done(self, future: Future[Any], act: Callable[[], None]) -> None:
         """Call back on this thread when the future is done."""

@@ -120,5 +120,6 @@ KIND = Kind(
     ends=_of(ending),
     depends=_of(depending),
     words=WORDS,
+    tour_away="U lists who sends · v draws its protocol · E lists all events · ? all keys",
     tour="p runs {pings} pings · d {streams} streams · Z takes it apart · ? all keys",
 )

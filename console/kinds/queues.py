@@ -96,5 +96,6 @@ KIND = Kind(
     ends=_ends,
     depends=_ends,
     words=QUEUE_WORDS,
+    tour_away="E lists all events · A lists what runs on this machine · ? all keys",
     tour="p feeds twenty documents · Z takes it apart · ? all keys",
 )

@@ -155,7 +155,7 @@ def refusing(broker: BrokerView | None) -> str:
 
 def stale(picture: Picture) -> str:
     """Since when what is shown is old, in words."""
-    return f"not heard for {units.age(picture.stale)}: this is how it was then"
+    return f"as it was {units.age(picture.stale)} ago"
 
 
 def badge(picture: Picture, paused: bool) -> tuple[str, str]:
@@ -184,7 +184,7 @@ class Bridge:
 
     def __init__(self, lab: BrokerLab) -> None:
         self.lab = lab
-        self.rows = Rows(lab.seat_of)
+        self.rows = Rows(lab.seat_of, lab.mode == "remote")
         self._callers = Callers(self.rows.name)
         self._flow = Flow()
         self._series = {name: Series() for name in ("throughput", "backlog", "latency")}

@@ -83,11 +83,12 @@ class Rows:
 
     A peer has one name on all screens. Ours are called by their seats, as in traces and faults: worker-7 is w7. A
     stranger is called what its broker calls it, or where that is a number in the order of joining, which may be a seat
-    of ours, by its routing id. Whoever has left keeps its name.
+    of ours, by its routing id. ``numbered``: where nobody has a seat, as in another process that only has a broker,
+    the broker's numbers are the names. Whoever has left keeps its name.
     """
 
-    def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None) -> None:
-        self._seat_of = seat_of
+    def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None, numbered: bool = False) -> None:
+        self._seat_of, self._numbered = seat_of, numbered
         self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
         self._shown: dict[bytes, Shown] = {}
         self._at = -math.inf
@@ -147,7 +148,13 @@ class Rows:
 
     def _told(self, key: bytes, told: str) -> str:
         if seat := self._seat_of(key):
+            if self._numbered:  # from now on a number may be a seat's
+                self._numbered = False
+                self._names.clear()
+                self._shown.clear()
             return short_name(seat)
+        if self._numbered and told:
+            return short_name(told)
         return short_name(label(key) if _NUMBER.fullmatch(told) else told) or short_name(label(key))
 
 

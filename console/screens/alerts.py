@@ -104,6 +104,8 @@ class Alerts(Layer):
 
 
 def _state(row: AlertRow, now: float, cells: int) -> Parts:
+    if row.state == "cleared" and not row.fired:
+        return [("· ", "faint"), (fit("never fired", cells - 2), "label")]
     glyph, ink = STATES[row.state]
     return [(f"{glyph} ", ink), (fit(row.state, cells - 2), ink)]
 
@@ -121,7 +123,8 @@ def _where(row: AlertRow, now: float, cells: int) -> Parts:
 
 
 def _since(row: AlertRow, now: float, cells: int) -> Parts:
-    return [(fit(units.age(now - row.since), cells, right=True), "label")]
+    quiet = row.state == "cleared" and not row.fired
+    return [(fit("·" if quiet else units.age(now - row.since), cells, right=True), "faint" if quiet else "label")]
 
 
 def _text(row: AlertRow, now: float, cells: int) -> Parts:

@@ -59,7 +59,7 @@ def _heard(row: Member, now: float, cells: int) -> Parts:
 
 COLUMNS: tuple[Column[Member], ...] = (
     Column("name", "name", 16, lambda row: row.found.name, _name, need=9, stretch=30),
-    Column("what", "what", 10, lambda row: row.found.system, _what, need=3, stretch=22),
+    Column("what", "what", 19, lambda row: row.found.system, _what, need=9, stretch=40),
     Column("state", "state", 8, lambda row: row.heard, _state, need=10),
     _figure("workers", 7, lambda row: row.workers),
     _figure("lost", 5, lambda row: row.lost_workers, "bad"),

@@ -38,7 +38,8 @@ class Kind:
     ``explained(session, what)``: what makes the lines of the state maps or of the conformance out of a picture and a
     width in cells. ``summary``: the lines to print at the end, None for none. ``ends``: the work and the peers of
     others that end with the console, one line each; ``depends``: those of others. ``words``: the commands that can be
-    typed. ``tour``: the first keys, for whoever is new here; ``{pings}`` and ``{streams}`` are filled in.
+    typed. ``tour``, and ``tour_away`` where another process is shown: the first keys, for whoever is new here;
+    ``{pings}`` and ``{streams}`` are filled in.
     """
 
     bridge: Callable[[Any], Any]
@@ -56,3 +57,4 @@ class Kind:
     depends: Callable[[Any], list[str]]
     words: tuple[Word, ...]
     tour: str
+    tour_away: str

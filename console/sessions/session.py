@@ -42,6 +42,16 @@ class Session(Generic[L]):
         """Where its time comes from."""
         return self.lab.mode
 
+    @property
+    def tour(self) -> str:
+        """The first keys, for whoever is new here."""
+        return self.kind.tour
+
+    @property
+    def idle_keys(self) -> frozenset[str]:
+        """Ids of keys that do nothing here now, so nobody offers them."""
+        return frozenset()
+
     def look(self, now: float) -> Any:
         """What the lab shows at monotonic time ``now``."""
         self.picture = self.bridge.poll(now)

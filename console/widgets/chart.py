@@ -32,18 +32,19 @@ class Chart(Panel, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.CHART)]
     app: Any  # the host, which knows the span of all charts and the time of day
 
-    def __init__(
-        self, title: str, figure: Callable[[float], str] = units.short, hint: str = "", *, id: str | None = None
-    ) -> None:
-        """``hint``: what fills it, shown while it is empty."""
+    def __init__(self, title: str, figure: Callable[[float], str] = units.short, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._title, self._figure, self._hint = title, figure, hint
+        self._title, self._figure, self._hint = title, figure, ""
         self._samples: Sequence[int] = ()
         self._span = 0
         self._limit = 0
         self._now = ""
         self._back: int | None = None  # columns from the right to the cursor
         self._said = ("", "")
+
+    def hint(self, empty: str, key: str, fills: str) -> None:
+        """What is shown while it is empty, and the key that fills it, by its id, where it does so here."""
+        self._hint = empty if key in self.app.idle_keys else f"{empty} · {fills}"
 
     def fill(self, samples: Sequence[int], span: int, now: str, limit: int = 0) -> None:
         """Show the samples of a span; ``now``: what the figure is, in words."""
@@ -134,13 +135,14 @@ class Backlog(Chart):
     """What waits. What lies above all the workers' slots together is amber."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("backlog", hint="nothing waited · d fills it", id=id)
+        super().__init__("backlog", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
         broker = picture.broker
         self._title = "backlog on disk" if broker is not None and broker.kept is not None else "backlog"
         now, apart = (broker.backlog, broker.apart) if broker is not None else (0, 0)
+        self.hint("nothing waited", "run.data", "d fills it")
         held = f" · {units.short(apart)} apart" if apart else ""
         span = self.app.span
         self.fill(picture.series["backlog"].values(span), span, units.short(now) + held, picture.tally.slots)
@@ -150,10 +152,11 @@ class Throughput(Chart):
     """Tasks a second that ended well."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("throughput", hint="nothing ended · p runs pings", id=id)
+        super().__init__("throughput", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
+        self.hint("nothing ended", "run.ping", "p runs pings")
         span = self.app.span
         self.fill(picture.series["throughput"].values(span), span, f"{units.short(picture.rates.done)}/s")
 
@@ -162,10 +165,11 @@ class Delay(Chart):
     """The slowest hundredth of what was answered, from the broker's taking it to its answer."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("latency p99", duration_or_none, "nothing was answered · p runs pings", id=id)
+        super().__init__("latency p99", duration_or_none, id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
+        self.hint("nothing was answered", "run.ping", "p runs pings")
         span = self.app.span
         newest = picture.series["latency"].values(0)[-1:]
         self.fill(picture.series["latency"].values(span), span, duration_or_none(newest[0] if newest else 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.binding import ActiveBinding, Binding
@@ -49,12 +50,19 @@ class KeyBar(Inked):
     """Made of the screen's bindings, so a remapped key is shown as it is."""
 
     ALLOW_SELECT = False
+    app: Any  # the shell
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._notice: Parts = []
         self._generation = 0
+        self._idle: frozenset[str] = frozenset()  # ids of keys that are not offered
         self._spots: list[tuple[int, int, ActiveBinding]] = []  # from, to, what lies there
+
+    def show(self) -> None:
+        """The keys as they are now, where others do something than before."""
+        if self.app.idle_keys != self._idle:
+            self.redraw()
 
     def say(self, text: str, ink: str) -> None:
         """Show a notice instead of the keys, until a key is pressed or some seconds are over."""
@@ -111,9 +119,10 @@ class KeyBar(Inked):
         """Key, words, binding; neighbours of the same words are one entry, a second key of an action is none."""
         entries: list[tuple[str, str, ActiveBinding]] = []
         seen: set[str] = set()
+        self._idle = self.app.idle_keys
         for active in sorted(self.screen.active_bindings.values(), key=lambda active: place(active.binding)):
             binding = active.binding
-            if not binding.show or binding.action in seen:
+            if not binding.show or binding.action in seen or binding.id in self._idle:
                 continue
             seen.add(binding.action)
             name = key_name(self.app.get_key_display(binding))

@@ -47,8 +47,13 @@ class Rule(NamedTuple):
         """The alert in words."""
         measure = MEASURES[self.measure]
         side, bound = ("above", self.above) if self.above is not None else ("below", self.below)
-        shown = "none" if value is None else f"{value:,.4g}{measure.unit}"
-        return f"{measure.words}: {shown} ({side} {bound:,.4g}{measure.unit})"
+        shown = "none" if value is None else f"{_figure(value)}{measure.unit}"
+        return f"{measure.words}: {shown} ({side} {_figure(bound or 0.0)}{measure.unit})"
+
+
+def _figure(value: float) -> str:
+    """10000.0 → ``10,000``; 0.26604 → ``0.266``."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 class Notify(NamedTuple):

@@ -40,6 +40,7 @@ class Alert:
     value: float | None = None
     over: float | None = None  # since when the condition holds
     until: float = 0.0  # the end of the silence
+    fired: bool = False  # whether it ever did
 
 
 class Watch:
@@ -124,4 +125,5 @@ def _step(alert: Alert, event: On, now: float) -> Change:
     before, alert.state = alert.state, after(alert.state, event)
     if alert.state != before:
         alert.since = now
+        alert.fired = alert.fired or alert.state == "firing"
     return Change(alert.rule, before, alert.state, alert.value)

@@ -182,3 +182,14 @@ def test_where_time_stands_still_another_picture_is_taken_all_the_same() -> None
     assert rows.rows[0].worker is busy and rows.rows[0].rate == rate
     rows.update(view(1.5, worker(b"a")))
     assert rows.rows[0].worker is busy, "an older one is not"
+
+
+def test_the_numbers_of_a_broker_far_away_are_names_until_somebody_there_has_a_seat() -> None:
+    seats: dict[bytes, str] = {}
+    rows = Rows(seats.get, numbered=True)
+    first, second = worker(b"\0\1")._replace(name="w1"), worker(b"\0\2")._replace(name="w2")
+    rows.update(view(0.0, first, second))
+    assert [row.label for row in rows.rows] == ["w1", "w2"] and rows.name(b"\0\2") == "w2"
+    seats[b"\0\3"] = "worker-1"
+    rows.update(view(1.0, worker(b"\0\3")._replace(name="w3"), first, second))
+    assert [row.label for row in rows.rows] == ["w1", Rows().name(b"\0\1"), Rows().name(b"\0\2")]

@@ -24,6 +24,7 @@ def test_an_alert_fires_is_acknowledged_silenced_and_clears(tmp_path: Path, monk
         monkeypatch.setattr(driver.app._driver, "write", written.append)
         await driver.press("exclamation_mark")
         assert isinstance(driver.app.screen, Alerts)
+        assert len([line for line in driver.screen() if "· never fired" in line]) == 2 and not driver.shows("cleared")
         await driver.press("b")
         lab: Any = driver.lab
         crew, lab.workers = lab.workers, lab.workers[:2]
@@ -43,6 +44,7 @@ def test_an_alert_fires_is_acknowledged_silenced_and_clears(tmp_path: Path, monk
         lab.workers = crew
         await driver.tick(1.0)
         assert driver.shows("✓ cleared")
+        assert len([line for line in driver.screen() if "never fired" in line]) == 1, "the other one"
         await driver.press("b", "escape")
         await driver.tick()
         assert "! 1" not in driver.screen()[0]

@@ -36,6 +36,7 @@ def test_the_worst_is_on_top_and_enter_attaches_to_it(tmp_path: Path, monkeypatc
         lines = driver.screen()
         first, second = (next(i for i, line in enumerate(lines) if name in line) for name in ("gone", "fine"))
         assert first < second and "✗ lost" in lines[first] and "● well" in lines[second] and "1.20k" in lines[first]
+        assert " roundrobin broker " in lines[first], "whole, on the smallest terminal too"
         assert driver.shows("3, 2 to look at · 3 workers · backlog 1.20k · 88 done/s")
         await driver.press("home", "down", "enter")
         assert driver.shows("yonder: which takes keys") and driver.shows("never")

@@ -84,3 +84,7 @@ def test_words() -> None:
     rule = Rule("b", "backlog", "warning", above=1000)
     assert rule.words(rule.value(a_status(backlog=2500))) == "tasks in the backlog: 2,500 (above 1,000)"
     assert rule.words(None) == "tasks in the backlog: none (above 1,000)"
+    many = Rule("m", "backlog", "warning", above=10_000)
+    assert many.words(12_345.0) == "tasks in the backlog: 12,345 (above 10,000)"
+    lag = Rule("l", "loop_lag", "warning", above=0.5)
+    assert "0.266" in lag.words(0.26604) and "0.5" in lag.words(1.0)
