@@ -45,7 +45,7 @@ WORDS = (
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
     Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
-    Word("pair", "[back|serve]", "who serves, of a pair; back: hand it back; serve: though unheard of", seed=False),
+    Word("pair", "[show|back|serve]", "who of a pair serves; back: hand it back; serve: though unheard", seed=False),
     Word(
         "config",
         "skew|heartbeat_interval VALUE",
@@ -124,6 +124,10 @@ def parse(line: str, words: Sequence[Word] = WORDS) -> Command:
             raise CommandError(str(error)) from None
     if not rest and not word.usage.startswith("["):
         raise CommandError(f"{word.name} needs {word.usage}")
+    if word.name == "pair":
+        if rest not in ("", "show", "back", "serve"):
+            raise CommandError(f"pair is {word.usage.strip('[]').replace('|', ', ')}; got {clean(rest)!r}")
+        rest = rest.removeprefix("show")
     return Command(word.name, rest)
 
 

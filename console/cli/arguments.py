@@ -356,7 +356,8 @@ def _jobs(command: Command, connect: Parser) -> None:
     )
     jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the id of the job, from the list")
     jobs.add_argument("--failed", action="store_true", help="show those tasks alone that failed")
-    jobs.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
+    form = "write the list as JSON to a file (stdout)"
+    jobs.add_argument("--json", metavar="PATH", type=target, nargs="?", const=target("-"), help=form)
     stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect, consenting())
     much = stop.add_mutually_exclusive_group(required=True)
     much.add_argument(

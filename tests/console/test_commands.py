@@ -117,3 +117,10 @@ def test_disk_queues_know_fewer_words() -> None:
         parse("bulkping 5", QUEUE_WORDS)
     with pytest.raises(CommandError, match="did you mean fault"):
         parse("falt kill 3", QUEUE_WORDS)
+
+
+def test_a_pair_is_shown_with_or_without_the_word() -> None:
+    assert parse("pair") == parse("pair show") == Command("pair", "")
+    assert parse("pair back") == Command("pair", "back")
+    with pytest.raises(CommandError, match=r"^pair is show, back, serve; got 'forth'$"):
+        parse("pair forth")

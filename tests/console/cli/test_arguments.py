@@ -115,7 +115,7 @@ def test_jobs() -> None:
     assert options.words == ["x", "--wait", "--", "3"]
     assert (asked(f"submit {__file__}").options.file, asked(f"submit {__file__}").options.words) == (Path(__file__), [])
     assert asked("jobs --connect tcp://h:1").options.order is None
-    assert asked("jobs --json -").options.json == STDOUT
+    assert asked("jobs --json -").options.json == asked("jobs show 7 --failed --json").options.json == STDOUT
     shown = asked("jobs show 7 --failed --json -").options
     assert (shown.order, shown.id, shown.failed, shown.json) == ("show", 7, True, STDOUT)
     for order in ("hold", "release", "cancel"):
