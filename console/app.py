@@ -52,11 +52,13 @@ class Console(Host):
         super().__init__(labs, first, settings, history, first.kind.main(first, history), clock)
         self.around = around
         self.guards = Guards(rules or Rules(()), settings.state_folder)
+        self.guards.begin(first, self.clock(), self.wall())
 
     def made(self, name: str, lab: Any) -> tuple[Session[Any], Screen[Any]]:
         """The session of a lab, and its main screen."""
         assert self.labs is not None
         session = session_of(name, lab, partial(self.labs.order, name))
+        self.guards.begin(session, self.clock(), self.wall())
         return session, session.kind.main(session, self.history)
 
     def look(self) -> Any:

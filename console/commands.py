@@ -66,7 +66,12 @@ WORDS = (
     Word("filter", "[RE]", "show only workers that match; !RE: that do not match", seed=False),
     Word("clients", "", "list who sends tasks", seed=False),
     Word("backlog", "[CLIENT]", "list the tasks under way, the oldest first; of one client", seed=False),
-    Word("charts", "", "throughput, backlog and latency over a minute up to a day; z turns the span", seed=False),
+    Word(
+        "charts",
+        "",
+        "throughput, backlog, latency and lost workers over a minute to a week; z turns the span",
+        seed=False,
+    ),
     Word("runs", "", "list the kept runs", seed=False),
     Word(
         "compare",

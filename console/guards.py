@@ -10,10 +10,14 @@ from console.sessions.session import RUNNING, Session
 from console.text import clean
 from engine.alerts.rules import Notify, Rules
 from engine.alerts.watch import SHOWN, Change
+from engine.core import Note
+from engine.files.minutes import path_of, read
 from engine.labs.watcher import LOOK, Watcher, of_lab
+from engine.system import System
 
 ROLE = "console"
 HOUR = 3600.0
+MINUTES = "minutes"  # in the state folder
 
 
 class AlertRow(NamedTuple):
@@ -46,6 +50,20 @@ class Guards:
             self._due[session.name] = now + LOOK
             fired += [change for change in self._of(session, now).look(now) if change.state == "firing"]
         return fired
+
+    def begin(self, session: Session[Any], now: float, wall: float) -> None:
+        """Have the charts of a lab begin with what its broker kept. ``now``: monotonic, ``wall``: since the epoch."""
+        lab: Any = session.lab
+        if session.mode not in RUNNING or lab.system.kind != System.kind:
+            return
+        try:
+            minutes = read(path_of(self._folder / MINUTES, lab.system.name, tuple(lab.endpoints)), wall)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            lab.feed.fact(Note("warn", f"the history of minutes can not be read: {error}"), ROLE, wall)
+        else:
+            session.bridge.begin(minutes, now, wall)
 
     def firing(self) -> int:
         """How many fire, in all of them."""
@@ -90,8 +108,9 @@ class Guards:
             rules = self._rules
             if session.mode == "remote":
                 rules = rules._replace(notify=Notify())  # the process itself tells others
+            minutes = self._folder / MINUTES if session.mode == "live" else None  # else the process itself keeps them
             source = of_lab(lab, ROLE, tuple(getattr(lab, "endpoints", ())), self._folder)
-            watcher = self._watchers[session.name] = Watcher(source, rules, began=now)
+            watcher = self._watchers[session.name] = Watcher(source, rules, began=now, minutes=minutes)
             if session.mode == "live":
                 lab.words.update(watcher.words())
         return watcher

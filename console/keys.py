@@ -152,9 +152,15 @@ PAIR = (
 WAITS = (
     Key("clients", "U", "on_main('clients')", "clients", "list who sends tasks: rate, in flight, waiting, oldest"),
     Key("backlog", "B", "on_main('backlog')", "backlog", "list the tasks under way, the oldest first"),
-    Key("charts", "H", "on_main('charts')", "charts", "throughput, backlog and latency over a minute up to a day"),
+    Key(
+        "charts",
+        "H",
+        "on_main('charts')",
+        "charts",
+        "throughput, backlog, latency, lost workers over a minute up to a week",
+    ),
 )
-SPAN = (Key("span", "z", "app.span", "span", "charts of the last minute, ten minutes, hour or day"),)
+SPAN = (Key("span", "z", "app.span", "span", "charts of the last minute, ten minutes, hour, day or week"),)
 CHART = (
     Key("chart.left", "left", "move(-1)", "cursor", "move the chart's cursor, which names value and time"),
     Key("chart.right", "right", "move(1)", "cursor", "move it on"),

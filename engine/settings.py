@@ -61,6 +61,7 @@ class Paths:
     log: Path
     control: Path  # the control sockets of running brokers, in a folder of this user alone
     alerts: Path  # rules of alerts, and who is told
+    minutes: Path  # their history, a file for each that listens
     keys: Path  # of CURVE: one's own, and those that are authorized
 
     @classmethod
@@ -84,6 +85,7 @@ class Paths:
             log=log / "roundhouse.log",
             control=control,
             alerts=config / "alerts.toml",
+            minutes=state / "minutes",
             keys=config / "keys",
         )
 

@@ -49,7 +49,7 @@ def standing(
             stack.enter_context(process_file(options.pid_file))
         if log is not None:
             stack.callback(log.close)
-        watcher = stack.enter_context(Watcher(source, rules, looked))
+        watcher = stack.enter_context(Watcher(source, rules, looked, minutes=settings.paths.minutes))
         if getattr(options, "metrics", None) is not None:
             url = stack.enter_context(served(options.metrics, lambda: watcher.status(time.monotonic(), listed=False)))
             tell(f"metrics are at {url}")

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, Protocol
 from console import units
 from console.bulks import RunDefaults
 from console.pictures.eventlog import EventLog, Line
+from console.pictures.minutes import course
 from console.pictures.rows import Caller, Callers, Flow, Rates, Rows, Shown, Tally, failures
 from console.pictures.samples import HERTZ, Series
 from console.pictures.service import Service
 from engine.feed import Feed
+from engine.files.minutes import Minute
 from engine.labs.content import BrokerLab
 from engine.labs.timeline import Sample
 from engine.parts.bulk import BulkSpec, BulkView
@@ -83,7 +85,7 @@ class Picture(NamedTuple):
     name: Callable[[bytes], str]  # of a peer, for people
     stuck: float = 0.0  # seconds, of the broker's clock, in which tasks were under way and none ended
     clients: tuple[Caller, ...] = ()
-    series: Mapping[str, Series] = MappingProxyType({})  # throughput a second, backlog, p99 of the latency in µs
+    series: Mapping[str, Series] = MappingProxyType({})  # throughput a second, backlog, latency (p99, µs), lost
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
     stale: float = 0.0  # seconds for which another process that is shown has not been heard
     service: str = ""  # after a failover: who of a pair serves, and since when
@@ -187,7 +189,7 @@ class Bridge:
         self.rows = Rows(lab.seat_of, lab.mode == "remote")
         self._callers = Callers(self.rows.name)
         self._flow = Flow()
-        self._series = {name: Series() for name in ("throughput", "backlog", "latency")}
+        self._series = {name: Series() for name in ("throughput", "backlog", "latency", "lost")}
         self._answered = -math.inf  # when the newest task of the latency so far was answered
         self._seen = math.inf  # when the last picture of the broker was drawn, by its clock
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
@@ -215,6 +217,7 @@ class Bridge:
             self._series["latency"].add(now, self._latency(broker))
         elif client is not None and client.run is not None:
             rates = self._flow.update(client.at, client.run.ledger)
+        self._series["lost"].add(now, self.rows.tally.states.get("lost", 0))
         self._series["throughput"].add(now, round(rates.done))
         self._polls.append(now)
         self._watch_run(client.run if client else None, now)
@@ -251,6 +254,11 @@ class Bridge:
             stale=self.lab.stale,
             service=self._service.update(brokers, self._log.read()),
         )
+
+    def begin(self, minutes: Sequence[Minute], now: float, wall: float) -> None:
+        """Have the charts begin with a history. ``now``: monotonic seconds, ``wall``: since the epoch, both of now."""
+        for name, points in course(minutes, now, wall).items():
+            self._series[name].begin(points, now)
 
     def recall(self, samples: Sequence[Sample]) -> None:
         """See what stood before, so that rates and charts begin with it; the feed stays as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 HERTZ = 4
@@ -17,7 +18,7 @@ class Span(NamedTuple):
     seconds: int
 
 
-SPANS = (Span("1 min", SPAN), Span("10 min", 600), Span("1 h", 3600), Span("1 day", 86_400))
+SPANS = (Span("1 min", SPAN), Span("10 min", 600), Span("1 h", 3600), Span("1 day", 86_400), Span("7 days", 604_800))
 
 
 class Samples:
@@ -59,6 +60,13 @@ class Series:
         """The figure at monotonic ``at``."""
         for samples in self._spans:
             samples.add(at, value)
+
+    def begin(self, points: Sequence[tuple[float, int]], now: float) -> None:
+        """Figures of a time before, oldest first: each holds from the one before it. Nothing where there are some."""
+        for span, samples in zip(SPANS, self._spans, strict=True):
+            for at, value in points if not samples.values else ():
+                if at > now - span.seconds:
+                    samples.add(at, value)
 
     def values(self, span: int) -> tuple[int, ...]:
         """Of one span, by its place in ``SPANS``."""

@@ -1,4 +1,4 @@
-"""Throughput, backlog and latency over one stretch of time, one above the other."""
+"""Throughput, backlog, latency and lost workers over one stretch of time, one above the other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from console import keys
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.screens.layer import Layer
-from console.widgets.chart import Backlog, Chart, Delay, Throughput
+from console.widgets.chart import Backlog, Chart, Delay, Lost, Throughput
 from console.widgets.keybar import KeyBar
 
 
 class Charts(Layer):
-    """One cursor for all three: what was slow then, and why."""
+    """One cursor for all: what was slow then, and why."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.SPAN, *keys.CHART, *keys.RUNS))]
     app: Host
 
     def __init__(self) -> None:
         super().__init__()
-        self.charts: tuple[Chart, ...] = (Throughput(id="throughput"), Backlog(id="backlog"), Delay(id="delay"))
+        self.charts: tuple[Chart, ...] = (
+            Throughput(id="throughput"),
+            Backlog(id="backlog"),
+            Delay(id="delay"),
+            Lost(id="lost"),
+        )
 
     def compose(self) -> ComposeResult:
         """The charts and the key bar."""

@@ -125,7 +125,7 @@ class Chart(Panel, can_focus=True):
 
 
 def _round(seconds: float) -> str:
-    for unit, size in (("h", 3600), ("m", 60)):
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size or (seconds >= size and unit == "h"):
             return f"{seconds / size:g}{unit}"
     return f"{seconds:g}s"
@@ -146,6 +146,18 @@ class Backlog(Chart):
         held = f" · {units.short(apart)} apart" if apart else ""
         span = self.app.span
         self.fill(picture.series["backlog"].values(span), span, units.short(now) + held, picture.tally.slots)
+
+
+class Lost(Chart):
+    """Workers that were silent for too long."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("lost workers", hint="no worker was lost", id=id)
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        span = self.app.span
+        self.fill(picture.series["lost"].values(span), span, units.short(picture.tally.states.get("lost", 0)))
 
 
 class Throughput(Chart):

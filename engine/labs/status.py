@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from engine.labs.health import Health
@@ -65,6 +66,7 @@ class Seen(NamedTuple):
     oldest: float | None = None  # seconds that the oldest task is under way; None where a lab does not tell
     measured: bool = True  # whether both sides of the ledger were counted apart from each other
     kept: Kept | None = None  # what the broker's store has; None where nothing is kept
+    latency: float = 0.0  # seconds, of the slowest hundredth of the sampled tasks of the last second; 0 for none
 
 
 def status_of(
@@ -139,8 +141,24 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
     clients = [_caller(row, view.at) for row in view.clients]
     oldest = max((view.at - task.accepted for task in view.oldest), default=0.0)
     return Seen(
-        every, workers, clients, view.ledger, dict(view.counters), [], view.serving, view.at, oldest, kept=view.kept
+        every,
+        workers,
+        clients,
+        view.ledger,
+        dict(view.counters),
+        [],
+        view.serving,
+        view.at,
+        oldest,
+        kept=view.kept,
+        latency=_latency(view),
     )
+
+
+def _latency(view: BrokerView) -> float:
+    newest = takewhile(lambda leg: leg.answered > view.at - 1.0, reversed(view.legs))
+    took = sorted(leg.answered - leg.accepted for leg in newest)
+    return took[(len(took) - 1) * 99 // 100] if took else 0.0
 
 
 def totals(workers: Iterable[tuple[str, int, int]]) -> dict[str, int]:

@@ -22,12 +22,14 @@ from engine.alerts.notify import Notifier
 from engine.alerts.rules import Rules
 from engine.alerts.watch import Alert, Change, Watch
 from engine.core import Note
+from engine.files.minutes import Figures, Recorder, path_of
 from engine.labs.brokers import FIRST, SECOND
 from engine.labs.health import Health
 from engine.labs.lab import Lab
 from engine.labs.meter import Meter, Recent
 from engine.labs.queuestatus import of_pipeline
 from engine.labs.status import Disk, Process, Seen, of_brokers, status_of
+from engine.parts.view import LedgerView
 from engine.runs.load import versions
 from engine.system import QueueSystem
 
@@ -62,8 +64,9 @@ class Watcher:
         rules: Rules,
         looked: Callable[[bool], None] = lambda _: None,
         began: float | None = None,
+        minutes: Path | None = None,
     ) -> None:
-        """``began``: the time now, where it is not that of the clock."""
+        """``began``: the time now, where it is not that of the clock. ``minutes``: the folder of their history."""
         self._source, self._rules, self._looked = source, rules, looked
         self._began = time.monotonic() if began is None else began
         self._watch = Watch(rules.rules, self._began)
@@ -73,6 +76,10 @@ class Watcher:
         self._versions: Mapping[str, str] = versions()
         self._lock = threading.Lock()
         self._notifier = Notifier(rules.notify, source.say)
+        self._recorder: Recorder | None = None
+        if minutes is not None:
+            path = path_of(minutes, source.system, source.endpoints)
+            self._recorder = Recorder(path, lambda words, well: source.say(Note("good" if well else "warn", words)))
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="roundhouse-watcher", daemon=True)
 
@@ -88,6 +95,8 @@ class Watcher:
     def close(self) -> None:
         """Tell nobody any more. Who uses it without ``with`` calls this."""
         self._notifier.close()
+        if self._recorder is not None:
+            self._recorder.close()
 
     def look(self, now: float) -> list[Change]:
         """Evaluate the rules at monotonic ``now``, and tell what has changed."""
@@ -98,6 +107,8 @@ class Watcher:
             if seen is not None and seen.ledger is not None:
                 self._recent = self._meter.look(now, seen.ledger)
             changes = self._watch.look(self._status(seen, now), now)
+        if self._recorder is not None and seen is not None and seen.ledger is not None:
+            self._recorder.look(time.time(), figures_of(seen, seen.ledger))
         for change in changes:
             self._tell(change)
         return changes
@@ -162,6 +173,12 @@ class Watcher:
             self.look(began)
             self._looked(not self._source.health().dead and began - self._moved < STUCK)
             pause = max(LOOK, (time.monotonic() - began) / SHARE)
+
+
+def figures_of(seen: Seen, ledger: LedgerView) -> Figures:
+    """What the history of minutes is made of."""
+    failed, totals = sum(n for _, n in ledger.failed), seen.totals
+    return Figures(ledger.succeeded, failed, ledger.queued, round(seen.latency * 1e6), totals["alive"], totals["lost"])
 
 
 def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Source:

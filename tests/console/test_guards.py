@@ -12,6 +12,7 @@ from console.kinds import session_of
 from engine.alerts.rules import Notify, Rule, Rules
 from engine.alerts.watch import Change
 from engine.errors import Refused
+from engine.files.minutes import Figures, Recorder, path_of
 from tests.helpers.fake_lab import FakeLab
 
 FEW = Rule("few", "workers", "critical", below=3)
@@ -37,6 +38,36 @@ def test_a_lab_is_looked_at_once_a_second_and_what_fires_is_told_once(tmp_path: 
     assert guards.silence(guards.rows()[0], 1004.0) == 0.0
     assert json.loads(lab.words["status"]({})[1]["Status"])["role"] == "console"
     guards.close()
+
+
+def test_charts_begin_with_what_a_process_before_kept(tmp_path: Path) -> None:
+    lab, path, wall = FakeLab(1), tmp_path / "minutes", 29_000_000 * 60.0 + 30
+    recorder = Recorder(path_of(path, "roundrobin", lab.endpoints), lambda words, well: None)
+    for second, done in ((-7200, 0), (-7190, 5000), (-3600, 6000)):
+        recorder.look(wall + second, Figures(done, 0, 700, 20_000, 1, 2))
+    recorder.close()
+    guards, session = Guards(Rules(()), tmp_path), session_of("roundrobin", lab)
+    guards.begin(session, 5000.0, wall)
+    picture = session.look(5000.5)
+    day, minute = 3, 0
+    assert max(picture.series["backlog"].values(day)) == 700 and max(picture.series["latency"].values(day)) == 20_000
+    assert max(picture.series["lost"].values(day)) == 2 and max(picture.series["throughput"].values(day)) > 0
+    assert picture.series["lost"].values(day)[-5:] == (0,) * 5, "in between nothing ran"
+    assert set(picture.series["lost"].values(minute)) == {0}
+    path_of(path, "roundrobin", lab.endpoints).unlink()
+    path_of(path, "roundrobin", lab.endpoints).mkdir()
+    guards.begin(session, 5000.0, wall)
+    assert "the history of minutes can not be read" in lab.feed.since(0)[0][-1].text
+
+
+def test_what_a_lab_here_does_is_kept_and_that_of_another_process_is_not(tmp_path: Path) -> None:
+    for mode, kept in (("live", 1), ("remote", 0)):
+        lab, guards = FakeLab(1), Guards(Rules(()), tmp_path / mode)
+        session = session_of("roundrobin", lab)
+        session.lab.mode = mode
+        guards.look([session], 1000.0)
+        guards.close()
+        assert len(list((tmp_path / mode).glob("minutes/*"))) == kept
 
 
 def test_what_does_not_run_has_no_alerts(tmp_path: Path) -> None:

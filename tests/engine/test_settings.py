@@ -58,6 +58,7 @@ def paths(tmp_path: Path) -> Paths:
         state / "log",
         state / "control",
         tmp_path / "alerts.toml",
+        state / "minutes",
         tmp_path / "keys",
     )
 
@@ -348,6 +349,7 @@ def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         log=tmp_path / "l/roundhouse.log",
         control=tmp_path / "r",
         alerts=tmp_path / "c/alerts.toml",
+        minutes=tmp_path / "s/minutes",
         keys=tmp_path / "c/keys",
     )
     assert list(tmp_path.iterdir()) == []

@@ -48,4 +48,4 @@ def test_a_series_keeps_the_peak_over_every_span() -> None:
         series.add(float(second), 900 if second == 4000 else second % 7)
     assert max(series.values(0)) < 900 and max(series.values(1)) < 900, "it is nearly an hour ago"
     assert max(series.values(2)) == 900 and max(series.values(3)) == 900
-    assert [len(series.values(span)) for span in range(len(SPANS))] == [240, 240, 240, 21]
+    assert [len(series.values(span)) for span in range(len(SPANS))] == [240, 240, 240, 21, 4]

@@ -5,16 +5,16 @@ from pathlib import Path
 from tests.helpers.protocols import User, on, running_sandbox
 
 
-def test_three_charts_share_span_and_cursor(tmp_path: Path) -> None:
+def test_four_charts_share_span_and_cursor(tmp_path: Path) -> None:
     """Tasks that ended: the throughput of then, and the latency that the broker saw of one in sixteen."""
 
     async def scenario(user: User) -> None:
         await user.press("H")
-        for title in ("throughput · 1 min", "backlog · 1 min", "latency p99 · 1 min"):
+        for title in ("throughput · 1 min", "backlog · 1 min", "latency p99 · 1 min", "lost workers · 1 min"):
             assert user.shows(title), title
         assert user.shows("ms ┈")
         await user.press("left", "left")
-        assert sum("▲ " in line and " ago, " in line for line in user.screen()) == 3
+        assert sum("▲ " in line and " ago, " in line for line in user.screen()) == 4
         await user.press("z", "end")
         assert user.shows("latency p99 · 10 min") and not user.shows(" ago, ")
         await user.press("escape")

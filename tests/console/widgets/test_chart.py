@@ -68,6 +68,7 @@ def test_one_key_turns_the_span(tmp_path: Path) -> None:
             ("10 min", "-10m"),
             ("1 h", "-1h"),
             ("1 day", "-24h"),
+            ("7 days", "-7d"),
             ("1 min", "-60s"),
         ):
             assert driver.shows(f"backlog · {name}") and driver.shows(f"0 {begin}")
