@@ -6,6 +6,8 @@ The store's file is in the folder of the stage: its disk is what is measured as 
 from __future__ import annotations
 
 import os
+import sqlite3
+import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.bench import brokers
 from tests.bench.brokers import Contender, Peers
 from tests.bench.figures import ranking, ranking_head, rounds, table
 from tests.bench.processes import apart, lane_of, pinger
-from tests.bench.stage import CONSOLE, PEERS, Stage
+from tests.bench.stage import CONSOLE, PEERS, Stage, free_port
 
 MEMORY = "memory"
 WINDOWS = (10, 100, 1000)
@@ -87,6 +89,7 @@ def million(folder: Path, queued: int) -> list[list[str]]:
         again = time.monotonic() - began
     assert leased
     size = path.stat().st_size
+    ready, answered, resident = served(path)
     return [
         ["filled, tasks a second", f"{queued / filled:,.0f}"],
         ["one task more, alone, p50", f"{median(one) * 1e3:.3f} ms"],
@@ -94,7 +97,46 @@ def million(folder: Path, queued: int) -> list[list[str]]:
         ["resident memory grown", f"{grown / 2**20:.1f} MiB"],
         ["file", f"{size / 2**20:.0f} MiB"],
         ["opened, checked, first task leased", f"{again:.2f} s"],
+        ["a broker with it: from its start to ready", f"{ready:.2f} s"],
+        ["a broker with it: from its start to the 100th task done", f"{answered:.2f} s"],
+        ["a broker with it: resident memory then", f"{resident / 2**20:.0f} MiB"],
     ]
+
+
+def served(path: Path) -> tuple[float, float, int]:
+    """Seconds from a broker's start with this store until it is ready, and until tasks of it are done; its bytes.
+
+    The worker waits for the broker; it is started before.
+    """
+    endpoint = f"tcp://127.0.0.1:{free_port()}"
+    words = ("--control", "none")
+    joined = subprocess.Popen(
+        [*CONSOLE, "worker", "--connect", endpoint, "--count", "1", "--slots", "50", *words], stdin=subprocess.DEVNULL
+    )
+    broker = None
+    try:
+        time.sleep(2.0)  # it has started, and asks for its broker
+        began = time.monotonic()
+        command = [*CONSOLE, "broker", "--bind", endpoint, "--backlog", f"sqlite:{path}", *words]
+        broker = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        assert broker.stdout is not None
+        broker.stdout.readline()
+        ready = time.monotonic() - began
+        while _done(path) < 100:
+            time.sleep(0.01)
+        return ready, time.monotonic() - began, psutil.Process(broker.pid).memory_info().rss
+    finally:
+        for child in (joined, broker):
+            if child is not None:
+                child.kill()
+                child.wait()
+        if broker is not None and broker.stdout is not None:
+            broker.stdout.close()
+
+
+def _done(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        return int((db.execute("SELECT value FROM books WHERE name = 'ended'").fetchone() or (0,))[0])
 
 
 def synced(folder: Path) -> float:

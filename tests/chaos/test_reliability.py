@@ -1,7 +1,9 @@
-"""docs/reliability.md tells of every fault that there is."""
+"""docs/reliability.md tells of every fault that there is, and its rows name tests that exist."""
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,10 @@ from tests.chaos.faults import faults_of
 from tests.chaos.house import DURABLE, NAMES, PATIENCE, RATE, WINDOW
 from tests.chaos.pair import NAME as PAIR
 
-TEXT = (Path(__file__).parents[2] / "docs/reliability.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (F\d+) \|.*$", re.MULTILINE)
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 @pytest.mark.parametrize("name", [*NAMES, DURABLE, PAIR])
@@ -31,3 +36,11 @@ def test_its_numbers_are_those_of_the_harness() -> None:
     )
     assert f"{3 * 0.5 + SLACK} s here" in TEXT
     assert f"{(3 + TAKEOVER) * 0.5 + SLACK} s after faults of the primary" in TEXT
+
+
+def test_every_failure_of_the_catalogue_names_tests_that_exist() -> None:
+    rows = {row[1]: NAMED.findall(row[0]) for row in ROW.finditer(TEXT)}
+    assert list(rows) == [f"F{number}" for number in range(1, 25)] and all(rows.values())
+    for path, name in [one for named in rows.values() for one in named]:
+        functions = ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        assert any(isinstance(one, ast.FunctionDef) and one.name == name for one in functions), f"{path}::{name}"
