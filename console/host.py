@@ -63,6 +63,7 @@ class Host(Shell):
         self._modes_of = {first.name: self.DEFAULT_MODE}
         self._session = first
         self.first_run = False
+        self.empty = False  # it was opened without workers
         self.span = 0  # of all charts, by its place in ``SPANS``
         self.add_mode(self.DEFAULT_MODE, lambda: main)
 
@@ -74,8 +75,9 @@ class Host(Shell):
         """Show the first keys to whoever is here for the first time, unless they are others."""
         if self.first_run and not self.keymap:
             run = self.settings.run
-            words = self.session.tour.format(pings=f"{run.count:,}", streams=f"{run.data_count:,}")
-            self.main.keybar.greet(words)
+            alone = self.empty and self.session.mode == "live"
+            tour = self.session.kind.tour_empty if alone else self.session.tour
+            self.main.keybar.greet(tour.format(pings=f"{run.count:,}", streams=f"{run.data_count:,}"))
 
     async def on_event(self, event: events.Event) -> None:
         """The first key ends that, for good."""

@@ -112,6 +112,7 @@ def run(
             lab = labs.open(name).result()
         console = Console(labs, session_of(name, lab, partial(labs.order, name)), settings, around, rules=rules)
         console.first_run = not console.history.begun
+        console.empty = not settings.pool.workers and not settings.pools
         console.run()
         ran = labs.running.values()
     return console, [words for lab in ran for words in lab.unkept]

@@ -121,5 +121,6 @@ KIND = Kind(
     depends=_of(depending),
     words=WORDS,
     tour_away="U lists who sends · v draws its protocol · E lists all events · ? all keys",
+    tour_empty=":register starts a worker, :bulk ten · p then runs {pings} pings · ? all keys",
     tour="p runs {pings} pings · d {streams} streams · Z takes it apart · ? all keys",
 )

@@ -97,5 +97,6 @@ KIND = Kind(
     depends=_ends,
     words=QUEUE_WORDS,
     tour_away="E lists all events · A lists what runs on this machine · ? all keys",
+    tour_empty="p feeds twenty documents · Z takes it apart · ? all keys",
     tour="p feeds twenty documents · Z takes it apart · ? all keys",
 )

@@ -38,8 +38,8 @@ class Kind:
     ``explained(session, what)``: what makes the lines of the state maps or of the conformance out of a picture and a
     width in cells. ``summary``: the lines to print at the end, None for none. ``ends``: the work and the peers of
     others that end with the console, one line each; ``depends``: those of others. ``words``: the commands that can be
-    typed. ``tour``, and ``tour_away`` where another process is shown: the first keys, for whoever is new here;
-    ``{pings}`` and ``{streams}`` are filled in.
+    typed. ``tour``, ``tour_away`` where another process is shown, ``tour_empty`` where no worker was started: the first
+    keys, for whoever is new here; ``{pings}`` and ``{streams}`` are filled in.
     """
 
     bridge: Callable[[Any], Any]
@@ -58,3 +58,4 @@ class Kind:
     words: tuple[Word, ...]
     tour: str
     tour_away: str
+    tour_empty: str

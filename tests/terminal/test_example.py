@@ -74,7 +74,8 @@ def test_the_example_in_three_terminals(terminals: dict[str, Terminal]) -> None:
 
 def test_the_example_in_the_console_from_an_empty_start(tmp_path: Path) -> None:
     with terminal_in(tmp_path) as terminal:
-        terminal.open("--empty").sees("NO WORKERS", "? help")
+        (tmp_path / "state" / "roundhouse" / "history").unlink()  # a first run, which is told what it can begin with
+        terminal.open("--empty").sees("NO WORKERS", "new here? :register starts a worker, :bulk ten")
         for line, *seen in (
             ("register", "● 1 "),
             ("workers", "1 worker in the table", "10 of 10"),
