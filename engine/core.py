@@ -312,12 +312,6 @@ class Discard(NamedTuple):
     id: bytes
 
 
-class Revive(NamedTuple):
-    """Broker with a store: try these dead tasks again, by the numbers under which the store has them."""
-
-    numbers: tuple[int, ...]
-
-
 class Move(NamedTuple):
     """Broker: one task that no worker has waits as the first of its kind, or as the last."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine import core
 from engine.core import Event, Received
-from engine.parts import bulk
+from engine.parts import bulk, store
 
 MARK = "\x00"  # the first item of a list that stands for an object: no plain list here begins with it
 TUPLE = "()"
@@ -35,7 +35,7 @@ class Codec:
     def __init__(self, package: ModuleType, *more: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}
         self._names: dict[type[Any], str] = {}
-        for module in (package, *modules(package), core, bulk, *more):  # a system's own word comes first
+        for module in (package, *modules(package), core, bulk, store, *more):  # a system's own word comes first
             for name, value in vars(module).items():
                 if isinstance(value, type) and _fields(value) is not None and value.__module__ == module.__name__:
                     if name in self._classes:  # two modules may use one word, each in its own sense

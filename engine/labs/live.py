@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import Inspect, Note, Revive, Seat
+from engine.core import Inspect, Note, Seat
 from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -38,6 +38,7 @@ from engine.labs.stored import keeper_of, place_of, tagged
 from engine.labs.taps import Taps
 from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.store import Revive
 from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport

@@ -32,6 +32,12 @@ DEAD = ("undeliverable", "deadline")  # why tasks fail that nobody has done
 MOST_DEAD = 10_000  # dead tasks that are kept, the newest
 
 
+class Revive(NamedTuple):
+    """An order to a broker with a store: try these dead tasks again, by the numbers under which the store has them."""
+
+    numbers: tuple[int, ...]
+
+
 class Unavailable(Exception):
     """The store can do nothing now; the text says why."""
 

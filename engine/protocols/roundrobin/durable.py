@@ -28,7 +28,6 @@ from engine.core import (
     Note,
     Ordered,
     Outcome,
-    Revive,
     Started,
     Store,
     Stored,
@@ -39,7 +38,7 @@ from engine.core import (
 from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_HELD
 from engine.parts.plain import several
-from engine.parts.store import FOUND, GLOBAL, REFUSED
+from engine.parts.store import FOUND, GLOBAL, REFUSED, Revive
 from engine.parts.view import BrokerView, Kept
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.backlog import FULL

@@ -12,6 +12,7 @@ from engine.core import (
     Entry,
     Leased,
     Note,
+    Ordered,
     Outcome,
     Received,
     Send,
@@ -22,6 +23,7 @@ from engine.core import (
     Unstored,
 )
 from engine.parts.bulk import BulkSpec
+from engine.parts.store import Revive
 from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.durable import AHEAD, HIGH, RETRY, Durable
@@ -193,6 +195,26 @@ def test_what_its_client_asks_for_again_while_it_is_here_is_one_task() -> None:
     back.stored()
     back.pingt(1)
     assert back.asked == [] and ("asked again", 2) in back.core.snapshot(back.now).counters
+
+
+def test_dead_tasks_are_tried_again_where_an_operator_says_so() -> None:
+    back = begun()
+    back.do(Ordered(Revive((7, 8))))
+    assert back.asked == [Store(2, [], [], [], 0, (7, 8))]
+    back.stored(waiting=1, revived=1, dead=3)
+    assert back.notes[-1] == Note("warn", "1 of 2 dead tasks wait again")
+    view = back.core.snapshot(back.now)
+    assert ("dead tasks", 3) in view.counters and "3 dead tasks" in dict(view.terms)["store"]
+    assert back.books == (1, 0, {}, 0, 1, 0)
+    revived = Leased(9, b"c", wire.ping(ident(1), True)[2:-1], 0, 0)
+    assert back.asked[0].lease == 1 and back.stored(leased=[revived]) == [given(b"w", 1)]
+
+
+def test_where_the_store_is_away_an_operator_is_told_that_nothing_was_revived() -> None:
+    back = begun()
+    back.do(Ordered(Revive((7,))))
+    back.do(Unstored(back.asked.pop().number, "it is away"))
+    assert back.notes[-1] == Note("bad", "1 dead task could not be revived: it is away")
 
 
 @pytest.mark.parametrize("seed", range(3))
