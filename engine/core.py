@@ -7,9 +7,6 @@ The rules of this file:
 - The same core runs on a thread with real sockets (``engine.drive``), under a virtual clock (``engine.sim``)
   and in the replay of a journal. Nothing in it knows which.
 - A peer's mistake is a counted value (``engine.parts.violations``). Our own mistake raises.
-
-Events carry messages in batches: whoever drives a core drains a socket and hands over everything that was there in
-one ``Received``. So a busy broker pays for one event, one call and one list of commands for many messages.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ class Started(NamedTuple):
 
 
 class Received(NamedTuple):
-    """Messages, in the order in which one socket yielded them. At least one."""
+    """Messages, at least one, in the order in which one socket yielded them: all that were there, so one call."""
 
     messages: list[Frames]
     socket: str = MAIN
@@ -236,10 +233,7 @@ class Exit(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Keep these bytes beyond this process, under the user's state directory; ``name`` is a plain word.
-
-    What was kept last under a name is given to a core's maker as ``saved`` when the program starts again.
-    """
+    """Keep these bytes under a plain word: what was kept last is ``saved`` for the core's maker at the next start."""
 
     name: str
     content: bytes
@@ -389,10 +383,9 @@ class Socket:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A core and the sockets that it speaks on.
+    """A core and its sockets. ``wall``: of a core that uses wall time, the ``wall_offset`` that it was made with.
 
-    ``wall``: of a core that uses wall time, the ``wall_offset`` that it was made with; a driver tells it ``ClockSet``
-    before any other event once the wall clock is another.
+    A driver tells it ``ClockSet`` before any other event once the wall clock is another.
     """
 
     core: Core

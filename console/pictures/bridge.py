@@ -89,6 +89,7 @@ class Picture(NamedTuple):
     rested: float = math.inf  # seconds since a run of this process was seen under way or new
     stale: float = 0.0  # seconds for which another process that is shown has not been heard
     service: str = ""  # after a failover: who of a pair serves, and since when
+    failovers: tuple[str, ...] = ()  # the last changes of a pair, each with its time, oldest first
 
     def own(self, key: bytes) -> WorkerView | None:
         """The picture that the worker with this routing id has of itself; None where it is not ours."""
@@ -253,6 +254,7 @@ class Bridge:
             rested=now - self._ran,
             stale=self.lab.stale,
             service=self._service.update(brokers, self._log.read()),
+            failovers=self._service.told,
         )
 
     def begin(self, minutes: Sequence[Minute], now: float, wall: float) -> None:

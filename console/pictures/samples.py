@@ -19,6 +19,7 @@ class Span(NamedTuple):
 
 
 SPANS = (Span("1 min", SPAN), Span("10 min", 600), Span("1 h", 3600), Span("1 day", 86_400), Span("7 days", 604_800))
+HOUR = 2  # the place of the hour in it
 
 
 class Samples:

@@ -40,7 +40,7 @@ class Charts(Layer):
     def on_mount(self) -> None:
         """Keys move the cursor of all charts, so none of them has the keyboard."""
         for chart in self.charts:
-            chart.can_focus = False
+            chart.can_focus, chart.compares = False, True
         self.set_focus(None)
 
     def show(self, picture: Picture) -> None:

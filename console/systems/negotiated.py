@@ -59,7 +59,7 @@ class Negotiated(Terms):
         if len(picture.brokers) > 1 or "fallback" in picture.brokers:
             half = (width - 3) // 2
             primary, second = (broker_lines(title, picture.brokers.get(name), half) for name, title in ROLES)
-            lines += [*pair_lines(picture, width), [], *beside(primary, second, width)]
+            lines += [*pair_lines(picture, width), failover_line(picture), [], *beside(primary, second, width)]
             lines += [[(line, "label")] for line in BACK]
         lines += titled("services", service_lines(picture.broker))
         return beside([*lines, *titled("workers", worker_lines(picture))], term_lines(picture), width)
@@ -106,6 +106,12 @@ def pair_lines(picture: Picture, width: int) -> list[Parts]:
         (" " * room, "text"),
     ]
     return [[*first, middle, *last] for first, middle, last in zip(boxes[0], middles, boxes[1], strict=True)]
+
+
+def failover_line(picture: Picture) -> Parts:
+    """The last failovers with their times, as many as were seen; the newest last."""
+    told = " · ".join(picture.failovers) or "none since this console looks"
+    return [(fit("failovers", 12), "accent bold"), (told, "text" if picture.failovers else "label")]
 
 
 def broker_lines(title: str, view: BrokerView | None, width: int) -> list[Parts]:

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import keys, units
-from console.pictures.samples import SAMPLES, SPANS
+from console.pictures.samples import HOUR, SAMPLES, SPANS
 from console.text import fit
 from console.widgets.ink import EIGHTHS, Panel, Parts, joined
 
@@ -38,13 +38,19 @@ class Chart(Panel, can_focus=True):
         self._samples: Sequence[int] = ()
         self._span = 0
         self._limit = 0
-        self._now = ""
+        self._now = self._ago = ""
+        self.compares = False  # whether now stands against an hour ago
         self._back: int | None = None  # columns from the right to the cursor
         self._said = ("", "")
 
-    def hint(self, empty: str, key: str, fills: str) -> None:
+    def hint(self, empty: str, key: str = "", fills: str = "") -> None:
         """What is shown while it is empty, and the key that fills it, by its id, where it does so here."""
-        self._hint = empty if key in self.app.idle_keys else f"{empty} · {fills}"
+        self._hint = empty if not key or key in self.app.idle_keys else f"{empty} · {fills}"
+
+    def recall(self, hour: Sequence[int]) -> None:
+        """What it was an hour ago, by the samples of the last hour; nobody knows yet where they are fewer."""
+        known = len(hour) == SAMPLES
+        self._ago = f" · an hour ago {self._figure(hour[0]) if known else '–'}" if self.compares else ""
 
     def fill(self, samples: Sequence[int], span: int, now: str, limit: int = 0) -> None:
         """Show the samples of a span; ``now``: what the figure is, in words."""
@@ -55,7 +61,7 @@ class Chart(Panel, can_focus=True):
     def _tell(self) -> None:
         columns = max(1, self.size.width - _SCALE - 1)
         if self._back is None:
-            said = f" now {self._now} · peak {self._figure(max(self._samples, default=0))} "
+            said = f" now {self._now}{self._ago} · peak {self._figure(max(self._samples, default=0))} "
         else:
             self._back = min(self._back, columns - 1)
             value = peaks(self._samples, columns)[columns - 1 - self._back]
@@ -145,6 +151,7 @@ class Backlog(Chart):
         self.hint("nothing waited", "run.data", "d fills it")
         held = f" · {units.short(apart)} apart" if apart else ""
         span = self.app.span
+        self.recall(picture.series["backlog"].values(HOUR))
         self.fill(picture.series["backlog"].values(span), span, units.short(now) + held, picture.tally.slots)
 
 
@@ -152,11 +159,13 @@ class Lost(Chart):
     """Workers that were silent for too long."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("lost workers", hint="no worker was lost", id=id)
+        super().__init__("lost workers", id=id)
 
     def show(self, picture: Any) -> None:
         """Show a picture."""
+        self.hint("no worker was lost")
         span = self.app.span
+        self.recall(picture.series["lost"].values(HOUR))
         self.fill(picture.series["lost"].values(span), span, units.short(picture.tally.states.get("lost", 0)))
 
 
@@ -170,6 +179,7 @@ class Throughput(Chart):
         """Show a picture."""
         self.hint("nothing ended", "run.ping", "p runs pings")
         span = self.app.span
+        self.recall(picture.series["throughput"].values(HOUR))
         self.fill(picture.series["throughput"].values(span), span, f"{units.short(picture.rates.done)}/s")
 
 
@@ -184,6 +194,7 @@ class Delay(Chart):
         self.hint("nothing was answered", "run.ping", "p runs pings")
         span = self.app.span
         newest = picture.series["latency"].values(0)[-1:]
+        self.recall(picture.series["latency"].values(HOUR))
         self.fill(picture.series["latency"].values(span), span, duration_or_none(newest[0] if newest else 0))
 
 

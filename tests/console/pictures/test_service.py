@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console import units
-from console.pictures.service import Service
+from console.pictures.service import KEPT, Service
 from engine.catalogue import SYSTEMS
 from engine.feed import Fact
 from engine.labs.sandbox import Sandbox
@@ -38,6 +38,15 @@ def test_a_failover_is_told_until_the_primary_serves_and_after_that_too() -> Non
     assert service.update({"fallback": serves}, event(600)) == history, "it stays"
     assert service.update({"broker": waits, "fallback": serves}, event(700)) == f"fallback serves since {at(63)}"
     assert service.update({"broker": serves, "fallback": waits}, event(800)) == f"primary serves again since {at(800)}"
+    assert service.told == (
+        f"{at(60)} primary gone",
+        f"{at(63)} fallback took over",
+        f"{at(800)} primary serves again",
+    )
+    for _ in range(KEPT):
+        service.update({"fallback": serves}, event(900))
+        service.update({"broker": serves, "fallback": waits}, event(901))
+    assert len(service.told) == KEPT, "a few are kept"
 
 
 def test_one_that_served_when_we_came_has_no_time() -> None:

@@ -77,6 +77,8 @@ def test_a_primary_that_is_gone_is_shown_as_gone_and_the_fallback_is_the_broker(
         driver.app.tick()
         await driver.pilot.pause()
         assert driver.shows("○ gone") and driver.shows("● serves") and driver.shows("its plug is pulled")
+        (line,) = [line for line in driver.screen() if "failovers" in line]
+        assert "primary gone · " in line and "fallback took over" in line
         await driver.press("escape")
         driver.app.tick()
         await driver.pilot.pause()
