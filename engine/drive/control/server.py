@@ -77,7 +77,7 @@ class Control:
     ) -> None:
         """Raises zmq.ZMQError where it can not listen there."""
         self.dead: str | None = None
-        self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "unsent": 0}
+        self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "failed": 0, "unsent": 0}
         self._context, self._orders, self._readonly = context, orders, readonly
         self._about, self._words = about, words
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
@@ -153,7 +153,7 @@ class Control:
             self._say(peer, Message(asked.id, "refused", {"Why": why}))
             return
         if asked.word == "hello":
-            self._say(peer, Message(asked.id, "hello", self._about))
+            self._say(peer, Message(asked.id, "hello", {**self._about, "counts": dict(self.counts)}))
             return
         if (word := self._words.get(asked.word)) is not None:
             if asked.word == "order":
@@ -196,6 +196,11 @@ class Control:
             except UNREADABLE as error:
                 self.counts["unreadable"] += 1
                 said = "refused", {"Why": f"{asked.word}: unreadable: {error}"}
+            except Exception as error:  # a mistake of ours in one word: the others go on being answered
+                self.counts["failed"] += 1
+                why = f"{asked.word} failed: {type(error).__name__}: {error}"
+                self._context.complain(f"control socket: {why}")
+                said = "refused", {"Why": why}
             if isinstance(said, Future):
                 said.add_done_callback(lambda done: self._inbox.post(lambda: settle(done.result)))
             else:

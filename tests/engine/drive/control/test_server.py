@@ -81,7 +81,8 @@ def job(command: str, n: int = 1) -> dict[str, Any]:
 def test_it_says_who_it_is(shop: Shop) -> None:
     shop.peer.ask(5, "hello")
     about = {"system": "conversation", "role": "broker", "endpoints": [shop.endpoint], "pid": os.getpid()}
-    assert shop.peer.told() == {"id": 5, "say": "hello", **about}
+    counts = {"requests": 1, "unreadable": 0, "refused": 0, "failed": 0, "unsent": 0}
+    assert shop.peer.told() == {"id": 5, "say": "hello", **about, "counts": counts}
     assert stat.S_IMODE(place(shop.path, shop.endpoint).stat().st_mode) == 0o600
     assert stat.S_IMODE(shop.path.stat().st_mode) == 0o700
 
@@ -119,7 +120,8 @@ def test_what_can_not_be_read_is_refused_with_the_reason(shop: Shop) -> None:
     peer.ask(2, "hold", JobId=99)
     assert peer.told() == {"id": 2, "say": "refused", "Why": "no such job"}
     control = shop.lab._desk.control if shop.lab._desk is not None else None
-    assert control is not None and control.counts == {"requests": 7, "unreadable": 6, "refused": 0, "unsent": 0}
+    counts = {"requests": 7, "unreadable": 6, "refused": 0, "failed": 0, "unsent": 0}
+    assert control is not None and control.counts == counts
 
 
 def test_what_is_remembered_of_questions_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +187,7 @@ def test_a_word_is_answered_at_once_or_later_or_refused(tmp_path: Path) -> None:
         assert peer.told() == {"id": 3, "say": "refused", "Why": "word: unreadable: odd"}
         later.set_exception(Refused("too late"))
         assert peer.told() == {"id": 0, "say": "refused", "Why": "too late"}
-        assert control.counts == {"requests": 4, "unreadable": 1, "refused": 2, "unsent": 0}
+        assert control.counts == {"requests": 4, "unreadable": 1, "refused": 2, "failed": 0, "unsent": 0}
         peer.close()
     assert control.dead is None
 
@@ -203,3 +205,21 @@ def test_a_word_is_answered_at_once_or_later_or_refused(tmp_path: Path) -> None:
     assert module._process("") == ("a user who can not be told", "this machine")
     with listening(lambda note: None, None, {}, {}) as nothing:
         assert nothing is None
+
+
+def test_a_word_that_fails_is_told_and_counted_and_the_others_go_on(tmp_path: Path) -> None:
+    said: list[str] = []
+    later: Future[Said] = Future()
+    later.set_exception(KeyError("later"))
+    words: dict[str, module.Word] = {"now": lambda fields: fields["x"], "later": lambda _: later}
+    with listening(lambda note: said.append(note.text), tmp_path / "c", {"pid": 1}, words) as control:
+        assert control is not None
+        peer = Peer(tmp_path / "c")
+        for word, why in (("now", "now failed: KeyError: 'x'"), ("later", "later failed: KeyError: 'later'")):
+            peer.ask(1, word)
+            assert peer.told() == {"id": 1, "say": "refused", "Why": why}
+        peer.ask(2, "hello")
+        assert peer.told()["counts"] == {"requests": 3, "unreadable": 0, "refused": 0, "failed": 2, "unsent": 0}
+        peer.close()
+        assert control.dead is None
+    assert "control socket: now failed: KeyError: 'x'" in said
