@@ -6,6 +6,7 @@ without a key; over HTTP where metrics are. Disk queues have no broker: there it
 
 from __future__ import annotations
 
+import signal
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,9 @@ def besiege(name: str, folder: Path, seed: int, messages: int) -> Besieged:
         grown = process.memory_info().rss - before if child.alive else 0
         dead = "died" if " died" in child.err else ""
         troubles = child.trouble or (dead and child.err[-1000:])
+        if child.alive:  # a pipeline that is killed leaves its drivers behind
+            child.signal(signal.SIGTERM)
+            child.ended()
     said = child.err.count("\n")
     strangers = (ipc, tcp, web)
     told, knocked = sum(one.messages for one in strangers), sum(one.connections for one in strangers)
