@@ -126,6 +126,7 @@ def taken(folder: Path) -> dict[str, str]:
                     await driver.pilot.pause()
                     found[f"{name}-{width}x{height}"] = drawn(app)
                 await driver.press(*("escape" for _ in keys))
+            assert app.export_screenshot().count("<text") > 100, "what tests.pictures draws"
 
     asyncio.run(run())
     return found

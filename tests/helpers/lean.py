@@ -27,8 +27,8 @@ def parse_rules(sheet: Stylesheet, css: str, read_from: Any, *rest: Any, **more:
 
 
 def render_update(compositor: Compositor, *given: Any, **more: Any) -> Any:
-    """The first frame of a screen; of later ones nothing."""
-    if compositor not in _painted:
+    """The first frame of a screen, and screenshots, which say how they are made; of later frames nothing."""
+    if compositor not in _painted or "simplify" in more:
         _painted.add(compositor)
         return _render_update(compositor, *given, **more)
     visible_screen_stack.set(more.get("screen_stack") or [])  # a look at a dialog shows what is behind it
