@@ -133,7 +133,8 @@ def trouble(picture: Picture) -> str:
     broker, run, tally = picture.broker, picture.run, picture.tally
     if refusing(broker):
         return f"tasks are refused: {refusing(broker)}"
-    holders = [row.worker for row in picture.rows if row.worker.in_flight]
+    late = tally.of("late", "lost")
+    holders = [row.worker for row in picture.rows if row.worker.in_flight] if late else []
     if holders and all(worker.state in ("late", "lost") for worker in holders):
         held = sum(worker.in_flight for worker in holders)
         return f"all {units.several(held, 'task')} with workers that are late or lost"
@@ -147,7 +148,6 @@ def trouble(picture: Picture) -> str:
             return f"tasks wait {for_long} although {units.several(tally.free, 'slot')} free"
         if run is not None and run.state != "ended" and run.ledger.in_flight:
             return f"no answer {for_long}, {units.count(run.ledger.in_flight)} in flight"
-    late = tally.of("late", "lost")
     return f"{late:,} of {units.several(len(picture.rows), 'worker')} late or lost" if late else ""
 
 

@@ -2,8 +2,9 @@
 
 The rules of this file:
 
-- A shown row is made anew only where its worker changed or its rate still moves; everything else keeps its object.
+- A shown row is made anew only where its worker or its place changed; everything else keeps its object.
 - A rate is an exponential average of the differences between pictures, so a figure does not jump four times a second.
+  While nothing is done it falls by itself: a row has the rate of the moment ``at``, and says what is left of it.
 - Nothing here formats a row: only the rows that are visible are drawn, by the table.
 """
 
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress, count
+from operator import is_not
 from typing import Any, NamedTuple
 
 from console.text import clean, label
@@ -29,9 +32,20 @@ class Shown(NamedTuple):
 
     worker: WorkerRow
     label: str  # clean, without the endpoint that all routing ids of one broker begin with
-    rate: float  # tasks done a second
+    speed: float  # tasks done a second, at the moment ``at``
     order: tuple[str | int, ...]  # of the label, so that w2 comes before w10
     place: int = 0  # in the broker's order, 1: it gets the next task; 0: behind those that a picture tells, or in none
+    at: float = 0.0  # seconds of the broker's clock
+
+    def rate(self, now: float) -> float:
+        """Tasks done a second, at a later moment."""
+        left = self.speed and self.speed * math.exp((self.at - now) / SMOOTH)
+        return left if left >= STILL else 0.0
+
+    @property
+    def rank(self) -> float:
+        """Orders rows as their rates do at any one moment."""
+        return math.log(self.speed) + self.at / SMOOTH if self.speed else -math.inf
 
 
 class Tally(NamedTuple):
@@ -90,9 +104,11 @@ class Rows:
     def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None, numbered: bool = False) -> None:
         self._seat_of, self._numbered = seat_of, numbered
         self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
-        self._shown: dict[bytes, Shown] = {}
         self._at = -math.inf
         self._picture: BrokerView | None = None
+        self._index: dict[bytes, int] = {}  # where each stands in the rows
+        self._states: Counter[State] = Counter()
+        self._slots = self._free = 0
         self.rows: tuple[Shown, ...] = ()
         self.tally = Tally({}, 0, 0)
 
@@ -101,38 +117,64 @@ class Rows:
 
         Where time stands still another picture may be of the same moment: then rates stay as they are.
         """
-        step = picture.at - self._at
-        if step < 0 or picture is self._picture:
+        before = self._picture
+        if picture.at < self._at or picture is before:
             return
-        self._picture = picture
-        weight = 1 - math.exp(-step / SMOOTH)
-        before, fresh = self._shown, {}
-        states: dict[State, int] = {}
-        slots = free = 0
-        places = {key: place for place, key in enumerate(picture.order, 1)}
+        known = before.workers if before is not None else ()
+        same = len(known) == len(picture.workers)
+        changed = [*compress(count(), map(is_not, picture.workers, known))] if same else []
+        if not same or any(picture.workers[at].key != known[at].key for at in changed):
+            self._begin(picture)
+        elif changed or before is None or picture.order != before.order:
+            rows = list(self.rows)
+            for at in changed:
+                old, worker = rows[at], picture.workers[at]
+                self._count(old.worker, -1)
+                self._count(worker, 1)
+                rows[at] = self._next(old, worker, picture.at)
+            self._place(rows, picture.order, before.order if before is not None else ())
+            self.rows = tuple(rows)
+        self._picture, self._at = picture, picture.at
+        self.tally = Tally({state: n for state, n in self._states.items() if n}, self._slots, self._free)
+
+    def _begin(self, picture: BrokerView) -> None:
+        """All of them: others came or left, or they stand in another order."""
+        old, index = self.rows, self._index
+        self._states, self._slots, self._free = Counter(), 0, 0
+        rows = []
         for worker in picture.workers:
-            key = worker.key
-            place = places.get(key, 0)
-            old = before.get(key)
-            if old is None or old.worker.name != worker.name:
-                name = self._called(key, worker.name)
-                shown = Shown(worker, name, 0.0, natural(name), place)
-            elif old.worker is worker and not old.rate:
-                shown = old if old.place == place else old._replace(place=place)
-            elif not step:
-                shown = old._replace(worker=worker, place=place)
-            else:
-                rate = old.rate + weight * (max(0, worker.done - old.worker.done) / step - old.rate)
-                shown = Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order, place)
-            fresh[key] = shown
-            state = worker.state
-            states[state] = states.get(state, 0) + 1
-            if state != "lost":
-                slots += worker.slots
-                free += worker.free
-        self._shown, self._at = fresh, picture.at
-        self.rows = tuple(fresh.values())
-        self.tally = Tally(states, slots, free)
+            at = index.get(worker.key)
+            rows.append(self._next(old[at] if at is not None else None, worker, picture.at))
+            self._count(worker, 1)
+        self._index = {worker.key: at for at, worker in enumerate(picture.workers)}
+        self._place(rows, picture.order, [row.worker.key for row in old if row.place])
+        self.rows = tuple(rows)
+
+    def _place(self, rows: list[Shown], order: Sequence[bytes], before: Sequence[bytes]) -> None:
+        places = {**dict.fromkeys(before, 0), **{key: place for place, key in enumerate(order, 1)}}
+        for key, place in places.items():
+            at = self._index.get(key)
+            if at is not None and rows[at].place != place:
+                rows[at] = rows[at]._replace(place=place)
+
+    def _count(self, worker: WorkerRow, times: int) -> None:
+        self._states[worker.state] += times
+        if worker.state != "lost":
+            self._slots += times * worker.slots
+            self._free += times * worker.free
+
+    def _next(self, old: Shown | None, worker: WorkerRow, at: float) -> Shown:
+        if old is None or old.worker.name != worker.name:
+            name = self._called(worker.key, worker.name)
+            return Shown(worker, name, 0.0, natural(name), 0 if old is None else old.place, at)
+        if old.worker is worker:
+            return old
+        step = at - self._at
+        if not step:
+            return old._replace(worker=worker)
+        weight, rate = 1 - math.exp(-step / SMOOTH), old.rate(self._at)
+        rate += weight * (max(0, worker.done - old.worker.done) / step - rate)
+        return Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order, old.place, at)
 
     def name(self, key: bytes) -> str:
         """A peer by its routing id, for people."""

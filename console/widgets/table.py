@@ -4,13 +4,16 @@ The rules of this file:
 
 - The cursor is a key, never an index: it stays with its row through sorting, joining and leaving, and once somebody
   has moved it the view stays with it too. Before that nothing is chosen and the view shows the top.
-- Only visible rows are formatted. Sorting starts from the last order, so equal rows do not swap and it costs little.
+- Only visible rows are formatted. Sorting starts from the last order, so equal rows do not swap and it costs little;
+  where only some rows are others, and belong where the old ones were, nothing is sorted.
 - Too narrow a table loses columns, the least needed first; one column takes what is left over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
+from operator import is_not
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import events
@@ -86,6 +89,7 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.reverse = False
         self.group: Callable[[R], Any] | None = None  # rows of one group stand together, whatever they are sorted by
         self.cursor: Any = None
+        self._sorted: tuple[Any, ...] = ()  # by column, direction and group
         self.shown: list[R] = []  # the rows in the order in which they are shown
         self._key = key
         self._empty = empty
@@ -98,14 +102,39 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
 
     def set_rows(self, rows: Sequence[R], now: float = 0.0) -> None:
         """Show these rows as of monotonic time ``now``."""
-        self._rows, self._now = rows, now
-        self._arrange()
+        before, self._rows, self._now = self._rows, rows, now
+        changed = self._changed(before, rows)
+        if changed is None or self._sorted != (self.sort_column, self.reverse, self.group):
+            self._arrange(self._in_last_order(rows))
+        elif changed:
+            self._replace(changed)
+        else:
+            self.redraw()
+
+    def _changed(self, before: Sequence[R], rows: Sequence[R]) -> list[tuple[R, R]] | None:
+        """Old and new rows, where only some have changed; None where others are there, or in another order."""
+        if len(before) != len(rows):
+            return None
+        pairs = [*compress(zip(before, rows, strict=True), map(is_not, before, rows))]
+        return pairs if all(self._key(old) == self._key(new) for old, new in pairs) else None
+
+    def _replace(self, changed: list[tuple[R, R]]) -> None:
+        """Put new rows into the places of old ones, and sort where they belong elsewhere now."""
+        fresh = {id(old): new for old, new in changed}
+        rows = [fresh.get(id(row), row) for row in self.shown]
+        by = [column.value for column in (self.sort_column,) if column is not None]
+        by += [self.group] if self.group is not None else []
+        if any(value(old) != value(new) for value in by for old, new in changed):
+            self._arrange(rows)
+        else:
+            self.shown = rows
+            self.redraw()
 
     def sort_by(self, column: Column[R], reverse: bool | None = None) -> None:
         """Sort by a column, at first in its own direction."""
         self.sort_column = column
         self.reverse = column.falling if reverse is None else reverse
-        self._arrange()
+        self._arrange(self._in_last_order(self._rows))
         self.post_message(self.Sorted())
 
     def sort_next(self) -> None:
@@ -139,17 +168,14 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.scroll_to(y=0, animate=False, force=True)
         self.redraw()
 
-    def _arrange(self) -> None:
-        """Order the rows, and keep the cursor's row where it is on the screen."""
+    def _arrange(self, rows: list[R]) -> None:
+        """Order the rows, which are in their last order, and keep the cursor's row where it is on the screen."""
         place = self._place()
         line = None if place is None else place - self.scroll_offset.y
         count = len(self.shown)
-        rows = self._rows
         column = self.sort_column
-        if column is None:
-            self.shown = list(rows)
-        else:
-            self.shown = sorted(self._in_last_order(rows), key=lambda row: column.value(row), reverse=self.reverse)
+        self._sorted = column, self.reverse, self.group
+        self.shown = list(self._rows) if column is None else sorted(rows, key=column.value, reverse=self.reverse)
         if self.group is not None:
             self.shown.sort(key=self.group)
         self._places = None

@@ -128,7 +128,8 @@ def _place(row: Shown, now: float, cells: int) -> Parts:
 
 
 def _rate(row: Shown, now: float, cells: int) -> Parts:
-    return _number("text" if row.rate else "label", round(row.rate), cells)
+    rate = row.rate(now)
+    return _number("text" if rate else "label", round(rate), cells)
 
 
 def _in_flight(row: Shown, now: float, cells: int) -> Parts:
@@ -155,7 +156,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
         stretch=9, short="infl"
     ),
     _figure("done", "done", 7, 4, lambda row: row.worker.done, _done),
-    _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
+    _figure("rate", "rate", 6, 8, lambda row: row.rank, _rate),
     _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
     _figure("violations", "violations", 4, -1, lambda row: row.worker.violations, _wrong)._replace(
         stretch=10, short="viol"

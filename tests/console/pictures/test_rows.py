@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from console.pictures.rows import QUIET, Flow, RowFilter, Rows, failed_of, failures, figure, natural, short_name
 from engine.parts.view import BrokerView, LedgerView, State, WorkerRow
@@ -19,13 +24,14 @@ def view(at: float, *workers: WorkerRow) -> BrokerView:
 def test_a_rate_grows_towards_the_truth_and_falls_to_nothing() -> None:
     rows = Rows()
     rows.update(view(0.0, worker(b"a")))
-    assert rows.rows[0].rate == 0
+    assert rows.rows[0].rate(0.0) == 0
     for tick in range(1, 21):
         rows.update(view(tick * 0.25, worker(b"a", tick * 250)))
-    assert rows.rows[0].rate == pytest.approx(1000, rel=0.01)
+    assert rows.rows[0].rate(5.0) == pytest.approx(1000, rel=0.01)
+    assert rows.rows[0].rate(6.0) == pytest.approx(1000 / math.e, rel=0.01)
     for tick in range(21, 80):
         rows.update(view(tick * 0.25, worker(b"a", 5000)))
-    assert rows.rows[0].rate == 0
+    assert rows.rows[0].rate(79 * 0.25) == 0
 
 
 def test_an_unchanged_worker_keeps_its_row() -> None:
@@ -59,11 +65,50 @@ def test_the_same_picture_twice_changes_nothing() -> None:
     assert rows.rows is before
 
 
+crews = st.lists(
+    st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.integers(0, 3), st.sampled_from(["ready", "busy", "lost"])),
+    unique_by=lambda one: one[0],
+)
+
+
+@given(st.lists(st.tuples(crews, st.lists(st.sampled_from([b"a", b"b", b"c"]), unique=True)), max_size=12))
+def test_what_is_made_of_changes_is_what_is_made_of_everything(
+    pictures: list[tuple[list[tuple[bytes, int, State]], list[bytes]]],
+) -> None:
+    rows, seen, done, rates = (
+        Rows(),
+        dict[tuple[bytes, int, State], WorkerRow](),
+        dict[bytes, int](),
+        dict[bytes, float](),
+    )
+    for tick, (crew, order) in enumerate(pictures):
+        now, weight = tick * 0.25, 1 - math.exp(-0.25)
+        workers = [seen.setdefault(one, worker(one[0], 7 * one[1], one[2], free=one[1])) for one in crew]
+        rates = {
+            one.key: (1 - weight) * rates.get(one.key, 0.0) + weight * max(0, one.done - done[one.key]) / 0.25
+            if one.key in done
+            else 0.0
+            for one in workers
+        }
+        done = {one.key: one.done for one in workers}
+        rows.update(view(now, *workers)._replace(order=tuple(order)))
+        assert [row.worker for row in rows.rows] == workers
+        assert [row.place for row in rows.rows] == [
+            ([*order, one.key].index(one.key) + 1) * (one.key in order) for one in workers
+        ]
+        assert [row.rate(now) for row in rows.rows] == pytest.approx([rates[one.key] for one in workers], abs=0.06)
+        assert [row.rank for row in sorted(rows.rows, key=lambda row: row.rate(now))] == sorted(
+            row.rank for row in rows.rows
+        )
+        assert rows.tally.states == Counter(one.state for one in workers)
+        assert rows.tally.free == sum(one.free for one in workers if one.state != "lost")
+
+
 def test_a_worker_that_counts_anew_has_no_negative_rate() -> None:
     rows = Rows()
     rows.update(view(0.0, worker(b"a", 1000)))
     rows.update(view(0.25, worker(b"a", 3)))
-    assert rows.rows[0].rate == 0
+    assert rows.rows[0].rate(0.25) == 0
 
 
 def test_the_pool_in_numbers() -> None:
@@ -175,11 +220,11 @@ def test_where_time_stands_still_another_picture_is_taken_all_the_same() -> None
     rows = Rows()
     rows.update(view(1.0, worker(b"a")))
     rows.update(view(2.0, worker(b"a", done=5)))
-    rate = rows.rows[0].rate
+    rate = rows.rows[0].rate(2.0)
     assert rate > 0
     busy = worker(b"a", done=5, free=3)
     rows.update(view(2.0, busy))
-    assert rows.rows[0].worker is busy and rows.rows[0].rate == rate
+    assert rows.rows[0].worker is busy and rows.rows[0].rate(2.0) == rate
     rows.update(view(1.5, worker(b"a")))
     assert rows.rows[0].worker is busy, "an older one is not"
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from textual import events
 
 from console.text import fit
-from console.widgets.table import Column, choose
+from console.widgets.table import Column, Table, choose
 from console.widgets.workers import COLUMNS, Workers
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
@@ -201,3 +202,24 @@ def test_the_wheel_scrolls_and_leaves_the_cursor_where_it_is(tmp_path: Path) -> 
         assert table.scroll_offset.y == top
 
     drive(scenario, tmp_path, lab=FakeLab(200))
+
+
+@pytest.mark.parametrize("sorts", [True, False])
+def test_rows_that_are_replaced_stand_where_sorting_them_all_puts_them(sorts: bool) -> None:
+    table: Table[tuple[int, int]] = Table([], lambda row: row[0])
+    if sorts:
+        table.sort_by(Column("value", "value", 5, lambda row: row[1], lambda row, _, w: []))
+    pick, keys, last, rows = random.Random(3), [0, 1, 2, 3], list[int](), list[tuple[int, int]]()
+    for _ in range(300):
+        if pick.random() < 0.2:
+            keys = pick.sample(range(6), pick.randrange(7))
+            rows = []
+        rows = [
+            row if pick.random() < 0.5 else (row[0], pick.randrange(4)) for row in rows or [(key, 0) for key in keys]
+        ]
+        table.set_rows(tuple(rows))
+        fresh = dict(rows)
+        order = [(key, fresh.pop(key)) for key in last if key in fresh]
+        expected = sorted([*order, *fresh.items()], key=lambda row: row[1]) if sorts else rows
+        assert table.shown == expected
+        last = [key for key, _ in expected]
