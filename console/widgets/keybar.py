@@ -140,4 +140,4 @@ def place(binding: Binding) -> int:
 
 def key_name(display: str) -> str:
     """Short names for the key bar."""
-    return {"enter": "⏎", "escape": "esc", "minus": "-", "shift+up": "⇧↑", "shift+down": "⇧↓"}.get(display, display)
+    return {"enter": "⏎", "escape": "esc", "minus": "-"}.get(display, display)
