@@ -106,7 +106,7 @@ class Rows:
         self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
         self._at = -math.inf
         self._picture: BrokerView | None = None
-        self._index: dict[bytes, int] = {}  # where each stands in the rows
+        self._index: dict[bytes, int] = {}  # where each stands in the rows; empty where all are to be named anew
         self._states: Counter[State] = Counter()
         self._slots = self._free = 0
         self.rows: tuple[Shown, ...] = ()
@@ -121,7 +121,7 @@ class Rows:
         if picture.at < self._at or picture is before:
             return
         known = before.workers if before is not None else ()
-        same = len(known) == len(picture.workers)
+        same = len(known) == len(picture.workers) == len(self._index)
         changed = [*compress(count(), map(is_not, picture.workers, known))] if same else []
         if not same or any(picture.workers[at].key != known[at].key for at in changed):
             self._begin(picture)
@@ -193,7 +193,7 @@ class Rows:
             if self._numbered:  # from now on a number may be a seat's
                 self._numbered = False
                 self._names.clear()
-                self._shown.clear()
+                self._index.clear()
             return short_name(seat)
         if self._numbered and told:
             return short_name(told)

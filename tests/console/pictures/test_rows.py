@@ -238,3 +238,9 @@ def test_the_numbers_of_a_broker_far_away_are_names_until_somebody_there_has_a_s
     seats[b"\0\3"] = "worker-1"
     rows.update(view(1.0, worker(b"\0\3")._replace(name="w3"), first, second))
     assert [row.label for row in rows.rows] == ["w1", Rows().name(b"\0\1"), Rows().name(b"\0\2")]
+    rows = Rows(seats.get, numbered=True)
+    rows.update(view(0.0, first, second))
+    assert [row.label for row in rows.rows] == ["w1", "w2"]
+    assert rows.name(b"\0\3") == "w1", "a seat is known from here on"
+    rows.update(view(1.0, first, second))
+    assert [row.label for row in rows.rows] == [Rows().name(b"\0\1"), Rows().name(b"\0\2")]
