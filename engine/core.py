@@ -293,6 +293,13 @@ class Undrain(NamedTuple):
     worker: bytes
 
 
+class Throttle(NamedTuple):
+    """Broker: give out so many tasks a second, of this client or of all; 0: none, None: as many as there are."""
+
+    rate: float | None
+    client: bytes = b""
+
+
 class Withdraw(NamedTuple):
     """Broker: end what this client has asked for and no worker has yet; the client is told so."""
 

@@ -21,11 +21,14 @@ from console.cli.streams import result, tell
 from console.commands import BY_NAME, Command, CommandError, Word, parse
 from console.text import clean
 from engine.catalogue import CATALOGUE
-from engine.core import Drain, Undrain
+from engine.core import Drain, Throttle, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
+from engine.labs.limits import MAX_RATE
+from engine.labs.steered import limits
 from engine.parts.explain import show
+from engine.parts.valve import ALL
 from engine.parts.view import WorkerRow
 from engine.settings import Flag, Problem, Wrong
 from engine.system import System
@@ -37,6 +40,9 @@ FAULTS = ("kill", "freeze", "cut", "restart")
 WORDS = (
     Word("drain", "WORKER", "let a worker finish its tasks and leave", False),
     Word("undrain", "WORKER", "give a drained worker tasks again", False),
+    Word("pause", "", "give out no tasks", False),
+    Word("resume", "", "give out tasks again, without a limit", False),
+    Word("throttle", "RATE|off [CLIENT]", "give out so many tasks a second, of all or of one client", False),
     Word("stop", "WORKER", "let it finish its tasks, leave and end", False),
     Word("undo", "", "take back the newest order to the broker that can be", False),
     Word("endrun", "", "stop its run", False),
@@ -121,6 +127,8 @@ def order_of(command: Command, lab: Any) -> Order:
             id = worker(lab, text).key
             asks = f"Give worker {text} nothing more? undrain {text} undoes it."
             return Order(lambda lab: lab.steer(Drain(id)), f"worker {text} drains", asks, partial(_left, id))
+        case "pause" | "resume" | "throttle":
+            return _throttle(lab, text if command.name == "throttle" else "0" if command.name == "pause" else "off")
         case "undrain":
             id = worker(lab, text).key
             said = f"worker {text} is given tasks again"
@@ -194,12 +202,36 @@ def _slow(text: str) -> Order:
     return Order(lambda lab: lab.slow(seconds), f"its workers answer {seconds:g} s late", asks)
 
 
-def _withdraw(lab: Any, name: str) -> Order:
+def _throttle(lab: Any, text: str) -> Order:
+    rate, _, name = text.partition(" ")
+    try:
+        value = None if rate == "off" else float(rate)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value <= MAX_RATE:
+        raise Refused(f"throttle needs a number of tasks a second, or off, got {clean(rate)!r}")
+    client = _client(lab, name.strip()) if name.strip() else ALL
+    whose = f" of client {name.strip()}" if client else ""
+    order = Throttle(value, client)
+    said = f"tasks{whose}: " + ("no limit" if value is None else f"{value:g} a second at most" if value else "paused")
+    much = "" if value is None else f"Give out {value:g} tasks{whose} a second at most?"
+    asks = f"Give out no tasks{whose}?" if value == 0 else much
+    shown = lambda lab: limits(lab.feed.picture("broker")).get(client) == value  # noqa: E731 - one line as the others
+    return Order(lambda lab: lab.steer(order), said, asks, shown)
+
+
+def _client(lab: Any, name: str) -> bytes:
+    """The routing id of a client that is shown. Raises Refused for what is none, and names some."""
     view = lab.feed.picture("broker")
     keys = {show(row.key): row.key for row in (view.clients if view is not None else ())}
     if name not in keys:
         raise Refused(f"no client {clean(name)!r} there; there are {', '.join(list(keys)[:6]) or 'none'}")
-    key = keys[name]
+    key: bytes = keys[name]
+    return key
+
+
+def _withdraw(lab: Any, name: str) -> Order:
+    key = _client(lab, name)
 
     def nothing_waits(lab: Any) -> bool:
         return all(row.key != key or not row.waiting for row in lab.feed.picture("broker").clients)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_type_hints
 
-from engine.core import ClockSet, Slow
+from engine.core import ClockSet, Slow, Throttle
 from engine.journal.checks import fits
 from engine.journal.codec import Unreadable
 from engine.journal.journal import FARTHEST
@@ -69,6 +69,9 @@ def judge_order(order: object, orders: Orders | None) -> None:
         case Slow(seconds):
             if not _number(seconds, 0, MAX_SLOW):
                 raise Unreadable(f"an order to be slow by {seconds!r} s; up to {MAX_SLOW:,.0f} s can be asked for")
+        case Throttle(rate):
+            if not fits(order, type(order)) or (rate is not None and not _number(rate, 0, MAX_RATE)):
+                raise Unreadable(f"a limit of {rate!r} tasks a second")
         case ClockSet(offset):
             if not _number(offset, -FARTHEST, FARTHEST):
                 raise Unreadable("an order to set a clock to no time")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Drain, Undrain
+from engine.core import Drain, Throttle, Undrain
 from engine.errors import Refused
 from engine.parts.view import BrokerView
 from engine.system import System
 
-WORDS: dict[type, str] = {Drain: "drain", Undrain: "undrain"}
+WORDS: dict[type, str] = {
+    Drain: "drain",
+    Undrain: "undrain",
+    Throttle: "throttle",
+}
 """The word of each for people."""
 
 
@@ -29,4 +33,11 @@ def inverse(system: System, order: Any, view: BrokerView | None) -> Any:
             return Undrain(worker)
         case Undrain(worker):
             return Drain(worker)
+        case Throttle(_, client):
+            return Throttle(limits(view).get(client), client)
     return None
+
+
+def limits(view: BrokerView | None) -> dict[bytes, float]:
+    """The limits of dispatch that a broker's picture shows, by client; ``engine.parts.valve.ALL`` of all."""
+    return dict(view.limits) if view is not None else {}

@@ -121,6 +121,7 @@ class BrokerView(NamedTuple):
     clients: tuple[ClientRow, ...] = ()  # those that have most under way first
     oldest: tuple[Underway, ...] = ()  # tasks under way, oldest first, bounded
     kept: Kept | None = None  # of a broker whose tasks survive it
+    limits: tuple[tuple[bytes, float], ...] = ()  # tasks a second that are given out, by client; empty: of all
 
 
 class WorkerView(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import CLIENTS, WORKERS, Seat, Socket, Undrain
+from engine.core import CLIENTS, WORKERS, Seat, Socket, Throttle, Undrain
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.durable import Durable
@@ -58,5 +58,5 @@ SYSTEM = System(
     lane="packed",
     backlog=lambda options: str(options.backlog),
     explored=EXPLORED,
-    takes=(Undrain,),
+    takes=(Undrain, Throttle),
 )

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Collection
+from itertools import chain
 
+from engine.core import Command
 from engine.parts.inflight import Task
 from engine.parts.peak import Peak
 from engine.parts.suspects import Suspects
+from engine.parts.valve import Valve
 from engine.protocols.roundrobin.messages import PLAIN
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.owners import Owners
@@ -29,6 +32,8 @@ class Backlog:
 
     def __init__(self, options: Options) -> None:
         self.fresh: deque[Task] = deque()
+        self.aside: dict[bytes, deque[Task]] = {}  # of ``fresh``, what an operator's limit of its client holds up
+        self.valve = Valve()
         self.suspects: Suspects[Worker] = Suspects()
         self.owners = Owners(options.max_backlog, options.expiry, options.task_deadline)
         self.peak = Peak()
@@ -37,18 +42,24 @@ class Backlog:
         self._most = options.max_backlog
 
     def __len__(self) -> int:
-        return len(self.fresh) + len(self.suspects.waiting) + self.kept
+        return self.here + self.kept
+
+    @property
+    def here(self) -> int:
+        """Those that wait, but for those that stand in a store alone."""
+        held_up = sum(map(len, self.aside.values())) if self.aside else 0
+        return len(self.fresh) + len(self.suspects.waiting) + held_up
 
     def mark(self, now: float) -> None:
         """More wait than before."""
-        self.peak.mark(len(self.fresh) + len(self.suspects.waiting), now)
+        self.peak.mark(self.here, now)
 
     def admit(self, client: bytes, size: int) -> str:
         """Why one task more may not wait; empty where it may, and then it is counted: the caller puts it to ``fresh``.
 
         ``size``: bytes that it brings.
         """
-        if len(self.fresh) + len(self.suspects.waiting) >= self._most:
+        if self.here >= self._most:
             return FULL
         mine = self.owners.waiting.get(client, 0)
         if mine < self.owners.most and not size:
@@ -58,15 +69,47 @@ class Backlog:
             return SHARE
         return ""
 
-    def next(self) -> Task:
-        """The oldest of those that were never tried, which waits no longer."""
-        task = self.fresh.popleft()
+    def next(self, now: float) -> Task | None:
+        """The oldest of those that were never tried and may go, which waits no longer."""
+        task = self.fresh.popleft() if self.valve.open else self._let(now)
+        if task is None:
+            return None
         waiting, client = self.owners.waiting, task.key[0]
         if waiting[client] > 1 and len(task.message) == PLAIN:
             waiting[client] -= 1
         else:
             self.owners.leave(task)
         return task
+
+    def _let(self, now: float) -> Task | None:
+        if not self.valve.flows(now):
+            return None
+        for client, line in self.aside.items():
+            if self.valve.lets(client, now):
+                task = line.popleft()
+                if not line:
+                    del self.aside[client]
+                return task
+        while self.fresh:
+            task = self.fresh.popleft()
+            if task.key[0] not in self.aside and self.valve.lets(task.key[0], now):
+                return task
+            self.aside.setdefault(task.key[0], deque()).append(task)
+        return None
+
+    def limit(self, client: bytes, rate: float | None, now: float, out: list[Command]) -> None:
+        """See ``Valve.limit``. What was held up waits before all others again."""
+        self.valve.limit(client, rate, now, out)
+        for line in reversed(self.aside.values()):
+            self.fresh.extendleft(reversed(line))
+        self.aside.clear()
+
+    def _line(self, task: Task) -> deque[Task]:
+        """Where it waits."""
+        if task.attempt:
+            return self.suspects.waiting
+        held_up = self.aside.get(task.key[0], ())
+        return self.aside[task.key[0]] if task in held_up else self.fresh
 
     def again(self, tasks: list[Task]) -> None:
         """Tasks that a worker gave back wait before all others, in the order in which they were given."""
@@ -82,12 +125,14 @@ class Backlog:
 
     def remove(self, task: Task) -> None:
         """A task waits no longer, and nobody gets it."""
-        (self.suspects.waiting if task.attempt else self.fresh).remove(task)
+        line = self._line(task)
+        line.remove(task)
+        self._tidy()
         self.owners.leave(task)
 
     def move(self, task: Task, first: bool) -> None:
         """An operator says that a task is the next of its kind, or the last: suspects still go before all others."""
-        line = self.suspects.waiting if task.attempt else self.fresh
+        line = self._line(task)
         line.remove(task)
         (line.appendleft if first else line.append)(task)
 
@@ -98,7 +143,7 @@ class Backlog:
     def withdraw(self, clients: Collection[bytes], gone: bool) -> list[Task]:
         """Take out what waits of these clients. Of those who are ``gone`` only what wants a reply."""
         found: list[Task] = []
-        for waiting in (self.suspects.waiting, self.fresh):
+        for waiting in (self.suspects.waiting, *self.aside.values(), self.fresh):
             mine = [task for task in waiting if task.key[0] in clients and (is_awaited(task) or not gone)]
             if mine:
                 found += mine
@@ -106,13 +151,24 @@ class Backlog:
                 others = [task for task in waiting if task not in here]
                 waiting.clear()
                 waiting.extend(others)
+        self._tidy()
         for task in found:
             self.owners.leave(task)
         return found
 
+    def _tidy(self) -> None:
+        for client in [client for client, line in self.aside.items() if not line]:
+            del self.aside[client]
+
+    def all(self) -> list[Task]:
+        """Those that wait here."""
+        return [*self.suspects.waiting, *chain.from_iterable(self.aside.values()), *self.fresh]
+
     def check(self) -> None:
         """Who was never tried and who was stand apart, nobody holds any, and each is counted with its owner."""
-        tasks = [*self.suspects.waiting, *self.fresh]
+        tasks = self.all()
+        assert not self.aside or not self.valve.open, "a task is held up by no limit"
+        assert all(self.aside.values()), "an empty line"
         assert all(not task.worker for task in tasks), "a queued task names a holder"
         assert not any(task.attempt for task in self.fresh), "a suspect waits among the others"
         sizes: Counter[bytes] = Counter()

@@ -33,6 +33,7 @@ from engine.core import (
     Received,
     Send,
     Started,
+    Throttle,
     Undrain,
     Unsent,
     Withdraw,
@@ -93,6 +94,9 @@ class Broker:
                 self.pool.leave(worker, On.DRAIN, out)
             case Ordered(Undrain(worker)):
                 self._undrain(worker, now, out)
+            case Ordered(Throttle(rate, client)):
+                self.pool.backlog.limit(client, rate, now, out)
+                self.pool.drain(now, out)
             case Ordered(Withdraw(client)):
                 withdrawn = self.pool.withdraw([client], now, out)
                 out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))

@@ -47,15 +47,16 @@ def check(pool: Source) -> None:
     view = pool.ledger.view(pool.in_flight, len(pool.backlog))
     assert view.balanced, f"the ledger does not balance: {view}"
     pool.backlog.check()
-    waiting = [*pool.backlog.suspects.waiting, *pool.backlog.fresh]
+    waiting = pool.backlog.all()
     places = [*waiting, *(task for worker in pool.workers.values() for task in worker.held)]
     assert len(places) == len(pool.tasks), "a task is lost, or in two places"
     assert all(pool.tasks.get(task.key) is task for task in places), "a task is lost, or in two places"
     assert all(task.attempt <= pool.options.max_deliveries for task in pool.tasks.values())
     assert pool.former.keys() <= pool.tasks.keys(), "an ended task is remembered"
     assert pool.records.size == sum(size_of(task.message) for task in pool.tasks.values()) <= MAX_HELD
-    assert not (pool.backlog.fresh and pool.ready), "a task waits beside a free slot"
-    pool.backlog.suspects.check(pool.ready, is_empty)
+    assert not (pool.backlog.fresh and pool.ready and pool.backlog.valve.open), "a task waits beside a free slot"
+    if not pool.backlog.valve.paused:
+        pool.backlog.suspects.check(pool.ready, is_empty)
     assert all(worker.stands == Seen.LOST for worker in pool.lost.values())
     assert not pool.workers.keys() & pool.lost.keys() and len(pool.lost) <= LOST_KEPT
     assert len(pool.liveness) == len(pool.workers), "a worker is not watched, or a stranger is"

@@ -15,6 +15,7 @@ from engine.core import NEVER
 from engine.parts.callers import Callers
 from engine.parts.explain import show
 from engine.parts.plain import several
+from engine.parts.valve import terms
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin.pool import Pool
@@ -62,7 +63,8 @@ def of(broker: Source, now: float) -> BrokerView:
         incidents=broker.violations.newest(),
         detail=_detail(broker),
         legs=broker.pool.records.legs.view(),
-        terms=_clients(broker),
+        terms=(*terms(limits := broker.pool.valve.view()), *_clients(broker)),
+        limits=limits,
         walked=broker.pool.table.walk.walked(),
         apart=len(broker.pool.backlog.suspects.waiting),
         order=tuple(worker.key for worker in islice(broker.pool.ready, SHOWN_ORDER)),

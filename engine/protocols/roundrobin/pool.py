@@ -47,7 +47,7 @@ class Pool:
         self.records = Records(options)
         self.tasks, self.former, self.ledger = self.records.tasks, self.records.former, self.records.ledger
         self.backlog = self.records.backlog
-        self._fresh, self._suspects = self.backlog.fresh, self.backlog.suspects
+        self._fresh, self._suspects, self.valve = self.backlog.fresh, self.backlog.suspects, self.backlog.valve
         self.lanes = Lanes(options.packed)
         self.unpaid = 0  # INCREMENTs that never came
         self.overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
@@ -59,7 +59,7 @@ class Pool:
 
     def wake_at(self) -> float:
         """The next deadline, of a worker, of what it holds, or of a client that may come back."""
-        return min(self.table.wake_at(), self.overdue_at, self.backlog.owners.wake_at())
+        return min(self.table.wake_at(), self.overdue_at, self.backlog.owners.wake_at(), self.valve.due)
 
     def check(self) -> None:
         """The books balance, slots add up, and every task is in one place."""
@@ -73,7 +73,7 @@ class Pool:
         ``messages``: of each the task alone. Returns how many were refused: another task has their id.
         """
         tasks, ready = self.tasks, self.ready
-        refused, again, free = 0, 0, True  # free: somebody may have a slot
+        refused, again, free = 0, 0, self.valve.open  # free: somebody may have a slot
         for message in messages:
             key = (client, message[1])
             if key in tasks:
@@ -95,23 +95,28 @@ class Pool:
         self.records.again += again
         if not free:
             self.backlog.mark(now)
+        if not self.valve.open:
+            self.drain(now, out)
         return refused
 
     def drain(self, now: float, out: list[Command]) -> None:
         """000 Processing Queue: as many as can go, oldest first; suspects before all others."""
-        if self._suspects.waiting:
+        self.valve.ask_anew()
+        if self._suspects.waiting and not self.valve.paused:
             for task, empty in self._suspects.match(self.ready, is_empty):
                 self.backlog.owners.leave(task)
                 self._give(task, empty, now, out)
                 self.ready.drop(empty)
                 empty.apart = True
             self._keep()
-        while self._fresh and (worker := self.ready.first()) is not None:
-            self._give(self.backlog.next(), worker, now, out)
+        while (self._fresh or self.backlog.aside) and (worker := self.ready.first()) is not None:
+            if (next_one := self.backlog.next(now)) is None:
+                break
+            self._give(next_one, worker, now, out)
 
     def _keep(self) -> None:
         """A worker for each suspect that waits, and no more. The caller drains."""
-        for worker in self._suspects.keep(self.ready):
+        for worker in self._suspects.keep(self.ready) if not self.valve.paused else ():
             worker.apart = True
         for worker in self._suspects.spare():
             worker.apart = False
@@ -187,7 +192,7 @@ class Pool:
             self._release(worker)
         if not self.settling or worker not in self.settling:
             self.ready.put(worker)
-        if self._fresh or self._suspects.waiting:
+        if self._fresh or self._suspects.waiting or self.backlog.aside:
             self.drain(now, out)
 
     # ---- answers -------------------------------------------------------------------------------------------------
@@ -278,10 +283,7 @@ class Pool:
     # ---- workers -------------------------------------------------------------------------------------------------
 
     def join(self, key: bytes, slots: int, now: float, out: list[Command]) -> bool:
-        """000 REGISTER; False where the table is full. The caller answers and drains.
-
-        Right behind a link PING it opens a new link, and what was held over the old one is lost. (R7)
-        """
+        """000 REGISTER; False where the table is full. The caller answers and drains. Right behind a link PING: R7."""
         worker, table = self.workers.get(key), self.table
         if worker is None:
             worker = table.revive(key, On.REGISTER, now, out) or table.add(key, now, out)
@@ -314,10 +316,7 @@ class Pool:
             self.ready.drop(worker)
 
     def leave(self, key: bytes, event: str, out: list[Command]) -> None:
-        """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Told to drain: it stays here.
-
-        Unknown or again: ignored.
-        """
+        """000 DEREGISTER: nothing new for it, and gone when what it holds is done. Told to drain: it stays here."""
         self.table.remove(key, event)
         worker = self.workers.get(key)
         drained = event == On.DRAIN

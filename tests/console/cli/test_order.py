@@ -39,7 +39,8 @@ class Obeys(FakeLab):
 
     def steer(self, order: Any) -> None:
         self._order("steer", order)
-        self._set(order.worker, "drain" if type(order) is Drain else "ready")
+        if isinstance(order, Drain | Undrain):
+            self._set(order.worker, "drain" if type(order) is Drain else "ready")
 
     def undo(self) -> None:
         self._order("undo")
@@ -135,6 +136,10 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("endbulk", "endbulk", True),
         ("endrun", "stop_run", True),
         ("undrain tern-01", "steer", False),
+        ("pause", "steer", True),
+        ("resume", "steer", False),
+        ("throttle 50", "steer", True),
+        ("throttle off flood", "steer", False),
         ("stop tern-01", "stop_worker", True),
         ("kill tern-01", "hurt", True),
         ("freeze tern-01 5", "hurt", True),
@@ -168,6 +173,12 @@ def test_effects_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert order_of(parse("endrun", WORDS), lab).shown(lab)
     with pytest.raises(Refused, match="no client 'x' there; there are flood"):
         order_of(parse("withdraw x", WORDS), lab)
+    limited = {line: order_of(parse(line, WORDS), lab) for line in ("pause", "throttle 5 flood", "resume")}
+    assert [line for line, made in limited.items() if made.shown(lab)] == ["resume"]
+    lab.feed.show("broker", lab.feed.picture("broker")._replace(limits=((b"", 0.0), (b"flood", 5.0))))
+    assert [line for line, made in limited.items() if made.shown(lab)] == ["pause", "throttle 5 flood"]
+    with pytest.raises(Refused, match="throttle needs a number of tasks a second"):
+        order_of(parse("throttle nan", WORDS), lab)
     with pytest.raises(Refused, match="slow needs a number"):
         order_of(parse("slow x", WORDS), lab)
 

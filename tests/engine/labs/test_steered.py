@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.core import Drain, Inspect, Undrain
+from engine.core import Drain, Inspect, Throttle, Undrain
 from engine.errors import Refused
 from engine.labs.live import LiveLab
+from engine.labs.sandbox import Sandbox
 from engine.labs.steered import WORDS, inverse, refuse
+from engine.parts.bulk import BulkSpec
+from engine.protocols.roundrobin.broker import Broker
+from engine.protocols.roundrobin.options import Options
 from tests.helpers.processes import WAIT, free_endpoint, until
 
 ROUND, TALK = SYSTEMS["roundrobin"], SYSTEMS["conversation"]
@@ -19,14 +23,34 @@ def test_a_system_says_what_its_broker_takes() -> None:
     refuse(TALK, Drain(b"w"))
     with pytest.raises(Refused, match="conversation knows no undrain; its broker takes drain"):
         refuse(TALK, Undrain(b"w"))
-    with pytest.raises(Refused, match="roundrobin knows no Inspect; its broker takes drain, undrain"):
+    with pytest.raises(Refused, match="roundrobin knows no Inspect; its broker takes drain, undrain, throttle"):
         refuse(ROUND, Inspect(b"w"))
     assert all(kind in WORDS for system in SYSTEMS.values() for kind in system.takes)
 
 
 def test_what_takes_an_order_back() -> None:
     assert inverse(ROUND, Drain(b"w"), None) == Undrain(b"w") and inverse(ROUND, Undrain(b"w"), None) == Drain(b"w")
+    view = Broker(Options()).snapshot(0.0)._replace(limits=((b"", 5.0), (b"c", 2.0)))
+    assert inverse(ROUND, Throttle(0.0), view) == Throttle(5.0) and inverse(ROUND, Throttle(0.0), None) == Throttle(
+        None
+    )
+    assert inverse(ROUND, Throttle(None, b"c"), view) == Throttle(2.0, b"c")
     assert inverse(TALK, Drain(b"w"), None) is None, "its worker is told to end"
+
+
+def test_a_throttled_run_takes_its_time() -> None:
+    with Sandbox(ROUND, workers=2) as lab:
+        lab.speed = 1.0
+        lab.advance(5.0)
+        lab.steer(Throttle(20.0))
+        lab.run(BulkSpec("ping", 40, in_flight=40, timeout=60.0))
+        lab.advance(1.0)
+        done = lab.run_view()
+        assert done is not None and 18 <= done.ledger.succeeded <= 22
+        lab.undo()
+        lab.advance(0.5)
+        done = lab.run_view()
+        assert done is not None and done.state == "ended" and done.ledger.succeeded == 40
 
 
 def test_a_worker_is_drained_given_tasks_again_and_that_is_undone() -> None:

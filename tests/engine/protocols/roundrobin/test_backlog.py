@@ -30,7 +30,7 @@ def test_oldest_first_and_what_came_back_before_all() -> None:
     backlog.again([second, third, fourth])
     backlog.check()
     assert list(backlog.suspects.waiting) == [second, fourth] and list(backlog.fresh) == [third, first]
-    assert len(backlog) == 4 and [backlog.next(), backlog.next()] == [third, first]
+    assert len(backlog) == 4 and [backlog.next(0.0), backlog.next(0.0)] == [third, first]
     backlog.remove(fourth)
     backlog.check()
     assert list(backlog.suspects.waiting) == [second] and backlog.owners.waiting == {b"c": 1}

@@ -8,7 +8,23 @@ import pytest
 from hypothesis import given as given_by
 from hypothesis import strategies as st
 
-from engine.core import NEVER, Disconnected, Drain, Finished, Frames, Leave, Note, Ordered, Paused, Started, Undrain
+from engine.core import (
+    NEVER,
+    Discard,
+    Disconnected,
+    Drain,
+    Finished,
+    Frames,
+    Leave,
+    Move,
+    Note,
+    Ordered,
+    Paused,
+    Started,
+    Throttle,
+    Undrain,
+    Withdraw,
+)
 from engine.parts.limits import MAX_ROUTING_ID
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.examples import examples
@@ -290,6 +306,41 @@ def test_r10_a_drained_worker_stays_empty_until_it_leaves_or_drains_no_more() ->
     assert front.states == {}
     front.ordered(Undrain(b"w"))
     assert front.notes[-1] == Note("warn", "it does not drain, or leaves by itself", b"w")
+
+
+def test_a_pause_and_a_rate_hold_tasks_up_and_let_them_go_in_their_order() -> None:
+    front = front_with(b"w", b"v", slots=10)
+    assert front.ordered(Throttle(0.0)) == [] and front.pingt(0) == front.pingt(1) == front.pingt(2) == []
+    assert front.at(100.2) == [] and front.books[4] == 3
+    assert front.broker.snapshot(100.2).terms[0] == ("dispatch", "paused")
+    assert front.ordered(Throttle(4.0)) == [given(b"w", 0)]
+    assert front.broker.wake_at() == pytest.approx(100.45) and front.at(100.4) == []
+    assert front.at(100.46) == [given(b"v", 1)]
+    assert front.ordered(Throttle(None)) == [given(b"w", 2)] and front.broker.snapshot(100.46).limits == ()
+
+
+def test_the_tasks_of_one_client_are_held_up_and_others_pass_them() -> None:
+    front = front_with(b"w", slots=10)
+    front.ordered(Throttle(0.0, b"c"))
+    assert front.pingt(0) == front.pingt(1) == front.pingt(2) == []
+    other = front.told([b"d", *wire.ping(ident(7), True)])
+    assert len(other) == 1 and other[0][0] == b"w"
+    front.ordered(Discard(b"c", ident(0)))
+    front.ordered(Move(b"c", ident(2), True))
+    assert front.books[4] == 2
+    assert front.ordered(Throttle(None, b"c")) == [given(b"w", 2), given(b"w", 1)]
+    front.ordered(Throttle(5.0, b"c"))
+    assert front.pingt(3) == [given(b"w", 3)] and front.pingt(4) == []
+    front.ordered(Withdraw(b"c"))
+    assert front.at(100.5) == [] and front.books[4] == 0
+
+
+def test_a_suspect_waits_while_all_is_paused() -> None:
+    front = front_with(b"w", b"v")
+    front.pingt(0)
+    front.ordered(Throttle(0.0))
+    assert front.unsent([b"w", *wire.link_ping(ident(9))], "unreachable") == []
+    assert front.ordered(Throttle(None)) == [given(b"v", 0)]
 
 
 def test_r10_who_says_goodbye_while_it_drains_leaves_with_its_last_task() -> None:

@@ -17,6 +17,7 @@ from engine.core import (
     Paused,
     Received,
     Slow,
+    Throttle,
     Undrain,
     Unsent,
     Withdraw,
@@ -106,6 +107,8 @@ AT_BROKER = st.one_of(
     st.builds(lambda key: Disconnected(peer=key), KEYS),
     st.builds(lambda key: Ordered(Drain(key)), KEYS),
     st.builds(lambda key: Ordered(Undrain(key)), KEYS),
+    st.builds(lambda rate: Ordered(Throttle(rate)), st.sampled_from([None, 0.0, 0.5])),
+    st.builds(lambda key, rate: Ordered(Throttle(rate, key)), KEYS, st.sampled_from([None, 0.0, 0.5])),
     st.builds(lambda key: Ordered(Withdraw(key)), KEYS),
     st.sampled_from([Paused(4.0), Woken()]),
 )

@@ -114,7 +114,7 @@ def test_the_books_see_a_task_that_is_held_twice() -> None:
 def test_the_books_see_a_task_that_is_lost() -> None:
     pool = pool_of()
     accept(pool, 0)
-    pool.backlog.next()
+    pool.backlog.next(0.0)
     with pytest.raises(AssertionError, match="does not balance"):
         pool.check()
     pool.ledger.dropped += 1
