@@ -116,8 +116,8 @@ class Identity(IdentityBar):
             choices += [
                 spread([*name, *shown, *system, *where], full, width),
                 spread([*name, *shown, *where], full, width),
-                spread([*name[:1], *shown, *where], [*right, *fails, (" ", "text")], width),
                 spread([*name, *shown, *system], full, width),
+                spread([*name[:1], *shown, *where], [*right, *fails, (" ", "text")], width),
                 spread([*name, *shown], full, width),
                 spread([*name[:1], *shown], [*right, *fails, (" ", "text")], width),
                 spread([*name[:1], *shown], [*right, (" ", "text")], width),
