@@ -123,8 +123,13 @@ FLEET = (
     Key("fleet.open", "enter", "open", "attach", "attach to the selected process"),
     *(key for key in MAIN if key.id == "sort"),
 )
+TIMES = (
+    Key("times", "i", "app.times", "times", "times of the day, or seconds since the system was opened: in all lists"),
+)
+"""In the key bar of the lists of which times are read first."""
 EVENTS = (
     Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
+    *TIMES,
 )
 JOBS = (
     Key("job.tasks", "enter", "tasks", "tasks", "list the tasks of the selected job, and how each ended"),
@@ -200,6 +205,7 @@ SEE = (
     Key("events", "E", "events", "events", "list all events, with a filter"),
     Key("trace", "T", "see('trace')", "trace", "list every message, with the rule of the seed"),
     Key("ladder", "L", "see('ladder')", "ladder", "draw messages as arrows between client, broker and workers"),
+    *(key._replace(bar="") for key in TIMES),
     Key("maps", "M", "see('maps')", "maps", "show each role's state machine and how many are in each state"),
     Key("conformance", "C", "see('conformance')", "conformance", "show who broke which rule, how often, and when last"),
     Key(
@@ -208,6 +214,7 @@ SEE = (
 )
 _OF_QUEUES = {
     "events": "list all events, with a filter",
+    "times": "times of the day, or seconds since the pipeline was opened: in all lists",
     "trace": "list what each driver did with which file, with the rule",
     "ladder": "draw the same as arrows between queues and drivers",
     "maps": "show a document's states and how many are in each",
@@ -218,6 +225,7 @@ SEE_QUEUES = tuple(key._replace(help=_OF_QUEUES[key.id]) for key in SEE if key.i
 MESSAGES = (
     Key("message", "enter", "message", "message", "details of the selected message: fields, times, rule, frames"),
     Key("follow", "F", "follow", "follow", "follow the selected message's task, with the time of each leg"),
+    *TIMES,
     Key(
         "filter",
         "slash",

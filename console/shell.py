@@ -67,6 +67,7 @@ class Shell(App[None]):
         super().__init__(driver_class=Terminal)
         self.settings, self.history = settings, history
         self.clock, self.wall = clock, time.time
+        self.relative = False  # whether times count from when the system was opened
         self._governor = RefreshGovernor(time.monotonic, lambda: time.thread_time() + self.drawn_for)
         self.signal_received: int | None = None
         self._ends: list[signal.Signals] = []  # those that were not ignored (nohup) when it began
@@ -281,6 +282,12 @@ class Shell(App[None]):
         """Search for a command."""
         if not any(isinstance(screen, Palette) for screen in self.screen_stack):
             self.push_screen(Palette())
+
+    def action_times(self) -> None:
+        """Times of the day, or seconds since the system was opened: of events, ladder and trace alike."""
+        self.relative = not self.relative
+        self.say("times count from when the system was opened" if self.relative else "times are those of the day")
+        self.tick()
 
     def action_theme(self) -> None:
         """Open the theme picker; theme files are read again."""

@@ -82,6 +82,20 @@ def time_of_day(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%H:%M:%S")
 
 
+def moment(seconds: float, zero: float | None, digits: int = 4) -> str:
+    """A time as its seconds since second 0; where ``zero`` says when that was (seconds since the epoch), as a local
+    time of the day: ``12.3456`` or ``22:59:20.3456``."""
+    if zero is None:
+        return f"{seconds:.{digits}f}"
+    whole, part = divmod(round((zero + seconds) * 10**digits), 10**digits)
+    return f"{time_of_day(whole)}.{part:0{digits}}"
+
+
+def second_0(zero: float) -> str:
+    """When second 0 was: ``0 s is 22:59:20 CEST``."""
+    return f"0 s is {time_of_day(zero)} {zone(zero)}"
+
+
 def zone(at: float) -> str:
     """The local zone at a moment: ``UTC``, ``CEST``, ``+0530``."""
     here = datetime.fromtimestamp(at).astimezone()

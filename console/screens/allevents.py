@@ -13,10 +13,10 @@ from textual.content import Content
 from console import keys, units
 from console.history import History
 from console.host import Host
-from console.pictures.eventlog import Gap, Line
+from console.pictures.eventlog import Line
 from console.screens.layer import Layer
 from console.text import clean
-from console.widgets.events import Namer, Names, Told, event_lines
+from console.widgets.events import Namer, Names, Told, counted_from, event_lines, zone_of
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
@@ -60,12 +60,11 @@ class AllEvents(Layer):
     def show(self, picture: Told) -> None:
         """Show a picture."""
         self._events = picture.events
-        last = self._events[-1] if self._events else Gap(0)
-        zone = "" if isinstance(last, Gap) else f" · {units.zone(last.at)}"
-        lines = event_lines(self._events, self._namer)
+        zero = counted_from(self.app)
+        lines = event_lines(self._events, self._namer, zero)
         found = matching(lines, self._pattern, self._text.startswith("!"))
         wanted = f" · /{clean(self._text)}" if self._text else ""
-        self.page.border_title = Content(f"all events{zone}")
+        self.page.border_title = Content(f"all events{zone_of(self._events, zero)}")
         self.page.border_subtitle = Content(f" {len(found):,} of {units.several(len(lines), 'line')}{wanted} ")
         self.page.set_lines(found or [[("no event matches" if lines else "nothing has happened yet", "label")]])
 

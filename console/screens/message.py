@@ -17,8 +17,9 @@ _NAME = 10  # cells of a label, with the blank behind it
 _LONG = 24  # of a longer one, at most
 
 
-def message_lines(arrow: Arrow, started: float) -> list[Parts]:
-    """One message: what it says, its way, the rule, its frames. ``started``: what times are counted from."""
+def message_lines(arrow: Arrow, started: float, zero: float | None = None) -> list[Parts]:
+    """One message: what it says, its way, the rule, its frames. ``started``: what times are counted from; ``zero``:
+    when that was, for times of the day."""
     entry = arrow.entry
     glyph, ink = STATES[arrow.state]
     lines: list[Parts] = [
@@ -36,7 +37,7 @@ def message_lines(arrow: Arrow, started: float) -> list[Parts]:
         lines.append(_field("violation", clean(entry.violation), "bad bold"))
     if entry.rule:
         lines.append(_field("rule", clean(entry.rule), "accent"))
-    lines.append(_field("time", _times(arrow, started), "text"))
+    lines.append(_field("time", _times(arrow, started, zero), "text"))
     if arrow.task is not None:
         lines.append(_field(*_task(arrow.task), "text"))
     if arrow.state == "note":
@@ -59,11 +60,14 @@ def _field(name: str, value: str, ink: str) -> Parts:
     return [(fit(name, min(max(_NAME - 1, width(name)), _LONG)) + " ", "label"), (value, ink)]
 
 
-def _times(arrow: Arrow, started: float) -> str:
-    words = [f"{'sent' if end.direction != 'in' else 'received'} {end.at - started:.6f} s" for end in arrow.ends]
+def _times(arrow: Arrow, started: float, zero: float | None) -> str:
+    def time(at: float) -> str:
+        return units.moment(at - started, zero, 6) + (" s" if zero is None else "")
+
+    words = [f"{'sent' if end.direction != 'in' else 'received'} {time(end.at)}" for end in arrow.ends]
     if arrow.transit is not None:
         words.append(f"{units.duration(arrow.transit * 1e6)} under way")
-    return " · ".join(words) if arrow.state != "note" else f"{arrow.at - started:.6f} s"
+    return " · ".join(words) if arrow.state != "note" else time(arrow.at)
 
 
 def frame_lines(number: int, frame: bytes) -> list[Parts]:
@@ -78,19 +82,21 @@ def frame_lines(number: int, frame: bytes) -> list[Parts]:
     return lines
 
 
-def life_lines(life: Life, started: float) -> list[Parts]:
-    """A task's way, leg by leg, with the time that each took."""
+def life_lines(life: Life, started: float, zero: float | None = None) -> list[Parts]:
+    """A task's way, leg by leg, with the time that each took; ``started`` and ``zero`` as for a message."""
+    wide = 12 if zero is None else 15
     head = " ".join(_task(life.task))
     given = "taken" if life.task[0] == DOCUMENT else "given"
     again = f" · {given} {life.deliveries} times" if life.deliveries > 1 else ""
     state = "ended" if life.ended else "not ended yet"
     lines: list[Parts] = [[(head, "text bold"), (f"  {state} · {units.duration(life.seconds * 1e6)}{again}", "label")]]
-    lines += [[], [(f"{'seconds':>12}{'after':>10}  {'what':22}{'where':16}{'message':12}rule", "label")]]
+    when = "seconds" if zero is None else "time"
+    lines += [[], [(f"{when:>{wide}}{'after':>10}  {'what':22}{'where':16}{'message':12}rule", "label")]]
     for leg in life.legs:
         late = "warn bold" if "again" in leg.what or "refused" in leg.what else "text"
         lines.append(
             [
-                (f"{leg.at - started:12.6f}", "label"),
+                (f"{units.moment(leg.at - started, zero, 6):>{wide}}", "label"),
                 (f"{units.duration(leg.after * 1e6):>10}  ", "text"),
                 (fit(leg.what, 22), late),
                 (fit(clean(leg.where), 16), "text"),

@@ -89,20 +89,18 @@ class Messages(Layer):
         """Begin to listen."""
         self.prompt.display = False
         self.pane.border_title = Content("message")
-        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)}{self._zero()}")
         self.table.focus()
         self._begin()
 
-    def _zero(self) -> str:
-        """The time of day of second 0, so that the times of events can be found here; in a recording nobody's."""
-        lab = self.listened.lab
-        if self.listened.mode == "live":
-            began = self.app.wall() - (self.app.clock() - lab.started)
-        elif self.listened.mode == "sandbox":
-            began = lab.began
-        else:
-            return ""
-        return f" · 0 s is {units.time_of_day(began)} {units.zone(began)}"
+    def _zero(self) -> float | None:
+        """When second 0 was, for times of the day as events have them; None where times count from then."""
+        return None if self.app.relative else self.listened.zero(self.app.wall(), self.app.clock())
+
+    def _title(self) -> None:
+        """What this is, and what its times mean."""
+        began = self.listened.zero(self.app.wall(), self.app.clock())
+        times = units.second_0(began) if self.app.relative else units.zone(began)
+        self.table.border_title = Content(f"{self.TITLE_WORD} · {clean(self.listened.lab.system.name)} · {times}")
 
     def _begin(self) -> None:
         """Attach the trace, unless the session has one already."""
@@ -132,10 +130,11 @@ class Messages(Layer):
         self._limit = fitting(self._limit, took, HELD if self.paused else QUICK)
 
     def _draw(self) -> None:
-        started = self.listened.lab.started
+        started, zero = self.listened.lab.started, self._zero()
+        self._title()
         if isinstance(self.table, LadderTable):
             self.table.order = self.trace.lanes
-        self.table.set_arrows(self._arrows, started)
+        self.table.set_arrows(self._arrows, started, zero)
         wanted = f" · /{clean(self.sieve.text)}" if self.sieve is not None else ""
         held = " · held" if self.paused else ""
         cost = f" · {words}" if (words := self.trace.cost()) else ""
@@ -145,7 +144,7 @@ class Messages(Layer):
         shown = f"{noted}{newest}{wanted}{held}{cost}"
         self.table.border_subtitle = Content(f" {shown} ")
         told = self.table.current()
-        lines = message_lines(told.arrow, started) if told is not None else []
+        lines = message_lines(told.arrow, started, zero) if told is not None else []
         self.pane.set_lines(lines)
 
     def redraw(self) -> None:
@@ -183,7 +182,7 @@ class Messages(Layer):
         if told is None:
             self.app.say("there is no message to look at", "warn")
         else:
-            self.app.open_screen(Page("message", message_lines(told.arrow, self.listened.lab.started)))
+            self.app.open_screen(Page("message", message_lines(told.arrow, self.listened.lab.started, self._zero())))
 
     def on_table_chosen(self) -> None:
         """A double click on a row."""
@@ -198,7 +197,7 @@ class Messages(Layer):
             return
         started = self.listened.lab.started
         title = "a document's life" if task[0] == DOCUMENT else "a task's life"
-        self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started)))
+        self.app.open_screen(Page(title, [], lambda _: life_lines(self.trace.follow(task), started, self._zero())))
 
     def action_why(self) -> None:
         """Why the receiver of this message was chosen."""

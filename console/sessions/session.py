@@ -36,6 +36,16 @@ class Session(Generic[L]):
         self.order = order or at_once(lab)
         self.bridge: Any = kind.bridge(lab)
         self.picture: Any = None
+        self._zero = (-1.0, 0.0)  # ``started`` of the lab, and when that was
+
+    def zero(self, wall: float, clock: float) -> float:
+        """When the lab began, in seconds since the epoch; ``wall`` and ``clock``: now, also of the clock of labs."""
+        lab: Any = self.lab
+        if self.mode not in RUNNING:
+            return float(lab.began)
+        if self._zero[0] != lab.started:
+            self._zero = lab.started, wall - (clock - lab.started)
+        return self._zero[1]
 
     @property
     def mode(self) -> Mode:

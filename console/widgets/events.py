@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from textual.content import Content
 from textual.strip import Strip
@@ -52,8 +52,26 @@ class Group(NamedTuple):
     subjects: list[bytes]  # whom they are about
 
 
-def event_line(line: Line, namer: Namer, times: int = 1, subjects: Sequence[bytes] = ()) -> Parts:
-    """One event as a line; ``times``: how often it was repeated. ``subjects``: whom all of them are about."""
+def counted_from(app: Any) -> float | None:
+    """When second 0 was, in seconds since the epoch, of what is on the screen; None where times are of the day."""
+    return app.session.zero(app.wall(), app.clock()) if app.relative else None
+
+
+def zone_of(lines: Sequence[Line], zero: float | None) -> str:
+    """What times of these events mean, for the frame: the zone, or when second 0 was."""
+    if zero is not None:
+        return f" · {units.second_0(zero)}"
+    last = lines[-1] if lines else Gap(0)
+    return "" if isinstance(last, Gap) else f" · {units.zone(last.at)}"
+
+
+def event_line(
+    line: Line, namer: Namer, times: int = 1, subjects: Sequence[bytes] = (), zero: float | None = None
+) -> Parts:
+    """One event as a line; ``times``: how often it was repeated. ``subjects``: whom all of them are about.
+
+    ``zero``: when second 0 was; None: the time of the day is shown.
+    """
     if isinstance(line, Gap):
         return [(f"{'':9}… {units.several(line.lost, 'event')} missed", "warn")]
     level = "info" if routine(line) else line.level
@@ -64,7 +82,8 @@ def event_line(line: Line, namer: Namer, times: int = 1, subjects: Sequence[byte
         names = sorted({namer(subject) for subject in subjects}, key=natural)
         who = names[0] if len(names) == 1 else f"{names[0]}…{names[-1]}"
     text = _OWN.sub(lambda _: who, clean(line.text), count=1) if who else clean(line.text)
-    parts: Parts = [(units.time_of_day(line.at), "faint" if level == "info" else "label")]
+    time = units.time_of_day(line.at) if zero is None else f"{line.at - zero:8.1f}"
+    parts: Parts = [(time, "faint" if level == "info" else "label")]
     parts += [(f" {glyph} ", ink), (text, words)]
     if who and who not in text:
         parts.append((f" · {who}", "label"))
@@ -108,9 +127,9 @@ def _together(before: Line, line: Fact, in_a_row: bool) -> bool:
     return line.at - before.at < TOGETHER or (in_a_row and (before.text, before.subject) == (line.text, line.subject))
 
 
-def event_lines(lines: Sequence[Line], namer: Namer) -> list[Parts]:
+def event_lines(lines: Sequence[Line], namer: Namer, zero: float | None = None) -> list[Parts]:
     """All events, alike ones as one line with the time of the newest."""
-    return [event_line(last, namer, times, subjects) for last, times, subjects in grouped(lines)]
+    return [event_line(last, namer, times, subjects, zero) for last, times, subjects in grouped(lines)]
 
 
 def routine(line: Line) -> TypeGuard[Fact]:
@@ -143,17 +162,17 @@ class Events(Pager, Panel):
         super().__init__(follow=True, id=id)
         self._namer = Names(namer)
         self._events: Sequence[Line] = ()
+        self._zero: float | None = None
         self._named = 0  # workers whose names were known: an event comes sooner than the picture of whom it is about
 
     def show(self, picture: Told) -> None:
         """Show a picture."""
-        if picture.events is self._events and len(picture.rows) == self._named:
+        zero = counted_from(self.app)
+        if picture.events is self._events and len(picture.rows) == self._named and zero == self._zero:
             return
-        self._events, self._named = picture.events, len(picture.rows)
-        last = self._events[-1] if self._events else Gap(0)
-        if not isinstance(last, Gap):
-            self.border_title = Content(f"events · {units.zone(last.at)}")
-        self.set_lines(event_lines(self._events, self._namer))
+        self._events, self._named, self._zero = picture.events, len(picture.rows), zero
+        self.border_title = Content(f"events{zone_of(self._events, zero)}")
+        self.set_lines(event_lines(self._events, self._namer, zero))
 
 
 class NewestEvent(Panel):
@@ -163,11 +182,13 @@ class NewestEvent(Panel):
         super().__init__(id=id)
         self._namer = Names(namer)
         self._events: Sequence[Line] = ()
+        self._zero: float | None = None
 
     def show(self, picture: Told) -> None:
         """Show a picture."""
-        if picture.events is not self._events:
-            self._events = picture.events
+        zero = counted_from(self.app)
+        if picture.events is not self._events or zero != self._zero:
+            self._events, self._zero = picture.events, zero
             self.redraw()
 
     def draw(self, width: int, height: int) -> list[Strip]:
@@ -176,5 +197,5 @@ class NewestEvent(Panel):
             return []
         matters = [line for line in self._events if not routine(line)] or self._events
         newest = next(group for group in reversed(grouped(matters)) if group.last is matters[-1])
-        line = event_line(newest.last, self._namer, newest.times, newest.subjects)
+        line = event_line(newest.last, self._namer, newest.times, newest.subjects, self._zero)
         return [self.line(cut([(" ", "text"), *line], width), width)]

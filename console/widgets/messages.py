@@ -18,6 +18,7 @@ from engine.tracing.links import Arrow
 
 LANE = 12  # cells that a lane takes at least
 LANES = 8
+CLOCK = 15  # cells of a time of the day in front of a ladder
 
 R = TypeVar("R")
 
@@ -38,6 +39,7 @@ class Told(NamedTuple):
     arrow: Arrow
     at: float  # seconds since the lab began
     row: Row | None = None  # its place in a ladder
+    zero: float | None = None  # when the lab began, where times of the day are shown
 
 
 def key_of(told: Told) -> tuple[int, int]:
@@ -115,7 +117,7 @@ def _ink(told: Told) -> str:
 
 
 def _time(told: Told, _: float, width: int) -> Parts:
-    return [(fit(f"{told.at:.4f}", width, right=True), "label")]
+    return [(fit(units.moment(told.at, told.zero), width, right=True), "label")]
 
 
 def _way(told: Told, _: float, width: int) -> Parts:
@@ -154,7 +156,7 @@ def _rule(told: Told, _: float, width: int) -> Parts:
 
 
 TRACE: tuple[Column[Told], ...] = (
-    Column("time", "seconds", 10, lambda told: told.at, _time, need=8, right=True),
+    Column("time", "time", 13, lambda told: told.at, _time, need=8, right=True),
     Column("way", "from → to", 24, lambda told: told.arrow.source, _way, need=9, stretch=34),
     Column("command", "command", 10, lambda told: told.arrow.entry.command, _command, need=10, stretch=14),
     Column("task", "task", 6, lambda told: str(told.arrow.task), _task, need=7, right=True),
@@ -180,9 +182,9 @@ class TraceTable(Tail[Told]):
             columns, key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
         )
 
-    def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:
-        """Show these; ``started``: what their times are counted from."""
-        self.set_rows([Told(arrow, arrow.at - started) for arrow in arrows])
+    def set_arrows(self, arrows: Sequence[Arrow], started: float, zero: float | None = None) -> None:
+        """Show these; ``started``: what their times are counted from; ``zero``: when that was, for times of the day."""
+        self.set_rows([Told(arrow, arrow.at - started, None, zero) for arrow in arrows])
 
 
 # ---- as arrows ---------------------------------------------------------------------------------------------------
@@ -197,35 +199,44 @@ class LadderTable(Tail[Told]):
             (column,), key_of, empty="nothing was said since this was opened, or nothing that fits the filter", id=id
         )
         self.lanes: tuple[str, ...] = ()
+        self.zero: float | None = None  # when the lab began, where times of the day are shown
         self.first: tuple[str, ...] = ()  # lanes that are always shown
         self.order: tuple[str, ...] = ()  # of lanes, where it is not that of roles
         self.least, self.most = LANE, LANES  # cells that a lane takes at least; lanes at most
 
-    def set_arrows(self, arrows: Sequence[Arrow], started: float) -> None:
-        """Show these; ``started``: what their times are counted from."""
+    def set_arrows(self, arrows: Sequence[Arrow], started: float, zero: float | None = None) -> None:
+        """Show these; ``started``: what their times are counted from; ``zero``: when that was, for times of the day."""
+        self.zero = zero
         diagram = ladder(arrows, self._most(), self.first, self.order)
         self.lanes = diagram.lanes
         rows = (row._replace(at=row.arrow.at - started) for row in diagram.rows)
-        self.set_rows([Told(row.arrow, row.at, row) for row in rows])
+        self.set_rows([Told(row.arrow, row.at, row, zero) for row in rows])
 
     def diagram(self) -> Ladder:
         """What is shown."""
         return Ladder(self.lanes, tuple(told.row for told in self.shown if told.row is not None))
 
+    @property
+    def _wide(self) -> int:
+        """Cells of the time in front."""
+        return TIME if self.zero is None else CLOCK
+
     def _most(self) -> int:
-        return max(3, min(self.most, (self.size.width - TIME) // self.least))
+        return max(3, min(self.most, (self.size.width - self._wide) // self.least))
 
     def _header(self, chosen: list[tuple[Column[Any], int]], width: int) -> Strip:
-        names = text(Ladder(self.lanes, ()), width - 2)[0]
-        return self.line([(" ", "text"), (fit(clean(names), width - 1), "text bold")], width)
+        names = text(Ladder(self.lanes, ()), width - 2 - self._wide + TIME)[0][TIME:]
+        head = f"{'seconds' if self.zero is None else 'time':>{self._wide - 2}}  {names}"
+        return self.line([(" ", "text"), (fit(clean(head), width - 1), "text bold")], width)
 
     def _draw_row(self, told: Told, _: float, width: int) -> Parts:
         if told.row is None:
             return [(" " * width, "text")]
-        words = fit(text(Ladder(self.lanes, (told.row,)), width)[HEAD], width)
+        wide = self._wide
+        words = fit(text(Ladder(self.lanes, (told.row,)), width - wide + TIME)[HEAD], width - wide + TIME)
         ink = _arrow_ink(told, told.row)
         parts = [(letter, "frame" if letter in "│" else ink) for letter in words[TIME:]]
-        return [(words[:TIME], "label"), *joined(parts)]
+        return [(f"{units.moment(told.at, told.zero):>{wide - 2}}  ", "label"), *joined(parts)]
 
 
 def _arrow_ink(told: Told, row: Row) -> str:

@@ -66,6 +66,11 @@ class Timeline(Lab):
         return self.replay.position
 
     @property
+    def began(self) -> float:
+        """Wall clock of its first record."""
+        return self._wall(self.started)
+
+    @property
     def now(self) -> float:
         """The time that is shown, at or after the last record that was played."""
         return self._at

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from console import units
+from console.kinds import session_of
 from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fitting
 from console.sessions.cost import KEPT, CostMeter
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
+from tests.helpers.fake_lab import FakeLab
 from tests.helpers.protocols import User, on, recording, running_sandbox
 
 
@@ -217,18 +220,67 @@ def test_a_look_takes_in_as_much_as_goes_quickly() -> None:
     assert fitting(KEPT, 0.0, QUICK) == KEPT
 
 
-def test_the_frame_says_which_time_of_day_second_0_is(tmp_path: Path) -> None:
-    """The times of events are those of the day, those of messages count from when the lab began."""
-
+def test_times_of_events_trace_and_ladder_are_of_one_clock_and_a_key_makes_them_relative(tmp_path: Path) -> None:
     async def scenario(user: User) -> None:
-        began = 1_750_000_000.0
+        began = user.lab.began
         user.app.wall = lambda: began + user.app.clock() - user.lab.started
         await user.press("T")
-        said = f"trace · roundrobin · 0 s is {units.time_of_day(began)} {units.zone(began)}"
-        assert user.shows(said)
-        await user.press("L")
-        assert user.shows(said.replace("trace", "ladder"))
-        await user.press("escape", "Z", "T")
-        assert user.shows("0 s is ") and not user.shows(said)
+        await said(user)
+        user.lab.order("worker-9", "nobody is called so")
+        screen: Any = user.app.screen
+        sent = screen.table.current().at
+        zone = units.zone(began)
+        for key, word in (("T", "trace"), ("L", "ladder")):
+            await user.press(key)
+            assert user.shows(f"{word} · roundrobin · {zone}")
+            assert user.shows(units.moment(sent, began))
+            await user.press("i")
+            assert user.shows(f"{word} · roundrobin · {units.second_0(began)}")
+            assert user.shows(f"{sent:.4f}") and not user.shows(units.moment(sent, began))
+            await user.press("i")
+        await user.press("F")
+        assert user.shows(units.moment(sent, began, 6)), "the life of a task has the same times"
+        await user.press("escape", "escape", "escape", "E")
+        event = user.app.session.picture.events[-1].at
+        assert user.shows(f"all events · {zone}") and user.shows(units.time_of_day(event))
+        await user.press("i")
+        assert user.shows(f"all events · {units.second_0(began)}") and user.shows(f"{event - began:.1f}")
+        await user.press("escape")
+        await user.pass_time(0.25)
+        assert user.at_main and user.shows(f"events · {units.second_0(began)}"), "everywhere at once"
 
     on(running_sandbox(), scenario, tmp_path)
+
+
+def test_the_key_of_times_is_in_the_key_bar(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        for key in ("E", "T", "L"):
+            await user.press(key)
+            assert "i times" in user.screen()[-1], user.screen()[-1]
+            await user.press("escape")
+
+    on(running_sandbox(), scenario, tmp_path, (120, 36))
+
+
+def test_a_recording_has_the_times_of_its_own_day(tmp_path: Path) -> None:
+    async def scenario(user: User) -> None:
+        user.lab.seek_time(user.lab.started + 4.0)
+        user.app.tick()
+        began = user.lab.began
+        assert all(began <= line.at <= began + 4.0 for line in user.app.session.picture.events), "one clock"
+        await user.press("T")
+        screen: Any = user.app.screen
+        assert user.shows(units.moment(screen.table.current().at, began))
+        assert user.shows(f"trace · roundrobin · {units.zone(began)}")
+
+    on(recording(tmp_path / "a.journal"), scenario, tmp_path)
+
+
+def test_second_0_is_when_the_lab_began(tmp_path: Path) -> None:
+    """A lab that runs has the monotonic clock; when that was told by the wall is asked once."""
+    session = session_of("roundrobin", FakeLab())
+    lab: Any = session.lab
+    lab.started = 40.0
+    assert session.zero(wall=1_000.0, clock=50.0) == 990.0 == session.zero(wall=1_000.3, clock=50.0)
+    lab.started = 45.0
+    assert session.zero(wall=1_000.3, clock=50.0) == 995.3

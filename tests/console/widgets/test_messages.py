@@ -82,7 +82,7 @@ def test_a_row_is_a_message_in_words() -> None:
         table.set_arrows(arrows(1), 0.5)
         rows = shown(table)
         assert rows[0].split() == [
-            "seconds",
+            "time",
             "from",
             "→",
             "to",
