@@ -21,6 +21,7 @@ from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
 from console.history import History
+from engine.core import Throttle
 from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
@@ -32,6 +33,7 @@ from engine.settings import Flag, Settings
 
 LOOK = 0.25  # seconds between two looks at how things are
 DRAIN = 30.0  # seconds that workers may take to finish after a signal
+FINISH = 10.0  # seconds that a broker may wait after a signal for what its workers hold
 STEP = 0.05  # seconds between two looks meanwhile
 JOINED = 5.0  # seconds that workers may take to join, until it is said that they have not
 
@@ -67,6 +69,7 @@ def broker(options: Namespace, flags: list[Flag]) -> int:
             status = serve(
                 lab, signals, reloading(shown, signals, watcher, settings), at_prompt("broker", lab, settings, words)
             )
+            finish(lab, signals)
         return status if told.end(lab.unkept) else status or 1
 
 
@@ -257,6 +260,28 @@ def drain(lab: LiveLab, signals: Signals) -> None:
                 if not any(view.running for view in lab.crew().values()) or signals.again(STEP):
                     return
             tell(f"workers still hold tasks after {DRAIN:.0f} s; they are given up")
+
+
+def finish(lab: LiveLab, signals: Signals) -> None:
+    """After a signal: let a broker's workers finish, until a second signal or ``FINISH`` seconds later.
+
+    Nothing more is given out where its system can pause. What is lost with the broker is told.
+    """
+    if signals.caught is None:
+        return
+    with suppress(Refused):  # its plug is pulled, or it is too busy to say
+        if Throttle in lab.system.takes:
+            lab.steer(Throttle(0.0))
+        if held := lab.table().in_flight:
+            tell(f"ends once workers have finished {units.several(held, 'task')}; a second signal ends it at once")
+            for _ in range(round(FINISH / STEP)):
+                held, before = lab.table().in_flight, held
+                if not (held or before) or signals.again(STEP):  # one look more: the last answers leave
+                    break
+        view = lab.table()
+        if view.kept is None and view.backlog + view.in_flight:
+            parts = f"{view.backlog:,} that waited, {view.in_flight:,} with workers"
+            tell(f"{units.several(view.backlog + view.in_flight, 'task')} lost ({parts}): this broker has no store")
 
 
 def look(lab: LiveLab) -> Workers | None:

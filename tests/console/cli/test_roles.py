@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from console.cli.roles import drain, joined, look, serve
+from console.cli.roles import drain, finish, joined, look, serve
 from console.cli.signals import Signals
 from console.cli.streams import Alarms
-from engine.core import Note
+from engine.core import Note, Throttle
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.health import Health, Workers
-from engine.parts.view import WorkerView
+from engine.parts.ledger import Ledger
+from engine.parts.view import BrokerView, Kept, WorkerView
+from engine.protocols import pingpong, roundrobin
+from engine.system import System
 
 
 class Server:
@@ -121,3 +124,74 @@ def test_workers_that_do_not_finish_are_given_up(
         signal.raise_signal(signal.SIGTERM)
         drain(lab, signals)
     assert "workers still hold tasks after 0 s; they are given up" in capsys.readouterr().err
+
+
+class Serving:
+    """A lab whose broker has so many tasks with workers, one fewer at each look, and 7 that wait."""
+
+    def __init__(self, held: int, system: System = roundrobin.SYSTEM, kept: Kept | None = None) -> None:
+        self.held, self.system, self.kept = held, system, kept
+        self.orders: list[object] = []
+        self.looks = 0
+
+    def steer(self, order: object) -> None:
+        self.orders.append(order)
+
+    def table(self) -> BrokerView:
+        self.looks += 1
+        held = max(0, self.held - self.looks + 1)
+        return BrokerView(0.0, (), 7, held, Ledger().view(held, 7), (), (), kept=self.kept)
+
+
+def test_a_broker_that_nobody_ends_goes_on() -> None:
+    lab: Any = Serving(3)
+    with Signals() as signals:
+        finish(lab, signals)
+    assert (lab.orders, lab.looks) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("system", "orders"), [(roundrobin.SYSTEM, [Throttle(0.0)]), (pingpong.SYSTEM, [])], ids=["pauses", "can not"]
+)
+def test_after_a_signal_a_broker_waits_for_its_workers_and_says_what_is_lost(
+    system: System, orders: list[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("console.cli.roles.STEP", 0.001)
+    lab: Any = Serving(4, system)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        finish(lab, signals)
+    assert lab.orders == orders and lab.looks >= 6
+    assert capsys.readouterr().err == (
+        "roundhouse: ends once workers have finished 4 tasks; a second signal ends it at once\n"
+        "roundhouse: 7 tasks lost (7 that waited, 0 with workers): this broker has no store\n"
+    )
+
+
+def test_nothing_is_lost_that_a_store_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+    lab: Any = Serving(0, kept=Kept(7, 0, ""))
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        finish(lab, signals)
+    assert lab.orders == [Throttle(0.0)] and capsys.readouterr().err == ""
+
+
+def test_a_second_signal_ends_a_broker_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lab: Any = Serving(10**9)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        finish(lab, signals)
+    assert lab.looks == 3 and "999,999,998 with workers" in capsys.readouterr().err
+
+
+def test_workers_that_do_not_finish_hold_a_broker_no_longer_than_its_bound(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("console.cli.roles.FINISH", 0.01)
+    monkeypatch.setattr("console.cli.roles.STEP", 0.001)
+    lab: Any = Serving(10**9)
+    with Signals() as signals:
+        signal.raise_signal(signal.SIGTERM)
+        finish(lab, signals)
+    assert lab.looks == 12 and "lost" in capsys.readouterr().err
