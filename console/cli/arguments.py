@@ -303,10 +303,11 @@ def _kept(command: Command) -> None:
         _json("the report"),
         examples=(f"roundhouse drill docs/drills/{DEFAULT}.toml",),
     )
-    drill.add_argument(
-        "file", metavar="FILE", type=source("the script of a drill, in TOML"), help="the script, in TOML"
-    )
-    drill.add_argument("--seed", metavar="N", type=value(SEED), help="seed of all random numbers (the script's)")
+    made = source("the script of a drill, in TOML")
+    drill.add_argument("file", metavar="FILE", type=made, help="the script, in TOML")
+    which = drill.add_mutually_exclusive_group()
+    which.add_argument("--seed", metavar="N", type=value(SEED), help="seed of all random numbers (the script's)")
+    which.add_argument("--real", action="store_true", help="on real processes; the history of all tasks is judged")
     shown: Sequence[str] = ("roundhouse --journal night.journal", "roundhouse replay night.journal")
     replay = command("replay", "open a recording, and move through it in time", examples=shown)
     made = source("a recording, which --journal FILE makes")
@@ -317,8 +318,8 @@ def _kept(command: Command) -> None:
     replay.add_argument("--check", action="store_true", help=check)
     shown = ("roundhouse runs", "roundhouse runs show last", "roundhouse runs --csv runs.csv")
     runs = command("runs", "list the kept runs, or show one", examples=shown)
-    which = "the run to show: its id, the beginning of one, last, or -2 for the one before; show may stand in front"
-    runs.add_argument("id", metavar="ID", nargs="*", type=given, help=which)
+    shows = "the run to show: its id, the beginning of one, last, or -2 for the one before; show may stand in front"
+    runs.add_argument("id", metavar="ID", nargs="*", type=given, help=shows)
     export = runs.add_mutually_exclusive_group()
     export.add_argument("--csv", metavar="PATH", type=target, help="write a table to a file instead, - for stdout")
     export.add_argument("--json", metavar="PATH", type=target, help="write JSON to a file instead, - for stdout")

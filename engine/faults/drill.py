@@ -179,11 +179,7 @@ class _Player(ABC):
             return Outcome(act, what.held, what.plan.does, promises)
         if what or act.kind == "order":
             return Outcome(act, not what, what or "done")
-        words, passed = self._ended(place)
-        if passed is None:
-            return Outcome(act, False, words)
-        verdict = "pass" if passed else "fail"
-        return Outcome(act, verdict == act.expect, f"{words}: {verdict}, expected {act.expect}")
+        return run_outcome(act, *self._ended(place))
 
 
 class _Tasks(_Player):
@@ -214,15 +210,27 @@ class _Tasks(_Player):
             self._runs[self._newest] = self.sandbox.run_view()
 
     def _ended(self, place: int) -> tuple[str, bool | None]:
-        run = self._runs[place]
-        if run is None:
-            return "the client was never told", None
-        ledger = run.ledger
-        failed = "".join(f", {n:,} {kind}" for kind, n in ledger.failed)
-        words = f"{ledger.succeeded:,} of {run.spec.n:,} succeeded{failed}"
-        if run.state != "ended":
-            return f"{words}; not ended by the end of the drill", None
-        return words, run.passed
+        return ended(self._runs[place])
+
+
+def ended(run: BulkView | None) -> tuple[str, bool | None]:
+    """What came of a run of tasks, and whether it passed; None where it has not ended, or nobody ever heard of it."""
+    if run is None:
+        return "the client was never told", None
+    ledger = run.ledger
+    failed = "".join(f", {n:,} {kind}" for kind, n in ledger.failed)
+    words = f"{ledger.succeeded:,} of {run.spec.n:,} succeeded{failed}"
+    if run.state != "ended":
+        return f"{words}; not ended by the end of the drill", None
+    return words, run.passed
+
+
+def run_outcome(act: Act, words: str, passed: bool | None) -> Outcome:
+    """The outcome of a run, as the drill expects it or not; ``passed``: None where it has not ended."""
+    if passed is None:
+        return Outcome(act, False, words)
+    verdict = "pass" if passed else "fail"
+    return Outcome(act, verdict == act.expect, f"{words}: {verdict}, expected {act.expect}")
 
 
 class _Documents(_Player):

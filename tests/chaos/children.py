@@ -150,3 +150,8 @@ class Children:
         if child.line(WAIT) != "ready":
             raise RuntimeError(f"the broker of {name} did not start: {child.err}")
         return child
+
+    def worker(self, name: str, endpoint: str, options: Mapping[str, object], file: str, slots: int) -> Child:
+        """A worker that writes what it executes to a file of this name in the folder."""
+        given = (name, endpoint, json.dumps(options), str(slots), file)
+        return self.start("engine.faults.realchild", "worker", *given, asked=True)

@@ -21,10 +21,10 @@ from engine.catalogue import SYSTEMS
 from engine.drive.stores.sqlite import Sqlite
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
-from engine.parts.store import KEPT, Counts
+from engine.parts.store import Counts
 from engine.protocols.roundrobin.options import Options
+from engine.runs.checker import Event, Judgement, Recorder, executions, judge, outcomes, save
 from tests.chaos.children import Child, Children
-from tests.chaos.history import Event, Judgement, Recorder, executions, judge, save
 from tests.helpers.processes import free_endpoint, until
 
 WORKERS, SLOTS = 3, 20
@@ -82,8 +82,7 @@ class Course:
     def _worker(self) -> tuple[str, Child]:
         self.started += 1
         name = f"worker-{self.started}"
-        arguments = (name, self.endpoint, str(SLOTS), str(HEARTBEAT))
-        return name, self.children.start("tests.chaos.worker", *arguments, asked=True)
+        return name, self.children.worker("roundrobin", self.endpoint, self.options, name, SLOTS)
 
     def lab(self) -> LiveLab:
         """The client, not open."""
@@ -149,9 +148,8 @@ def play(
         for path in sorted(folder.glob("worker-*")):
             events += executions(path)
         with closing(Sqlite(course.store)) as store:
-            kept = {event.task: store.result(event.task) for event in events if event.kind == "invoke"}
+            known = outcomes(store.result, events)
             figures.counts = store.counts()
-        known = {task: KEPT if isinstance(one, str) else one.why for task, one in kept.items() if one is not None}
         figures.judged = judge(events, known)
         if keep is not None:
             save(keep, events)

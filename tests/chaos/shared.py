@@ -25,8 +25,8 @@ from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.store import Counts
 from engine.protocols.roundrobin.options import Options
+from engine.runs.checker import Event, Judgement, Recorder, executions, judge, save
 from tests.chaos.children import Child, Children
-from tests.chaos.history import Event, Judgement, Recorder, executions, judge, save
 from tests.helpers.natsserver import Server, cluster
 from tests.helpers.processes import free_endpoint, until
 
@@ -95,8 +95,7 @@ class Course:
 
     def _worker(self, endpoint: str) -> Child:
         self.started += 1
-        arguments = (f"worker-{self.started}", endpoint, str(SLOTS), str(HEARTBEAT))
-        return self.children.start("tests.chaos.worker", *arguments, asked=True)
+        return self.children.worker("roundrobin", endpoint, self.options, f"worker-{self.started}", SLOTS)
 
     def lab(self, broker: int) -> LiveLab:
         """A client of this broker, not open."""

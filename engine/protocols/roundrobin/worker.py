@@ -17,6 +17,7 @@ The rules of this file (numbers are those of README.md):
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from engine.core import (
     NEVER,
@@ -67,6 +68,7 @@ class Worker:
         self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
+        self.executing: Callable[[bytes], object] | None = None  # is told the id of each task before it is answered
         self.delay = 0.0  # seconds from a task's arrival to its answer
         self._held: deque[tuple[float, int, bytes, Frames]] = (
             deque()
@@ -206,6 +208,8 @@ class Worker:
         while self._held and self._held[0][0] + self.delay <= now:
             _, registration, client, task = self._held.popleft()
             self._task.times += 1
+            if self.executing is not None:
+                self.executing(task[1])
             answer = self._answer(task)
             paid = registration == self._registrations
             if paid and self.link.packs and (not isinstance(answer, bytes) or len(answer) <= packed.SMALL):

@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
+from engine.faults import real
+from engine.faults.drill import Report
+from engine.faults.script import read_drill
+from engine.parts.store import Counts
+from engine.runs.checker import Judgement
 
 Capture = pytest.CaptureFixture[str]
 GOOD = """\
@@ -80,3 +85,28 @@ def test_a_report_that_can_not_be_written(tmp_path: Path, capsys: Capture) -> No
 def test_wrong_usage(line: str, capsys: Capture) -> None:
     assert main(line.split()) == 2
     assert "roundhouse drill --help" in capsys.readouterr().err
+
+
+def test_on_real_processes(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = script(tmp_path)
+    assert main(["drill", path, "--real"]) == 2
+    assert capsys.readouterr().err.startswith(f"roundhouse: {path}: pingpong has no broker with a store")
+    path = script(tmp_path, GOOD.replace("pingpong", "roundrobin"))
+    report = Report(read_drill(Path(path)), 0, (), ())
+    played = real.Real(report, Judgement(20, (("ok", 20),), 1, ("one ended twice",)), Counts(20, 19, (), 0, 0, 20))
+    monkeypatch.setattr(real, "play", lambda drill: played)
+    assert main(["drill", path, "--real", "--json", str(tmp_path / "r")]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "system    roundrobin, 2 workers of 10 slots, on real processes",
+        "",
+        "",
+        "history   20 tasks: 20 ok; 1 executed again",
+        "wrong     one ended twice",
+        "store     20 accepted, 19 succeeded, 0 waiting; its books do not balance",
+        "verdict   FAIL",
+    ]
+    assert json.loads((tmp_path / "r").read_text(encoding="utf-8"))["history"]["wrong"] == ["one ended twice"]
+    held = played._replace(judged=played.judged._replace(wrong=()), counts=played.counts._replace(succeeded=20))
+    monkeypatch.setattr(real, "play", lambda drill: held)
+    assert main(["drill", path, "--real"]) == 0
+    assert main(["drill", path, "--real", "--seed", "1"]) == 2

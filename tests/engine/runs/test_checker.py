@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.parts.bulk import Bulk, BulkSpec
-from tests.chaos.history import RECORD, Event, Recorder, executions, judge, load, save
+from engine.runs.checker import RECORD, Event, Recorder, executions, judge, load, save
 
 A, B = b"a" * 16, b"b" * 16
 GOOD = [

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from engine.core import Outcome
 from engine.parts.bulk import Bulk
-from engine.parts.store import GLOBAL
+from engine.parts.store import GLOBAL, KEPT
 
 Kind = Literal["invoke", "ok", "fail", "unknown", "exec", "stopped"]
 RECORD = struct.Struct(f"d{GLOBAL}s")  # what a worker writes of each execution
@@ -152,6 +153,17 @@ class Recorder:
 
 def _failure(why: str) -> Kind:
     return "unknown" if why in ("timeout", "unsent") else "fail"
+
+
+def outcomes(result: Callable[[bytes], Outcome | str | None], events: Iterable[Event]) -> dict[bytes, str]:
+    """What a store knows at the end of the tasks that were asked for, as ``judge`` takes it; ``result``: its method."""
+    kept = {event.task: result(event.task) for event in events if event.kind == "invoke"}
+    return {task: KEPT if isinstance(one, str) else one.why for task, one in kept.items() if one is not None}
+
+
+def execution(ident: bytes) -> bytes:
+    """What a worker writes when it executes a task with such an id."""
+    return RECORD.pack(time.monotonic(), ident)
 
 
 def executions(path: Path) -> list[Event]:
