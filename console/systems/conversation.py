@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -13,7 +14,7 @@ from textual.containers import Container
 from console import keys, units
 from console.jobs.line import WORDS
 from console.pictures.bridge import Picture
-from console.pictures.rows import Shown
+from console.pictures.rows import Shown, natural, short_name
 from console.screens import jobwords
 from console.screens.confirm import Confirm
 from console.screens.jobtasks import JobTasks
@@ -25,6 +26,7 @@ from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
 from console.widgets.workers import with_own
 from engine.labs.content import BrokerLab
+from engine.parts.view import WorkerView
 from engine.protocols.conversation.frontend import (
     CancelJob,
     Hold,
@@ -39,6 +41,9 @@ from engine.protocols.conversation.messages import STATUS
 from engine.protocols.conversation.words import wants
 
 ASK = 4  # pictures between two questions for the jobs
+WALKERS = 16  # of our workers whose walk is drawn
+ROOM = 104  # cells with which the time of each state is shown, not only of the present one
+HIGH = 30  # lines with which more of them are in view
 LIT = 4  # pictures for which a state that was entered stays lit
 _STATUS = {"running": "busy", "finished": "good", "cancelled": "bad", "held": "warn"}
 
@@ -116,14 +121,64 @@ class StateMap:
         return lines
 
 
+class Stay(NamedTuple):
+    """One worker's present state, as its pictures told it. Times in seconds of the worker's own clock."""
+
+    state: str
+    entered: str  # how often, by then
+    since: float
+    seen: bool  # whether it was seen to be entered; else it may have been in it for longer
+    before: Mapping[str, float]  # how long it last was in each state that it was seen to enter and leave
+
+
+class Walkers:
+    """Our workers on their way through the seed's states, with the time that each has been where it is."""
+
+    def __init__(self) -> None:
+        self._stays: dict[str, Stay] = {}
+
+    def lines(self, pool: Mapping[str, WorkerView], width: int) -> list[Parts]:
+        """A line a worker: the states in a row, the present one marked. ``pool``: by seat, ``worker-7``."""
+        seats = sorted(pool, key=natural)[:WALKERS]
+        self._stays = {seat: self._stay(self._stays.get(seat), pool[seat]) for seat in seats}
+        return [_walk(short_name(seat), self._stays[seat], pool[seat].at, width >= ROOM) for seat in seats]
+
+    def _stay(self, known: Stay | None, own: WorkerView) -> Stay:
+        entered = term(own.terms, own.state)
+        if known is None:
+            return Stay(own.state, entered, own.at, False, {})
+        if (known.state, known.entered) == (own.state, entered):
+            return known
+        before = {**known.before, known.state: own.at - known.since} if known.seen else known.before
+        return Stay(own.state, entered, own.at, True, before)
+
+
+def _walk(name: str, stay: Stay, now: float, wide: bool) -> Parts:
+    """One worker's line; ``wide``: with the last time of the other states too."""
+    parts: Parts = [(fit(clean(name), 6), "text bold")]
+    for place, state in enumerate(Cl.NAMES):
+        parts.append((" → " if place else " ", "faint"))
+        word = state.removeprefix("CL_")
+        if state == stay.state:
+            time = ("" if stay.seen else "≥") + units.age(now - stay.since)
+            parts.append((f"▐{word} {fit(time, 5, right=True)}▌", "busy bold"))
+        else:
+            parts.append((word, "label"))
+            if wide:
+                time = units.age(stay.before[state]) if state in stay.before else "·"
+                parts.append((fit(time, 5, right=True), "faint"))
+    return parts
+
+
 class Conversation(Terms):
-    """The state map above the jobs."""
+    """The state map and the workers' walk above the jobs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.JOBS, *keys.RUNS))]
 
     def __init__(self) -> None:
         super().__init__()
         self._server, self._client = StateMap(Sv.NAMES), StateMap(Cl.NAMES)
+        self._walkers = Walkers()
         self._looks = 0
         self._largest = 0
 
@@ -142,6 +197,10 @@ class Conversation(Terms):
         self._jobs.border_title = "jobs"
         self._jobs.sort_by(JOBS[0], reverse=True)
         self.set_focus(self._jobs)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """More workers are in view where there is room."""
+        self.set_class(event.size.height >= HIGH, "high")
 
     def _columns(self) -> list[Column[JobRow]]:
         """The columns; a job that no worker is large enough for says so in place of its command."""
@@ -169,7 +228,7 @@ class Conversation(Terms):
         self._looks += 1
 
     def lines(self, picture: Picture, width: int) -> list[Parts]:
-        """The broker's state machine and that of our workers, side by side."""
+        """The broker's state machine and that of our workers, side by side; below, where each of them is."""
         broker = picture.broker
         here = Counter(term(row.worker.terms, "state") for row in picture.rows)
         here["SV_INIT1"] += int(term(broker.terms, "greeting") or 0) if broker else 0
@@ -177,7 +236,7 @@ class Conversation(Terms):
         ours = list(picture.pool().values())
         states = Counter(own.state for own in ours)
         client = self._client.lines("client", counts(Cl.NAMES, (own.terms for own in ours)), states)
-        return beside(server, client, width)
+        return [*beside(server, client, width), *self._walkers.lines(picture.pool(), width)]
 
     def action_sort(self) -> None:
         """Sort the jobs by the next column."""

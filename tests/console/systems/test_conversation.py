@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from console.systems.conversation import StateMap, counts
+from console.systems.conversation import StateMap, Walkers, counts
 from engine.parts.view import WorkerView
 from engine.protocols.conversation.frontend import CancelJob, Hold, JobRow, JobsListed, ListJobs, Release, StopWorkers
 from engine.protocols.conversation.messages import Description
@@ -59,6 +59,40 @@ def test_a_state_that_was_entered_is_lit_for_a_while() -> None:
     assert lit({"A": 5, "B": 5}) == [False, False], "the first picture tells of no change"
     assert lit({"A": 5, "B": 6}) == [False, True]
     assert [lit({"A": 5, "B": 6})[1] for _ in range(4)] == [True, True, True, False]
+
+
+def test_a_worker_walks_its_states_with_the_time_that_it_has_been_in_each() -> None:
+    walkers = Walkers()
+
+    def line(at: float, state: str, entered: int, width: int = 120) -> str:
+        own = WorkerView(at, state, 4, 1, 0, at, ((state, str(entered)),), True)
+        parts = walkers.lines({"worker-1": own}, width)[0]
+        assert [ink for text, ink in parts if state[3:] in text] == ["busy bold"], "the present one is marked"
+        return "".join(text for text, _ in parts)
+
+    assert "▐LOOP0 ≥0.0s▌" in line(10.0, "CL_LOOP0", 1), "it may have been in it for long"
+    assert line(13.0, "CL_LOOP0", 1).startswith("w1     INIT0") and "▐LOOP0 ≥3.0s▌" in line(13.0, "CL_LOOP0", 1)
+    told = line(14.0, "CL_UPDATE1", 1)
+    assert "▐UPDATE1  0.0s▌" in told and "LOOP0    ·" in told, "who knows how long it was in the first"
+    told = line(14.5, "CL_LOOP0", 2)
+    assert "▐LOOP0  0.0s▌" in told and "UPDATE1 0.5s".replace(" ", "") in told.replace(" ", "")
+    assert "▐LOOP0  2.0s▌" in line(16.5, "CL_LOOP0", 2)
+    assert "▐LOOP0  0.0s▌" in line(17.0, "CL_LOOP0", 3), "it left and came back between two pictures"
+    assert "0.5s" not in line(17.0, "CL_LOOP0", 3, 78) and len(line(17.0, "CL_LOOP0", 3, 78)) <= 78
+    assert len(line(17.0, "CL_LOOP0", 3)) <= 104
+
+
+def test_the_walk_stands_below_the_states_at_every_size(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        await driver.press("v")
+        for width, height in ((80, 24), (120, 36), (200, 60)):
+            await driver.pilot.resize_terminal(width, height)
+            await driver.tick()
+            walks = [line for line in driver.screen() if "→ ▐LOOP0" in line]
+            assert [line[2:5] for line in walks] == ["w1 ", "w2 "], (width, driver.screen())
+            assert all("EXIT1" in line for line in walks) and driver.shows("job-8")
+
+    drive(scenario, tmp_path, labs=labs())
 
 
 def test_counts_are_summed_and_words_are_no_numbers() -> None:
