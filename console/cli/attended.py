@@ -36,7 +36,7 @@ def attended(
     lab.audit = audit_of(settings, place_of_root(settings.paths.control, made.root))
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
-        standing(source_of(made, say), settings, lab.words, options),
+        standing(source_of(made, say), settings, lab, options),
         closing(Desk(lab, ROLE)) as desk,
         listening(say, None if at == NOWHERE else at, told, desk.all_words),
     ):

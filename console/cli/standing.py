@@ -10,7 +10,6 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any
 
 from console.cli.streams import tell, tell_as
 from engine.alerts.rules import read_rules
@@ -29,9 +28,9 @@ def is_service(options: Namespace) -> bool:
 
 @contextmanager
 def standing(
-    source: Source, settings: Settings, words: dict[str, Any], options: Namespace, log: LogFile | None = None
+    source: Source, settings: Settings, lab: Lab, options: Namespace, log: LogFile | None = None
 ) -> Iterator[Watcher]:
-    """Watch a source as long as this lasts, and answer for it in ``words``, those of its control socket.
+    """Watch a source as long as this lasts, and answer for it at the control socket of its lab.
 
     Raises ``engine.settings.Wrong`` where the file of alerts is wrong, ``engine.errors.Refused`` for other options.
     """
@@ -53,7 +52,8 @@ def standing(
         if getattr(options, "metrics", None) is not None:
             url = stack.enter_context(served(options.metrics, lambda: watcher.status(time.monotonic(), listed=False)))
             tell(f"metrics are at {url}")
-        words.update(watcher.words())
+        lab.words.update(watcher.words())
+        lab.watcher = watcher
         notify.say("READY=1")
         stack.callback(notify.say, "STOPPING=1")
         yield watcher
@@ -66,10 +66,10 @@ def watched(
     source = of_lab(lab, role, endpoints, settings.paths.state)
     if getattr(options, "log_file", None) is None:
         tell_as(getattr(options, "log_format", "text"))
-        return standing(source, settings, lab.words, options)
+        return standing(source, settings, lab, options)
     log = LogFile(options.log_file, options.log_format, lab.feed)
     source = source._replace(unkept=lambda: (*lab.unkept, *filter(None, [log.lost])))
-    return standing(source, settings, lab.words, options, log)
+    return standing(source, settings, lab, options, log)
 
 
 def reload(watcher: Watcher, settings: Settings) -> None:

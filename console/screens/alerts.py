@@ -12,6 +12,7 @@ from console import keys, units
 from console.guards import AlertRow, Guards
 from console.host import Host
 from console.screens.layer import Layer
+from console.sessions.session import Give
 from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
@@ -75,6 +76,7 @@ class Alerts(Layer):
             self.app.say(str(refusal), "warn")
         else:
             self.app.say(f"{row.name} is acknowledged until it clears", "good")
+            self._carry(row, lambda lab: lab.acknowledge(row.name))
         self.app.tick()
 
     def action_silence(self) -> None:
@@ -85,6 +87,7 @@ class Alerts(Layer):
         self.app.say(
             f"{row.name} is silent for {units.age(seconds)}" if seconds else f"{row.name} is told again", "good"
         )
+        self._carry(row, lambda lab: lab.silence(row.name, seconds))
         self.app.tick()
 
     def action_bell(self) -> None:
@@ -95,6 +98,12 @@ class Alerts(Layer):
     def action_back(self) -> None:
         """To the screen before."""
         self.dismiss()
+
+    def _carry(self, row: AlertRow, give: Give) -> None:
+        """Have the other process do the same, where the lab is one of another. What it refuses holds here alone."""
+        session = self.app.sessions.get(row.where)
+        if session is not None and session.mode == "remote":
+            self.app.order(give, session=session)
 
     def _chosen(self) -> AlertRow | None:
         row: AlertRow | None = self.table.chosen()

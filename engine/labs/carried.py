@@ -36,6 +36,8 @@ BROKERS: dict[str, Any] = {
     "hurt": tuple[str],
     "steer": tuple[object],
     "undo": tuple[()],
+    "acknowledge": tuple[str],
+    "silence": tuple[str, float],
 }
 QUEUES: dict[str, Any] = {
     "set_workers": tuple[str, int],
@@ -45,6 +47,8 @@ QUEUES: dict[str, Any] = {
     "retry": tuple[str, str],
     "feed_some": tuple[()],
     "feed_files": tuple[tuple[str, ...]],
+    "acknowledge": tuple[str],
+    "silence": tuple[str, float],
 }
 ORDERS = {System.kind: BROKERS, QueueSystem.kind: QUEUES}
 """By the kind of a system: a method of its labs, and the types of its arguments."""

@@ -42,6 +42,8 @@ class Lab(ABC):
     turn: threading.RLock
     unkept: Sequence[str] = ()
     audit: Audit | None = None
+    watcher: Any = None
+    """The ``engine.labs.watcher.Watcher`` of this process; None where nobody watches over its alerts."""
 
     def __new__(cls, *_: object, **__: object) -> Self:
         """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""
@@ -95,6 +97,20 @@ class Lab(ABC):
         return 0.0, 0
 
     # ---- orders -----------------------------------------------------------------------------------------------------
+
+    def acknowledge(self, alert: str) -> None:
+        """Somebody knows of an alert of this process. Raises Refused unless it fires."""
+        self._change("acknowledging an alert")
+        if self.watcher is None:
+            raise self.unable()
+        self.watcher.acknowledge(alert)
+
+    def silence(self, alert: str, seconds: float) -> None:
+        """Say nothing of an alert of this process for so long; 0: say it again. Raises Refused as ``Watch`` does."""
+        self._change("silencing an alert")
+        if self.watcher is None:
+            raise self.unable()
+        self.watcher.silence(alert, seconds)
 
     def unable(self) -> Refused:
         """Why an order that a content knows is not for this lab."""

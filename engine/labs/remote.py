@@ -198,6 +198,14 @@ class Remote(BrokerLab):
         """Take back the newest order to the broker there that can be taken back."""
         self._order("undo")
 
+    def acknowledge(self, alert: str) -> None:
+        """Have an alert of the other side acknowledged there."""
+        self._order("acknowledge", alert)
+
+    def silence(self, alert: str, seconds: float) -> None:
+        """Have it silenced there."""
+        self._order("silence", alert, seconds)
+
     def pull_plug(self) -> None:
         """End the primary of a pair there as if it had died."""
         self._order("pull_plug")

@@ -83,6 +83,14 @@ class RemoteQueues(LiveQueueLab):
         """Have it feed files of this machine into the first queue."""
         self._there("feeding documents", "feed_files", tuple(map(os.path.abspath, paths)))
 
+    def acknowledge(self, alert: str) -> None:
+        """Have an alert of the other side acknowledged there."""
+        self._there("acknowledging an alert", "acknowledge", alert)
+
+    def silence(self, alert: str, seconds: float) -> None:
+        """Have it silenced there."""
+        self._there("silencing an alert", "silence", alert, seconds)
+
     def _there(self, what: str, name: str, *args: Any) -> None:
         self._change(what)
         try:

@@ -132,15 +132,15 @@ class Watcher:
         with self._lock:
             return self._watch.alerts()
 
-    def acknowledge(self, name: str, now: float) -> Change:
-        """Somebody knows of it. Raises Refused as ``Watch`` does."""
+    def acknowledge(self, name: str, now: float | None = None) -> Change:
+        """Somebody knows of it, since the clock's time where none is given. Raises Refused as ``Watch`` does."""
         with self._lock:
-            return self._watch.acknowledge(name, now)
+            return self._watch.acknowledge(name, time.monotonic() if now is None else now)
 
-    def silence(self, name: str, seconds: float, now: float) -> Change:
+    def silence(self, name: str, seconds: float, now: float | None = None) -> Change:
         """Say nothing of it for so long. Raises Refused as ``Watch`` does."""
         with self._lock:
-            return self._watch.silence(name, seconds, now)
+            return self._watch.silence(name, seconds, time.monotonic() if now is None else now)
 
     def reload(self, rules: Rules, now: float) -> None:
         """Other rules from now on."""

@@ -18,6 +18,7 @@ RULES = Rules((Rule("few", "workers", "critical", below=3), Rule("many", "worker
 
 def test_an_alert_fires_is_acknowledged_silenced_and_clears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
+    carried: list[Any] = []
 
     async def scenario(driver: Driver) -> None:
         driver.app.guards = Guards(RULES, tmp_path)
@@ -36,11 +37,16 @@ def test_an_alert_fires_is_acknowledged_silenced_and_clears(tmp_path: Path, monk
         await driver.press("escape")
         await driver.tick()
         assert driver.at_main and "! 1" in driver.screen()[0]
+        monkeypatch.setattr(type(lab), "mode", "remote")
+        lab.acknowledge = lambda name: carried.append(name)
+        lab.silence = lambda name, seconds: carried.append((name, seconds))
         await driver.press("exclamation_mark", "a")
         assert driver.shows("◐ acknowledged")
         await driver.press("z")
         assert driver.shows("○ silenced")
         await driver.press("z")
+        assert carried == ["few", ("few", 3600.0), ("few", 0.0)]
+        monkeypatch.setattr(type(lab), "mode", "live")
         lab.workers = crew
         await driver.tick(1.0)
         assert driver.shows("✓ cleared")

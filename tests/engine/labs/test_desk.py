@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.alerts.rules import Rule, Rules
 from engine.drive.control.server import Said
 from engine.errors import Refused
 from engine.labs import desk as module
+from engine.labs.audit import Audit
 from engine.labs.desk import BrokerDesk, packed
 from engine.labs.shared import codec_of
+from engine.labs.watcher import Watcher, of_lab
 from engine.parts.bulk import BulkSpec
 from engine.parts.view import WorkerView
 from tests.helpers.fake_lab import FakeLab
@@ -157,6 +162,32 @@ def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
         shop.order("close")
     with pytest.raises(ValueError, match="no arguments"):
         shop.desk.words["order"]({"Name": "stop_run"})
+
+
+def test_an_alert_is_acknowledged_and_silenced_from_elsewhere_and_that_is_kept(shop: Shop, tmp_path: Path) -> None:
+    lab = shop.lab
+    with pytest.raises(Refused, match="this lab does not take that order"):
+        shop.order("acknowledge", "few").result(60)
+    lab.audit = Audit(tmp_path / "orders.log", "here")
+    rules = Rules((Rule("few", "workers", "critical", below=9),))
+    lab.watcher = watcher = Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), rules)
+    watcher.look(time.monotonic())
+    assert shop.order("acknowledge", "few").result(60) == ("done", {})
+    assert watcher.alerts()[0].state == "acknowledged"
+    shop.order("silence", "few", 3600.0).result(60)
+    assert watcher.alerts()[0].state == "silenced"
+    with pytest.raises(Refused, match="there is no alert many"):
+        shop.order("silence", "many", 3600.0).result(60)
+    lab.readonly = True
+    with pytest.raises(Refused, match="acknowledging an alert is refused: readonly"):
+        shop.order("acknowledge", "few").result(60)
+    assert [(line["what"], line["result"].partition(":")[0]) for line in lab.audit.lines(9)] == [
+        ("acknowledge few", "done"),
+        ("silence few 3600.0", "done"),
+        ("silence many 3600.0", "refused"),
+        ("acknowledge few", "refused"),
+    ]
+    watcher.close()
 
 
 def test_orders_wait_for_each_other_and_for_whoever_has_the_turn(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,13 @@ def test_a_run_is_ordered_seen_and_traced_from_elsewhere(tmp_path: Path, monkeyp
             with pytest.raises(Refused, match="no 'w9' in this process"):
                 lab.hurt("kill w9")
             lab.hurt("kill w2")
-            until(lambda: [line["what"] for line in audit.lines(9)] == ["run 20 ping", "hurt kill w9", "hurt kill w2"])
-            line = audit.lines(1)[0]
+            with pytest.raises(Refused, match="this lab does not take that order"):
+                lab.acknowledge("backlog")  # nobody watches there
+            with pytest.raises(Refused, match="this lab does not take that order"):
+                lab.silence("backlog", 60.0)
+            said = ["run 20 ping", "hurt kill w9", "hurt kill w2", "acknowledge backlog", "silence backlog 60.0"]
+            until(lambda: [line["what"] for line in audit.lines(9)] == said)
+            line = audit.lines(9)[2]
             assert (line["who"], line["result"]) == (who(), "done") and f"process {os.getpid()} " in line["from"]
             lab.detach(trace)
             until(lambda: not there._taps._traces)
