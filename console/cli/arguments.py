@@ -19,7 +19,7 @@ from console.cli import (
     storearguments,
 )
 from console.cli.consent import consenting
-from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option
+from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option, otel
 from console.jobs.arguments import add_job
 from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
@@ -242,7 +242,7 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
         add_log(parser)
     shown = ("roundhouse client", "roundhouse client --connect tcp://127.0.0.1:7000 -d 1")
     words = "run a client with a prompt, or the commands that its input holds"
-    command("client", words, connect, level, *every, examples=shown)
+    command("client", words, connect, otel(), level, *every, examples=shown)
 
 
 def _levels() -> Parser:
@@ -279,9 +279,9 @@ def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
     rate = option("--rate", metavar="R", type=value(RATE), help=pace)
     before = "compare with this kept run afterwards; last: the newest run with the same options"
     baseline = option("--baseline", metavar="ID", type=given, help=before)
-    one = (connect, timeout, _json("the run"), *every)
+    one = (connect, timeout, _json("the run"), otel(), *every)
     whole = option("--in-flight", metavar="N", action=keep("run", "data_in_flight"), help=f"{out} (all)")
-    rest = (rate, timeout, baseline, _bound(), _json("the run"), *every)
+    rest = (rate, timeout, baseline, _bound(), _json("the run"), otel(), *every)
     command("ping", "send one ping that asks for no reply", *one)
     command("pingt", "send one ping, and time its reply", *one)
     command("data", "ask for one stream of data, and time it", *one, size)

@@ -72,6 +72,12 @@ def add_env(parser: Parser) -> None:
     parser.add_argument("--env", metavar="NAMES", type=variables, default=argparse.SUPPRESS, help=words)
 
 
+def otel() -> Parser:
+    """``--otel``, for commands that run tasks."""
+    words = "send sampled tasks as traces to an OpenTelemetry collector at URL (pip install 'roundhouse[otel]')"
+    return option("--otel", metavar="URL", help=words)
+
+
 def add_standing(parser: Parser) -> None:
     """Arguments of what runs on as a service, with its control socket."""
     add_control(parser)

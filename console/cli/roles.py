@@ -14,7 +14,7 @@ from contextlib import suppress
 from console import bulks, pools, units
 from console.cli.common import broker_of, configured, control_of, lab_of, settings_of, spoken, system_of
 from console.cli.prompt import Prompt, words_of
-from console.cli.runs import follow, met, one_line
+from console.cli.runs import follow, met, one_line, send_traces
 from console.cli.signals import Signals
 from console.cli.standing import is_service, reload, watched
 from console.cli.streams import Progress, announce, result, tell, unanswered
@@ -26,6 +26,7 @@ from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
 from engine.labs.livefaults import NAMES
+from engine.labs.otel import collector_of
 from engine.labs.watcher import Watcher
 from engine.parts.bulk import BulkSpec
 from engine.runs.summary import summary
@@ -108,13 +109,14 @@ def client(options: Namespace, flags: list[Flag]) -> int:
     """Carry out what is typed, or the lines of the input: single messages and bulk runs."""
     settings = settings_of(flags)
     connect = options.connect or broker_of(settings)
+    collector = options.otel and collector_of(options.otel)
     lab = lab_of(settings, connect=connect, broker=False, workers=0, journal=options.journal)
     told = Told(lab, options.level)
     failed: list[str] = []
     with Signals() as signals:
         with lab:
             told.begin()
-            words = _of_client(lab, told, settings, signals, connect, failed)
+            words = _of_client(lab, told, settings, signals, connect, failed, collector)
             prompt = at_prompt("client", lab, settings, words, always=True, refused=failed)
             status = serve(lab, signals, told.tell, prompt)
         status = status or (1 if failed and not sys.stdin.isatty() else 0)
@@ -215,7 +217,13 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
 
 
 def _of_client(
-    lab: LiveLab, told: Told, settings: Settings, signals: Signals, connect: str, failed: list[str]
+    lab: LiveLab,
+    told: Told,
+    settings: Settings,
+    signals: Signals,
+    connect: str,
+    failed: list[str],
+    collector: str | None,
 ) -> dict[str, Act]:
     def act(command: Command) -> None:
         kind, bulk = "data" if command.name.endswith("data") else "ping", isinstance(command.argument, bulks.Asked)
@@ -234,6 +242,7 @@ def _of_client(
         result(summary(record) if bulk else one_line(command.name, record))
         if (view := lab.run_view()) is not None:
             told.count(of_run(view))
+        send_traces(lab, collector)
         if record["verdict"] != "pass":
             failed.append(command.name)
 

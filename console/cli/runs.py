@@ -14,6 +14,7 @@ from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell,
 from engine.drive.control.place import NOWHERE
 from engine.errors import Refused
 from engine.labs.live import LiveLab
+from engine.labs.otel import collector_of, export
 from engine.parts.bulk import BulkSpec
 from engine.runs.load import RunRecord, duration, to_json
 from engine.runs.summary import summary
@@ -42,6 +43,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     lab = lab_of(settings, workers=workers, broker=own, **given)
     spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))
     lab.admit(spec)
+    collector = options.otel and collector_of(options.otel)
     alarms = Alarms(lab.feed)
     with Signals() as signals:
         with lab:
@@ -51,6 +53,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
                     lab.run(spec)
                     follow(lab, signals, Progress(command))
                     record = lab.report()
+                    send_traces(lab, collector)
                 else:
                     record = lab.give_up(spec)
             except Refused as refusal:
@@ -120,6 +123,12 @@ def follow(lab: LiveLab, signals: Signals, progress: Progress) -> None:
             progress.show(view)
         pause(lab, signals)
     progress.clear()
+
+
+def send_traces(lab: LiveLab, collector: str | None) -> None:
+    """Send the traces of a run that has ended, where a collector was named; say where it did not take them."""
+    if collector and (traces := lab.traces()) and not export(collector, traces):
+        tell(f"{collector} has not taken the {units.several(len(traces), 'trace')} of this run; they are lost")
 
 
 def patience(spec: BulkSpec) -> float:

@@ -42,6 +42,7 @@ from engine.parts.store import Revive
 from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
+from engine.runs.spans import TaskTrace
 from engine.system import SEED_LANE, System
 from engine.tracing.trace import Trace
 
@@ -207,6 +208,13 @@ class LiveLab(LiveWorkers):
         _, broker = self._brokers.serving() if self._with_broker else ("", None)
         self._run.watch.look(self.health().loop_lag, self.feed.refresh)
         return self._run.document(client, self._client_id, broker)
+
+    def traces(self) -> list[TaskTrace]:
+        """Sampled tasks of the newest run, with their legs where the broker runs here; none before the first."""
+        if self._run is None:
+            return []
+        broker = self._brokers.serving()[1] if self._with_broker else None
+        return self._run.traces(self.client_view(), self._client_id, broker)
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from engine.parts.bulk import Bulk, BulkSpec, Verdict
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
 from engine.parts.view import BrokerView, ClientView, LedgerView
+from engine.runs.spans import TaskTrace, traces
 from engine.schema import Misfit, Range, fit
 
 SCHEMA: Literal["roundhouse.run/1"] = "roundhouse.run/1"
@@ -239,6 +240,12 @@ class RunReport:
             started_at=self.started.isoformat(timespec="microseconds"),
             versions=versions(),
         )
+
+    def traces(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> list[TaskTrace]:
+        """Its sampled tasks, those of the warm-up too, with their legs where a broker's picture is at hand."""
+        ours = [leg for leg in client.legs if leg.sent >= self.since]
+        offset = self.started.timestamp() - self.since
+        return traces(self.system, client_id, ours, broker.legs if broker else (), offset)
 
     def nothing(self) -> RunRecord:
         """The record of a run that sent nothing because no broker was there."""
