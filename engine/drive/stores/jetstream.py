@@ -9,8 +9,8 @@ The rules of this file:
 - Whatever nobody answers is asked again, for ``patience`` seconds since that began: a new leader is elected meanwhile.
   Then tasks are refused. One that was sent and not answered may have been taken, and its reason says so.
 - The broker that put a task hears of its outcome from the one that had it done. Should that be lost, it looks itself.
-- Who puts more than it leases says so to the others. Who got less than it asked for asks then, and once a second: what
-  a dead broker had comes back without a word.
+- Who puts more than it leases says so to the others, and who got less than it asked for asks then. Once a second a
+  broker asks for a task as long as others have leases: no event tells that those of a dead broker have come back.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ class JetStream:
         ask = Ask(self._streams.next, b'{"batch":%d,"no_wait":true}' % most)
         came, _ = await self._link.several(ask, most, ANSWERED)
         self._hungry = len(came) < most
-        self._waiting = 0 if self._hungry else delivery_of(came[-1].reply).pending
+        # Pending does not count what comes back from a dead broker: only fewer than asked for shows that nothing is left.
+        self._waiting = 0 if self._hungry else max(1, delivery_of(came[-1].reply).pending)
         return await self._take(came)
 
     async def _take(self, came: list[Answer]) -> list[Leased]:
@@ -261,8 +262,9 @@ class JetStream:
                 continue  # whoever asks next is told
             seen = seen + LOOKED if seen + LOOKED < len(self._endings.awaited) else 0
             self._waiting = said["num_pending"]
-            if ended or self._waiting or self._hungry:
-                self._endings.told(Told(self._waiting + self._hungry, ended))
+            back = said["num_ack_pending"] > len(self._endings.leases)  # others' leases, which may come back
+            if ended or self._waiting or back:
+                self._endings.told(Told(max(self._waiting, back), ended))
 
     async def _missed(self, at: int) -> list[tuple[bytes, bytes, Outcome]]:
         keys = list(islice(self._endings.awaited, at, at + LOOKED))

@@ -3,7 +3,7 @@
 - One ``Link`` a worker, in one of the seed's server states; one ``match`` branch is one row of its table.
 - Workers speak over ZeroMQ (``main``: a message of one frame is a piece of the byte stream) or plain TCP (``stream``).
 - A lone empty frame opens a conversation, and over plain TCP ends it; over ZeroMQ one with a count is a keep-alive.
-- What can not be read ends its link (SV_EXIT); what was out there waits, ``tries`` times. Out of turn: counted.
+- A message that can not be read ends its link (SV_EXIT) and its tasks wait again; an unexpected one is only counted.
 """
 
 from __future__ import annotations

@@ -90,6 +90,28 @@ def test_a_lease_that_is_not_extended_is_anothers_and_the_late_end_is_fenced(
         assert late.counts()[:6] == (1, 1, (), 0, 0, 1)
 
 
+def test_who_got_all_it_asked_for_still_hears_that_a_dead_brokers_leases_may_be_back(backlog: str) -> None:
+    with opened(backlog, 0.5) as (dies, _), opened(backlog, 0.5) as (lives, told):
+        theirs = put(dies, 1, 2, 3, lease=2).leased
+        mine = put(lives, lease=1).leased  # as many as were asked for, and then nothing is pending
+        assert (len(theirs), len(mine)) == (2, 1)
+        dies.kill()
+        back: list[Leased] = []
+
+        def came() -> bool:
+            """As a broker with room: it asks when it is told that something waits, or when the answer said so."""
+            asks = any(each.waiting for each in told)
+            told.clear()
+            while asks:
+                answer = put(lives, lease=1)
+                back.extend(answer.leased)
+                asks = answer.waiting > 0
+            return len(back) == 2
+
+        until(came, "the dead broker's tasks")
+        assert {bytes(one.message[1]) for one in back} == {bytes(one.message[1]) for one in theirs}
+
+
 def test_what_has_ended_and_was_not_acknowledged_is_not_done_again(
     backlog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
