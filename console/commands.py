@@ -45,6 +45,11 @@ WORDS = (
     Word("protocol", "", "show the system in its protocol's own terms", seed=False),
     Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
+    Word("undrain", "WORKER", "give a drained worker tasks again", seed=False),
+    Word("pause", "", "give out no tasks", seed=False),
+    Word("resume", "", "give out tasks again, without a limit", seed=False),
+    Word("throttle", "RATE|off [CLIENT]", "give out so many tasks a second, of all or of one client", seed=False),
+    Word("undo", "", "take back the newest order to the broker that can be", seed=False),
     Word("pair", "[show|back|serve]", "who of a pair serves; back: hand it back; serve: though unheard", seed=False),
     Word(
         "config",
@@ -83,6 +88,8 @@ WORDS = (
     Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
+STEER = ("undrain", "pause", "resume", "throttle", "undo")
+"""Orders to the broker."""
 
 _OF_QUEUES = {
     "system": "", "attach": "", "theme": "", "alerts": "", "help": "", "quit": "", "trace": "",
@@ -158,7 +165,8 @@ def completions(line: str, words: Sequence[Word] = WORDS, names: Names = _nothin
         return [f"{head} {option} " for option in bulks.OPTIONS if option.startswith(last)]
     if word is not None and word.usage == POOL and last.startswith("-"):
         return [f"{head} {option} " for option in pools.OPTIONS if option.startswith(last)]
-    choices = what.strip("[]").split("|") if "|" in what else names(what) if what else ()
+    fixed = [choice for choice in what.strip("[]").split("|") if not choice.isupper()]
+    choices = fixed if "|" in what else names(what) if what else ()
     return [f"{head} {name}" for name in choices if name.lower().startswith(last.lower()) and name != last]
 
 

@@ -18,37 +18,34 @@ from console.cli.common import around_of, audit_of, far_of, settings_of
 from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
-from console.commands import BY_NAME, Command, CommandError, Word, parse
+from console.commands import BY_NAME, STEER, Command, CommandError, Word, parse
+from console.steering import client_of, limit_of
 from console.text import clean
 from engine.catalogue import CATALOGUE
-from engine.core import Drain, Throttle, Undrain
+from engine.core import Drain, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
-from engine.labs.limits import MAX_RATE
 from engine.labs.steered import limits
 from engine.parts.explain import show
-from engine.parts.valve import ALL
 from engine.parts.view import WorkerRow
 from engine.settings import Flag, Problem, Wrong
 from engine.system import System
 
 STEP = 0.1  # seconds between two looks
 LOOKS = 100  # of them until an effect must have shown
-NAMED = ("register", "deregister", "bulk", "endbulk", "withdraw", "lane", "pair", "config")
+NAMED = ("register", "deregister", "bulk", "endbulk", "withdraw", "lane", "pair", "config", *STEER)
 FAULTS = ("kill", "freeze", "cut", "restart")
 WORDS = (
     Word("drain", "WORKER", "let a worker finish its tasks and leave", False),
-    Word("undrain", "WORKER", "give a drained worker tasks again", False),
-    Word("pause", "", "give out no tasks", False),
-    Word("resume", "", "give out tasks again, without a limit", False),
-    Word("throttle", "RATE|off [CLIENT]", "give out so many tasks a second, of all or of one client", False),
     Word("stop", "WORKER", "let it finish its tasks, leave and end", False),
-    Word("undo", "", "take back the newest order to the broker that can be", False),
+    Word("discard", "CLIENT TASK", "end one task that waits", False),
+    Word("move", "CLIENT TASK first|last", "let one task wait before all others, or behind them", False),
     Word("endrun", "", "stop its run", False),
     BY_NAME["slow"],
     *(BY_NAME[name] for name in (*NAMED, *FAULTS)),
 )
+BY_WORD = {word.name: word for word in WORDS}
 LOG = Word("log", "", "the newest orders that were given", False)
 GONE = ("drain", "lost")
 LISTED = 40  # orders of the log
@@ -128,7 +125,9 @@ def order_of(command: Command, lab: Any) -> Order:
             asks = f"Give worker {text} nothing more? undrain {text} undoes it."
             return Order(lambda lab: lab.steer(Drain(id)), f"worker {text} drains", asks, partial(_left, id))
         case "pause" | "resume" | "throttle":
-            return _throttle(lab, text if command.name == "throttle" else "0" if command.name == "pause" else "off")
+            return _throttle(lab, command.name, text)
+        case "discard" | "move":
+            return _single(lab, command.name, text)
         case "undrain":
             id = worker(lab, text).key
             said = f"worker {text} is given tasks again"
@@ -202,36 +201,38 @@ def _slow(text: str) -> Order:
     return Order(lambda lab: lab.slow(seconds), f"its workers answer {seconds:g} s late", asks)
 
 
-def _throttle(lab: Any, text: str) -> Order:
-    rate, _, name = text.partition(" ")
+def _throttle(lab: Any, word: str, text: str) -> Order:
+    (made, asks, said) = limit_of(word, text, lab.feed.picture("broker"))
+
+    def shown(lab: Any) -> bool:
+        return limits(lab.feed.picture("broker")).get(made.client) == made.rate
+
+    return Order(lambda lab: lab.steer(made), said, asks, shown)
+
+
+def _single(lab: Any, word: str, text: str) -> Order:
+    """``discard`` or ``move``: one task that waits, by its client and its id in hexadecimal digits."""
+    name, _, rest = text.partition(" ")
+    digits, _, place = rest.strip().partition(" ")
+    place = place.strip()
     try:
-        value = None if rate == "off" else float(rate)
+        task = bytes.fromhex(digits)
     except ValueError:
-        value = -1.0
-    if value is not None and not 0 <= value <= MAX_RATE:
-        raise Refused(f"throttle needs a number of tasks a second, or off, got {clean(rate)!r}")
-    client = _client(lab, name.strip()) if name.strip() else ALL
-    whose = f" of client {name.strip()}" if client else ""
-    order = Throttle(value, client)
-    said = f"tasks{whose}: " + ("no limit" if value is None else f"{value:g} a second at most" if value else "paused")
-    much = "" if value is None else f"Give out {value:g} tasks{whose} a second at most?"
-    asks = f"Give out no tasks{whose}?" if value == 0 else much
-    shown = lambda lab: limits(lab.feed.picture("broker")).get(client) == value  # noqa: E731 - one line as the others
-    return Order(lambda lab: lab.steer(order), said, asks, shown)
-
-
-def _client(lab: Any, name: str) -> bytes:
-    """The routing id of a client that is shown. Raises Refused for what is none, and names some."""
-    view = lab.feed.picture("broker")
-    keys = {show(row.key): row.key for row in (view.clients if view is not None else ())}
-    if name not in keys:
-        raise Refused(f"no client {clean(name)!r} there; there are {', '.join(list(keys)[:6]) or 'none'}")
-    key: bytes = keys[name]
-    return key
+        task = b""
+    if not task or place not in (("",) if word == "discard" else ("first", "last")):
+        raise Refused(f"{word} needs {BY_WORD[word].usage}, TASK in hexadecimal digits; got {clean(text)!r}")
+    client = client_of(name, lab.feed.picture("broker"))
+    if word == "discard":
+        asks = f"Drop task {digits} of client {name}? It ends as failed."
+        return Order(lambda lab: lab.discard(client, task), f"asked: task {digits} is dropped if it waits", asks)
+    where = "before" if place == "first" else "behind"
+    said = f"asked: task {digits} waits {where} all others if no worker has it"
+    asks = f"Let task {digits} of client {name} wait {where} all others?"
+    return Order(lambda lab: lab.move(client, task, place == "first"), said, asks)
 
 
 def _withdraw(lab: Any, name: str) -> Order:
-    key = _client(lab, name)
+    key = client_of(name, lab.feed.picture("broker"))
 
     def nothing_waits(lab: Any) -> bool:
         return all(row.key != key or not row.waiting for row in lab.feed.picture("broker").clients)

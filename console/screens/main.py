@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -11,15 +11,25 @@ from textual.binding import BindingType
 from console import bulks, keys, pools
 from console.commands import Command
 from console.history import History
+from console.host import Host
 from console.pictures.bridge import Picture
-from console.pictures.rows import RowFilter
+from console.pictures.rows import RowFilter, Shown
 from console.screens.charts import Charts
 from console.screens.clients import Clients, Waiting
 from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
-from console.screens.orders import ask_to_hurt, ask_to_slow, ask_to_stop, ask_to_withdraw, waiting_clients
+from console.screens.orders import (
+    ask_to_hurt,
+    ask_to_limit,
+    ask_to_slow,
+    ask_to_stop,
+    ask_to_undo,
+    ask_to_undrain,
+    ask_to_withdraw,
+    waiting_clients,
+)
 from console.screens.overview import Overview
 from console.screens.page import Page
 from console.screens.terms import View
@@ -243,15 +253,15 @@ class Main(Overview):
         """Ask, then do a fault to the system that runs."""
         ask_to_hurt(self.app, line)
 
-    def stop(self, name: str) -> None:
-        """Ask, then stop the worker of this name."""
+    def named(self, name: str, ask: Callable[[Host, Shown], None]) -> None:
+        """Ask something about the worker of this name."""
         rows = self._picture.rows if self._picture is not None else ()
         row = next((row for row in rows if row.label == name), None)
         if row is None:
             known = ", ".join(row.label for row in rows[:6]) or "none"
             self.app.say(f"no worker {clean(name)!r} · there are {known}{', …' if len(rows) > 6 else ''}", "bad")
         else:
-            ask_to_stop(self.app, row)
+            ask(self.app, row)
 
     def _sort(self, name: str) -> None:
         table = self.table
@@ -279,10 +289,23 @@ class Main(Overview):
                 )
         return []
 
+    def _steered(self, command: Command) -> bool:
+        """Whether it is an order to the broker; then it is asked about."""
+        match command:
+            case Command("undrain", str(name)):
+                self.named(name, ask_to_undrain)
+            case Command("pause" | "resume" | "throttle" as name, str(text)):
+                ask_to_limit(self.app, name, text)
+            case Command("undo", _):
+                ask_to_undo(self.app)
+            case _:
+                return False
+        return True
+
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
         order, run = self.app.order, self.app.settings.run
-        if self._view.perform(self.app, command):
+        if self._view.perform(self.app, command) or self._steered(command):
             return
         match command:
             case Command("register", _):
@@ -308,7 +331,7 @@ class Main(Overview):
             case Command("stop", ""):
                 self.action_stop_run()
             case Command("stop", str(name)):
-                self.stop(name)
+                self.named(name, ask_to_stop)
             case Command("freeze" | "cut" | "restart" as name, str(aim)):
                 self.hurt(f"{name} {aim}")
             case Command("slow", str(aim)) if " " in aim:

@@ -9,11 +9,15 @@ from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, stop_question
 from console.sessions.session import RUNNING
+from console.steering import limit_of
 from console.text import clean
+from engine.core import Undrain
 from engine.errors import Refused
+from engine.labs.steered import refuse
 from engine.parts.explain import show
 from engine.protocols.diskqueue.pipeline import DriverRow
 
+UNDONE = "undo takes it back."
 CLIENT = "client "  # how the terms of a broker name whose tasks wait
 
 
@@ -69,6 +73,39 @@ def ask_to_withdraw(app: Host, name: str) -> None:
     fate = ["Tasks that workers hold go on."]
     question = Confirm(f"Withdraw what waits of client {clean(name, 40)}?", fate, "Withdraw")
     app.ask_first(question, lambda lab: lab.withdraw(client), f"what waits of {clean(name)} is withdrawn")
+
+
+def ask_to_limit(app: Host, word: str, text: str) -> None:
+    """Ask, then pause, resume or throttle the dispatch."""
+    picture = app.session.picture
+    try:
+        order, asks, said = limit_of(word, text, picture.broker if picture is not None else None)
+    except Refused as refusal:
+        app.say(clean(str(refusal), 300), "bad")
+        return
+    fate = [f"Tasks wait in the backlog meanwhile. {UNDONE}"] if asks else [UNDONE]
+    _ask_to_steer(app, order, Confirm(asks or "Give out tasks without that limit?", fate, word.capitalize()), said)
+
+
+def ask_to_undrain(app: Host, row: Shown) -> None:
+    """Ask, then give a drained worker tasks again."""
+    question = Confirm(f"Give worker {row.label} tasks again?", [UNDONE], "Undrain")
+    _ask_to_steer(app, Undrain(row.worker.key), question, f"worker {row.label} is given tasks again")
+
+
+def ask_to_undo(app: Host) -> None:
+    """Ask, then take the newest order to the broker back."""
+    question = Confirm("Take back the newest order to the broker?", ["Whoever gave it."], "Take back")
+    app.ask_first(question, lambda lab: lab.undo(), "the newest order to the broker is taken back")
+
+
+def _ask_to_steer(app: Host, order: object, question: Confirm, said: str) -> None:
+    try:
+        refuse(app.lab.system, order)
+    except Refused as refusal:
+        app.say(clean(str(refusal), 300), "bad")
+    else:
+        app.ask_first(question, lambda lab: lab.steer(order), said)
 
 
 def waiting_clients(picture: Picture | None) -> list[str]:

@@ -9,6 +9,7 @@ from textual.strip import Strip
 
 from console import units
 from console.pictures.bridge import Picture, badge, stale, trouble
+from console.steering import limited
 from console.text import clean
 from console.widgets.ink import Inked, Parts, first_that_fits, spread
 
@@ -83,6 +84,8 @@ class Identity(IdentityBar):
             return []
         word, ink = badge(picture, self._paused)
         name, state = self._front(word, ink)
+        if words := limited(picture.broker):
+            state.append((f" {words}", "warn bold"))
         if self.lane:
             state.append((f" {clean(self.lane)}", "accent"))
         if self.attached:

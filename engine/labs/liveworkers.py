@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from engine.core import Drain, Note, Pack, Seat
+from engine.core import Note, Pack, Seat
 from engine.drive.node import Node
 from engine.drive.sockets import descriptors_of
 from engine.drive.waiting import wait_until
@@ -73,14 +73,10 @@ class LiveWorkers(LiveFaults):
         """The names of the pictures of our workers, by pool. Any thread."""
         return self._pool.nodes
 
-    def stop_worker(self, key: bytes) -> None:
-        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
-        self._change("stopping a worker")
-        if self._pool.stop(key):
-            return
+    def _stop_elsewhere(self, key: bytes) -> None:
         if not self._with_broker:
             raise Refused("that worker is not in this process")
-        self._order_broker(Drain(key))
+        super()._stop_elsewhere(key)
 
     def crew(self) -> dict[str, WorkerView]:
         """How each worker of this process that has not left sees itself, by its seat."""

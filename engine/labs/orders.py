@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from engine.core import Discard, Move, Pack, Slow, StopRun, Withdraw
+from engine.core import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
 from engine.labs.pools import Pools
-from engine.labs.steered import inverse, refuse
+from engine.labs.steered import ENDED, WORDS, inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.runs.history import History
 from engine.system import SEED_LANE
@@ -176,20 +176,36 @@ class WorkerOrders(BrokerLab):
         refuse(self.system, order)
         back = inverse(self.system, order, self.feed.picture("broker"))
         self._order_broker(order)
-        if back is not None:
-            self._undos.append(back)
+        self._undos.append(f"{self.system.name} does not take a {WORDS[type(order)]} back" if back is None else back)
+
+    def stop_worker(self, key: bytes) -> None:
+        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
+        self._change("stopping a worker")
+        if self._pool.stop(key):
+            self._undos.append(ENDED)
+        else:
+            self._stop_elsewhere(key)
+
+    def _stop_elsewhere(self, key: bytes) -> None:
+        """A worker of another process: its broker drains it."""
+        self.steer(Drain(key))
 
     @cached_property
     def _undos(self) -> deque[Any]:
-        """What takes back the orders to the broker, newest last."""
+        """What takes back each order to the broker, newest last; words where nothing does."""
         return deque(maxlen=UNDOS)
 
     def undo(self) -> None:
-        """Take back the newest order to the broker that can be, until there is none left."""
+        """Take back the newest order to the broker. Refused once where it can not be; then the one before is next."""
         self._change("taking an order back")
         if not self._undos:
             raise Refused("there is no order that can be taken back")
-        self._order_broker(self._undos.pop())
+        back = self._undos[-1]
+        if not isinstance(back, str):
+            self._order_broker(back)
+        self._undos.pop()
+        if isinstance(back, str):
+            raise Refused(f"{back}; undo again takes back the order before")
 
     def _order_broker(self, order: object) -> None:
         """An order to whoever serves."""

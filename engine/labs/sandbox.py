@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.core import Command, Drain, Event, Inspect, Note, Pack, Received, Seat
+from engine.core import Command, Event, Inspect, Note, Pack, Received, Seat
 from engine.errors import Refused
 from engine.labs.actors import Actors
 from engine.labs.brokers import check_hand_back
@@ -127,12 +127,6 @@ class Sandbox(Actors, WorkerOrders):
         return self._run.document(self.client_view(), self.key("client"), self.sight().broker)
 
     # ---- workers ----------------------------------------------------------------------------------------------------
-
-    def stop_worker(self, key: bytes) -> None:
-        """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
-        self._change("stopping a worker")
-        if not self._pool.stop(key):
-            self.order(self.server(), Drain(key))
 
     def _order_broker(self, order: object) -> None:
         self.order(self.server(), order)

@@ -16,6 +16,8 @@ WORDS: dict[type, str] = {
 }
 """The word of each for people."""
 
+ENDED = "the newest order told a worker of this process to end, which nothing takes back: start another"
+
 
 def refuse(system: System, order: Any) -> None:
     """Raises Refused where this system's broker does not take it, and says what it takes."""

@@ -124,3 +124,11 @@ def test_a_pair_is_shown_with_or_without_the_word() -> None:
     assert parse("pair back") == Command("pair", "back")
     with pytest.raises(CommandError, match=r"^pair is show, back, serve; got 'forth'$"):
         parse("pair forth")
+
+
+def test_placeholders_are_not_offered_as_values() -> None:
+    assert completions("throttle ") == ["throttle off"]
+    assert completions("throttle off ", names=lambda what: ["flood"] if what == "[CLIENT]" else []) == [
+        "throttle off flood"
+    ]
+    assert completions("pau") == ["pause"] and complete("undr") == "undrain "

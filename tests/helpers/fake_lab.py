@@ -120,6 +120,7 @@ class FakeLab(BrokerLab):
         self.terms: tuple[tuple[str, str], ...] = ()  # of the broker
         self.answers: tuple[object, ...] = ()  # of the client
         self.clients: tuple[ClientRow, ...] = ()
+        self.limits: tuple[tuple[bytes, float], ...] = ()
         self.oldest: tuple[Underway, ...] = ()
         self.refusal = ""
         self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
@@ -159,7 +160,7 @@ class FakeLab(BrokerLab):
             "broker",
             BrokerView(
                 self.at, workers, self._backlog, in_flight, ledger, (("violations", 3),), (), self._detail()
-            )._replace(terms=self.terms, clients=self.clients, oldest=self.oldest, kept=self.store),
+            )._replace(terms=self.terms, clients=self.clients, oldest=self.oldest, kept=self.store, limits=self.limits),
         )
         run = self._run() if self._busy else None
         self.feed.show("client", ClientView(self.at, True, run, 0, answers=self.answers))
@@ -217,6 +218,12 @@ class FakeLab(BrokerLab):
 
     def hurt(self, line: str) -> None:
         self._order("hurt", line)
+
+    def steer(self, order: object) -> None:
+        self._order("steer", order)
+
+    def undo(self) -> None:
+        self._order("undo")
 
     def withdraw(self, client: bytes) -> None:
         self._order("withdraw", client)

@@ -148,6 +148,8 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("slow 0", "slow", False),
         ("lane packed", "choose_lane", False),
         ("withdraw flood", "withdraw", True),
+        ("discard flood 00ff", "discard", True),
+        ("move flood 00ff first", "move", True),
     ],
 )
 def test_each_word_is_an_order(line: str, given: str, asks: bool) -> None:
@@ -157,6 +159,24 @@ def test_each_word_is_an_order(line: str, given: str, asks: bool) -> None:
     made = order_of(parse(line, WORDS), lab)
     made.give(lab)
     assert lab.orders[-1][0] == given and bool(made.asks) is asks
+
+
+def test_one_task_is_named_by_its_client_and_its_digits() -> None:
+    lab = Obeys(2)
+    lab.clients = (ClientRow(b"flood", 5, lab.at, 2, 0, lab.at),)
+    lab.publish()
+    for line in ("discard flood 00ff", "move flood 00ff first", "move flood 00ff last"):
+        order_of(parse(line, WORDS), lab).give(lab)
+    assert lab.orders == [
+        ("discard", b"flood", b"\x00\xff"),
+        ("move", b"flood", b"\x00\xff", True),
+        ("move", b"flood", b"\x00\xff", False),
+    ]
+    for line in ("discard flood", "discard flood xyz", "discard flood 00 01", "move flood 00", "move flood 00 next"):
+        with pytest.raises(Refused, match=f"{line.split()[0]} needs CLIENT TASK"):
+            order_of(parse(line, WORDS), lab)
+    with pytest.raises(Refused, match="no client 'x' there; there are flood"):
+        order_of(parse("discard x 00", WORDS), lab)
 
 
 def test_effects_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from console import keys
 from console.screens.confirm import Confirm
 from console.screens.orders import kill_question
+from engine.core import Throttle, Undrain
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues
 from tests.helpers.pilot import Driver, drive
@@ -158,3 +159,49 @@ def test_stop_ends_the_run_and_with_a_worker_that_worker_in_order(tmp_path: Path
         assert driver.lab.orders == [("stop_run",), ("stop_worker", driver.lab.workers[0].key)]
 
     drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_an_operator_steers_the_broker_after_a_question_and_sees_the_limit(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        key = driver.lab.workers[0].key
+        for line, order in (
+            ("pause", ("steer", Throttle(0.0))),
+            ("throttle 100", ("steer", Throttle(100.0))),
+            ("resume", ("steer", Throttle(None))),
+            ("undrain tern-01", ("steer", Undrain(key))),
+            ("undo", ("undo",)),
+        ):
+            driver.lab.orders.clear()
+            await driver.command(line)
+            assert isinstance(driver.app.screen, Confirm)
+            await driver.press("enter")
+            assert driver.lab.orders == [], "Cancel is what enter means"
+            await driver.command(line)
+            await driver.press("y")
+            assert driver.lab.orders == [order]
+        await driver.command("throttle fast")
+        assert "throttle needs a number of tasks a second, or off, got 'fast'" in driver.notice
+        await driver.command("undrain nobody")
+        assert "no worker 'nobody'" in driver.notice
+        assert "dispatch paused" not in driver.screen()[0]
+        driver.lab.limits = ((b"", 0.0),)
+        await driver.tick()
+        assert "dispatch paused" in driver.screen()[0]
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_read_only_steers_nothing_and_a_system_says_what_it_takes(tmp_path: Path) -> None:
+    async def looks(driver: Driver) -> None:
+        for line in ("pause", "resume", "throttle 5", "undrain tern-01", "undo"):
+            await driver.command(line)
+            assert driver.notice.startswith("× refused: this console is read-only")
+        assert driver.lab.orders == []
+
+    async def other(driver: Driver) -> None:
+        await driver.command("pause")
+        assert "conversation knows no throttle; its broker takes drain" in driver.notice
+        assert driver.lab.orders == []
+
+    drive(looks, tmp_path, lab=FakeLab(1, busy=False, readonly=True))
+    drive(other, tmp_path, lab=FakeLab(1, busy=False, system="conversation"))

@@ -9,7 +9,7 @@ from engine.core import Drain, Inspect, Throttle, Undrain
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.labs.sandbox import Sandbox
-from engine.labs.steered import WORDS, inverse, refuse
+from engine.labs.steered import WORDS, inverse, limits, refuse
 from engine.parts.bulk import BulkSpec
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
@@ -74,3 +74,45 @@ def test_a_worker_is_drained_given_tasks_again_and_that_is_undone() -> None:
         until(lambda: state() == "ready")
         with pytest.raises(Refused, match="no order that can be taken back"):
             lab.undo()
+
+
+def test_undo_says_what_it_can_not_take_back_and_goes_on_with_the_order_before() -> None:
+    with Sandbox(ROUND, workers=2) as lab:
+        lab.advance(5.0)
+        lab.steer(Throttle(0.0))
+        lab.advance(1.0)
+        (worker, key), *_ = lab.workers().items()
+        lab.stop_worker(key)
+        lab.advance(5.0)
+        with pytest.raises(Refused, match="a worker of this process to end, which nothing takes back"):
+            lab.undo()
+        lab.advance(1.0)
+        assert worker not in lab.workers() and limits(lab.feed.picture("broker")) == {b"": 0.0}
+        lab.undo()
+        lab.advance(1.0)
+        assert limits(lab.feed.picture("broker")) == {}
+        with pytest.raises(Refused, match="no order that can be taken back"):
+            lab.undo()
+
+
+class Told(Sandbox):
+    """Keeps what its broker is told."""
+
+    def _order_broker(self, order: object) -> None:
+        told.append(order)
+
+
+told: list[object] = []
+
+
+def test_the_stop_of_a_worker_elsewhere_is_a_drain_that_undo_takes_back() -> None:
+    told.clear()
+    with Told(ROUND, workers=1) as lab:
+        lab.stop_worker(b"elsewhere")
+        lab.undo()
+        assert told == [Drain(b"elsewhere"), Undrain(b"elsewhere")]
+    with Told(TALK, workers=1) as lab:
+        lab.stop_worker(b"elsewhere")
+        with pytest.raises(Refused, match="conversation does not take a drain back; undo again"):
+            lab.undo()
+        assert told[2:] == [Drain(b"elsewhere")]
