@@ -190,7 +190,7 @@ class JetStream:
         ask = Ask(self._streams.next, b'{"batch":%d,"no_wait":true}' % most)
         came, _ = await self._link.several(ask, most, ANSWERED)
         self._hungry = len(came) < most
-        # Pending does not count what comes back from a dead broker: only fewer than asked for shows that nothing is left.
+        # Pending does not count what comes back from a dead broker: only fewer than asked for means that none is left
         self._waiting = 0 if self._hungry else max(1, delivery_of(came[-1].reply).pending)
         return await self._take(came)
 
