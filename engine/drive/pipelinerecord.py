@@ -16,12 +16,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from engine.files import safely
 from engine.protocols.diskqueue.config import Times
-from engine.protocols.diskqueue.pipeline import DriverRow, Stage, StageRow, StageState, WatchState
+from engine.protocols.diskqueue.pipeline import (
+    CAME_SINCE,
+    NEVER_RUN,
+    DriverRow,
+    Stage,
+    StageRow,
+    StageState,
+    WatchState,
+)
 
 RECORD = "watchdog.json"
 MOST = 256 * 1024  # bytes of it
 WIPED_OUT = "its watchdog ended without a word"
-REVIVED = "it was done, and something came since"
 NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 T = TypeVar("T")
@@ -76,7 +83,7 @@ def read_back(root: str) -> Told | None:
 def told_of(told: Told | None, stage: Stage, state: WatchState, rows: tuple[DriverRow, ...]) -> StageTold:
     """A stage as another process's watchdog tells of it, or left it."""
     kept = told.stages.get(stage.name) if told else None
-    known = kept or StageTold("stopped", "no watchdog has run here", stage.workers, 0, NONE)
+    known = kept or StageTold("stopped", NEVER_RUN, stage.workers, 0, NONE)
     if state != "absent":  # it runs, and has just begun where it tells of nothing or of an end
         began = kept is None or told is None or told.ended
         return known._replace(state="running", reason="", times=NONE) if began else known._replace(times=NONE)
@@ -84,11 +91,7 @@ def told_of(told: Told | None, stage: Stage, state: WatchState, rows: tuple[Driv
         return known._replace(state="running", reason="", times=NONE)
     if told is not None and not told.ended:
         return known._replace(state="stopped", reason=known.reason or WIPED_OUT)
-    return (
-        known._replace(state="stopped", reason="it was done, and something came since")
-        if known.state == "done"
-        else known
-    )
+    return known._replace(state="stopped", reason=CAME_SINCE) if known.state == "done" else known
 
 
 def _stage(state: object, reason: object, wanted: object, restarts: object, times: object) -> StageTold:

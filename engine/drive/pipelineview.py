@@ -19,6 +19,7 @@ from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
 from engine.protocols.diskqueue.pipeline import (
+    ENDED,
     SOME,
     START,
     DocumentRow,
@@ -160,7 +161,7 @@ class Observation:
         if before.done and not before.live and after.done and isinstance(view, StageTold):
             state, reason = "done", ""
         elif ending and state != "done":
-            state, reason = "stopped", reason or f"the pipeline ended: {ending}"
+            state, reason = "stopped", reason or f"{ENDED}{ending}"
         held = after.ready + after.writing + after.failed
         full = 0 < self._max_files <= held and index < len(self._stages) - 1
         return StageRow(

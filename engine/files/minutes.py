@@ -64,7 +64,7 @@ def path_of(folder: Path, system: str, endpoints: tuple[str, ...]) -> Path:
     """The file of what listens there; of one that nobody else can reach, that of its system."""
     endpoint = endpoints[0] if endpoints and not endpoints[0].startswith("inproc://") else ""
     name = re.sub(r"[^\w.]+", "-", f"{system}-{endpoint}")[:48].strip("-.")
-    return folder / f"{name}-{hashlib.blake2b(f'{system} {endpoint}'.encode(), digest_size=4).hexdigest()}"
+    return folder / f"{name}-{hashlib.blake2b(os.fsencode(f'{system} {endpoint}'), digest_size=4).hexdigest()}"
 
 
 def packed(minute: Minute) -> bytes:

@@ -8,7 +8,7 @@ from engine.labs.status import Seen, totals
 from engine.parts.plain import clean
 from engine.parts.view import LedgerView
 from engine.protocols.diskqueue.books import entries, whole
-from engine.protocols.diskqueue.pipeline import DriverRow, PipelineView
+from engine.protocols.diskqueue.pipeline import NO_ERRORS, DriverRow, PipelineView, StageRow
 
 
 def of_pipeline(view: PipelineView) -> Seen:
@@ -20,12 +20,17 @@ def of_pipeline(view: PipelineView) -> Seen:
         "attempts": sum(stage.docs for stage in view.stages),
         "restarts": sum(stage.restarts for stage in view.stages),
         "incidents": sum(incident.times for incident in view.incidents),
-        "stopped_stages": sum(stage.state == "stopped" for stage in view.stages),
+        "stopped_stages": sum(_stopped_by_errors(stage) for stage in view.stages),
         "wanted_drivers": sum(stage.wanted for stage in view.stages if stage.state == "running"),
     }
     drivers = [_driver(driver) for driver in view.drivers]
     every = totals((driver["state"], driver["slots"], driver["free"]) for driver in drivers)
     return Seen(every, drivers, [], ledger, counters, _queues(view), at=view.at, measured=False)
+
+
+def _stopped_by_errors(stage: StageRow) -> bool:
+    """One that has not begun yet, or ended with its pipeline, stands still without an error."""
+    return stage.state == "stopped" and not stage.reason.startswith(NO_ERRORS)
 
 
 def _driver(row: DriverRow) -> dict[str, Any]:

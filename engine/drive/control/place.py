@@ -24,13 +24,13 @@ def place(folder: Path, endpoint: str) -> Path:
     """The control socket of the broker at this endpoint."""
     name = re.sub(r"[^\w.]+", "-", LOCALHOST.sub("tcp://127.0.0.1:", endpoint))
     if len(name) > LONG or endpoint.startswith("ipc://"):
-        name = f"ipc-{hashlib.blake2b(os.path.abspath(endpoint[6:]).encode(), digest_size=8).hexdigest()}"
+        name = f"ipc-{hashlib.blake2b(os.fsencode(os.path.abspath(endpoint[6:])), digest_size=8).hexdigest()}"
     return folder / name
 
 
 def place_of_root(folder: Path, root: str) -> Path:
     """The control socket of the pipeline under this root."""
-    return folder / f"pipeline-{hashlib.blake2b(os.path.abspath(root).encode(), digest_size=8).hexdigest()}"
+    return folder / f"pipeline-{hashlib.blake2b(os.fsencode(os.path.abspath(root)), digest_size=8).hexdigest()}"
 
 
 def place_of(folder: Path, role: str, endpoints: Sequence[str]) -> Path:

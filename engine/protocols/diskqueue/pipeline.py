@@ -197,6 +197,12 @@ class DriverView(NamedTuple):
 StageState = Literal["running", "paused", "stopped", "done"]
 """stopped: it stands still, ``reason`` says why · done: nothing left and nothing to come."""
 
+NEVER_RUN = "no watchdog has run here"
+CAME_SINCE = "it was done, and something came since"
+ENDED = "the pipeline ended: "  # and why
+NO_ERRORS = (NEVER_RUN, CAME_SINCE, ENDED)
+"""How the reasons begin of a stage that stands still without an error of its own."""
+
 
 WatchState = Literal["running", "stopping", "ended", "absent"]
 """What the watchdog does; absent: nobody watches over the pipeline."""

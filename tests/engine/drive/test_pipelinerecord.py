@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.drive import pipelinerecord
-from engine.drive.pipelinerecord import NONE, RECORD, REVIVED, WIPED_OUT, Scribe, StageTold, read_back, told_of
+from engine.drive.pipelinerecord import NONE, RECORD, WIPED_OUT, Scribe, StageTold, read_back, told_of
 from engine.protocols.diskqueue.config import Times
-from engine.protocols.diskqueue.pipeline import DriverRow, Stage, StageRow
+from engine.protocols.diskqueue.pipeline import CAME_SINCE, DriverRow, Stage, StageRow
 
 TIMES = Times(1.5, 0.5, 0.0, 0.0, 3)
 ROWS = (
@@ -85,7 +85,7 @@ def test_a_stage_whose_watchdog_has_ended_says_why(tmp_path: Path) -> None:
     scribe.note(ROWS, "a is stopped")
     told = read_back(str(tmp_path))
     assert told_of(told, A, "absent", ()) == StageTold("stopped", "driver 1 could not start", 2, 4, TIMES)
-    assert told_of(told, B, "absent", ())[:2] == ("stopped", REVIVED)
+    assert told_of(told, B, "absent", ())[:2] == ("stopped", CAME_SINCE)
     assert told_of(told, C, "absent", ())[:2] == ("stopped", "no watchdog has run here")
     assert told_of(told, A, "running", ())[:2] == ("running", ""), "another one has begun"
 

@@ -123,3 +123,4 @@ def test_each_endpoint_has_a_file(tmp_path: Path) -> None:
     assert len(names) == 2 and all(name.startswith("roundrobin-tcp-127.0.0.1-") for name in names)
     assert path_of(tmp_path, "x", ("inproc://a",)) == path_of(tmp_path, "x", ())
     assert path_of(tmp_path, "x", ("ipc:///" + "a" * 200,)).parent == tmp_path
+    assert path_of(tmp_path, "x", ("/srv/q\udcff",)) != path_of(tmp_path, "x", ("/srv/q\udcfe",)), "not UTF-8"

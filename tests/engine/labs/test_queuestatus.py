@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from engine.labs.queuestatus import of_pipeline
+from engine.protocols.diskqueue.pipeline import CAME_SINCE, ENDED, NEVER_RUN
+from tests.helpers.fake_queues import a_view
 from tests.helpers.statuses import a_queue_status
 
 
@@ -17,3 +22,15 @@ def test_drivers_are_workers_and_files_are_the_backlog() -> None:
     }  # fmt: skip
     assert [queue["name"] for queue in status["queues"]] == ["start", "values", "parse", "output"]
     assert status["counters"]["wanted_drivers"] == 6 and status["counters"]["restarts"] == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "stopped"),
+    [("3 drivers died in a row", 1), (NEVER_RUN, 0), (CAME_SINCE, 0), (f"{ENDED}told to stop", 0)],
+)
+def test_a_stage_counts_as_stopped_only_by_errors_of_its_own(reason: str, stopped: int) -> None:
+    """A run looks at its alerts before its watchdog begins: that none has run is no error."""
+    view = a_view()
+    first = view.stages[0]._replace(state="stopped", reason=reason)
+    counters = of_pipeline(view._replace(stages=(first, *view.stages[1:]))).counters
+    assert counters["stopped_stages"] == stopped

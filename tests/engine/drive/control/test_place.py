@@ -20,6 +20,12 @@ def test_the_name_is_made_of_the_endpoint(tmp_path: Path) -> None:
         assert len(place(tmp_path, endpoint).name) <= 32
 
 
+def test_a_root_that_is_not_utf8_has_a_place_too(tmp_path: Path) -> None:
+    odd, other = os.fsdecode(b"/srv/q\xff"), os.fsdecode(b"/srv/q\xfe")
+    assert place_of_root(tmp_path, odd) != place_of_root(tmp_path, other)
+    assert place(tmp_path, f"ipc://{odd}") != place(tmp_path, f"ipc://{other}")
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o777])
 def test_it_is_made_for_this_user_alone_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
