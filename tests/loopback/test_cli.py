@@ -107,7 +107,8 @@ def test_broker_workers_and_a_run_in_three_processes(start: Start, endpoint: str
     workers.send_signal(signal.SIGTERM)
     assert ended(workers) == (143, "", "")
     broker.send_signal(signal.SIGTERM)
-    assert ended(broker)[:2] == (143, "")
+    status, out, err = ended(broker)
+    assert (status, out) == (143, "") and "no tasks are given out" in err
 
 
 def test_a_broker_serves_on_whatever_becomes_of_its_output(start: Start, endpoint: str, home: Path) -> None:
