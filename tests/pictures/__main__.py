@@ -1,4 +1,7 @@
-"""``python -m tests.pictures [FOLDER]``: the screens of the documentation as SVG; in FOLDER as PNG too (rsvg-convert).
+"""``python -m tests.pictures [FOLDER]``: the screens of the documentation as SVG.
+
+In FOLDER also those that are only for eyes, main, details, clients, backlog, run, events at three sizes among them; and
+all of them as PNG where rsvg-convert or Chromium is there.
 
 Every picture is the console itself on real cores in virtual time, so it is what a user sees.
 """
@@ -11,15 +14,19 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from engine.catalogue import SYSTEMS
 from engine.faults.faults import plan
 from engine.faults.watch import Watch
 from engine.parts.bulk import BulkSpec
+from tests.helpers.fake_lab import FakeLab
 from tests.helpers.protocols import LikeLive, User, on
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 SIZE = (120, 36)
+SIZES = ((80, 24), SIZE, (200, 60))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 async def at_work(user: User) -> None:
@@ -66,6 +73,12 @@ def leads_to(*keys: str) -> Callable[[User], Awaitable[None]]:
     return scene
 
 
+async def kept_run(user: User) -> None:
+    """The run in full, from the list of kept runs."""
+    await user.press("r", "enter")
+    await user.pass_time(0.25)
+
+
 PICTURES: dict[str, tuple[int, Callable[[User], Awaitable[None]]]] = {
     "main": (10, main_screen),
     "ladder": (2, ladder),
@@ -77,39 +90,63 @@ FOR_EYES: dict[str, tuple[int, Callable[[User], Awaitable[None]]]] = {
     "details": (10, leads_to("W", "enter")),
     "clients": (10, leads_to("U")),
     "backlog": (10, leads_to("B")),
+    "run": (10, kept_run),
     "charts": (10, leads_to("H", *["left"] * 12)),
     "events": (10, leads_to("E")),
     "table": (10, leads_to("v")),
 }
 """The same, drawn only where a folder is named."""
 
+AT_ALL_SIZES = ("main", "details", "clients", "backlog", "run", "events")
+"""Those of the snapshots: drawn at every size where a folder is named."""
 
-def draw(name: str, folder: Path) -> Path:
+
+def draw(name: str, folder: Path, size: tuple[int, int] = SIZE, suffix: str = "") -> Path:
     """One picture; where it is."""
     workers, scene = (PICTURES | FOR_EYES)[name]
-    path = folder / f"{name}.svg"
-    sandbox = LikeLive(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
-    sandbox.speed = 1.0
-    sandbox.advance(3.0)
+    path = folder / f"{name}{suffix}.svg"
+    lab: Any = FakeLab(workers)  # it has kept runs
+    if scene is not kept_run:
+        lab = LikeLive(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
+        lab.speed = 1.0
+        lab.advance(3.0)
 
     async def scenario(user: User) -> None:
         await scene(user)
         path.write_text(user.app.export_screenshot(title="roundhouse"), encoding="utf-8")
 
     with tempfile.TemporaryDirectory() as home:
-        on(sandbox, scenario, Path(home), SIZE)
+        on(lab, scenario, Path(home), size)
     return path
+
+
+def paint(path: Path) -> bool:
+    """An SVG as PNG beside it; False where nothing that can do so is installed."""
+    png = path.with_suffix(".png")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if tool := shutil.which("rsvg-convert"):
+        subprocess.run([tool, "-o", png, path], check=True)
+    elif browser:
+        options = ("--headless", "--no-sandbox", "--hide-scrollbars", f"--screenshot={png}", "--window-size=1500,1000")
+        subprocess.run([browser, *options, path.resolve().as_uri()], check=True, capture_output=True)
+    return bool(tool or browser)
 
 
 def main() -> int:
     """Draw all of them."""
     folder = Path(sys.argv[1]) if sys.argv[1:] else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for name in PICTURES | FOR_EYES if sys.argv[1:] else PICTURES:
-        path = draw(name, folder)
+    wanted = [(name, SIZE, "") for name in (PICTURES | FOR_EYES if sys.argv[1:] else PICTURES)]
+    if sys.argv[1:]:
+        sizes = [(f"-{width}x{height}", (width, height)) for width, height in SIZES]
+        wanted += [(name, size, suffix) for name in AT_ALL_SIZES for suffix, size in sizes]
+    painted = True
+    for name, size, suffix in wanted:
+        path = draw(name, folder, size, suffix)
         sys.stdout.write(f"{path}\n")
-        if shutil.which("rsvg-convert") and sys.argv[1:]:
-            subprocess.run(["rsvg-convert", "-o", path.with_suffix(".png"), path], check=True)
+        painted = painted and (not sys.argv[1:] or paint(path))
+    if not painted:
+        sys.stdout.write("no PNG: neither rsvg-convert nor Chromium is installed\n")
     return 0
 
 
