@@ -56,3 +56,13 @@ def test_so_many_clients_have_a_limit() -> None:
         valve.limit(b"c%d" % number, 1.0, 0.0, out)
     assert len(valve.view()) == MOST and isinstance(out[-1], Note) and "limits are set already" in out[-1].text
     assert terms(valve.view())[0] == ("dispatch of c0", "1 tasks/s at most")
+
+
+def test_what_was_not_used_does_not_add_up() -> None:
+    valve = Valve()
+    valve.limit(ALL, 100.0, 0.0, [])
+    given = 0
+    while valve.flows(1000.0) and valve.lets(b"c", 1000.0):
+        given += 1
+        assert given <= 10, "a tenth of a second's, however long nobody asked"
+    assert given == 10
