@@ -8,7 +8,7 @@ from engine.runs.spans import A_SECOND, MOST, Span, traces
 
 def test_a_task_with_its_legs() -> None:
     ours = [ClientLeg(b"\x10", 1.0, 5.0)]
-    theirs = [BrokerLeg(b"other", b"\x10", 1.1, 1.2, 1.3), BrokerLeg(b"c", b"\x10", 2.0, 2.5, 4.0)]
+    theirs = [BrokerLeg(b"c", b"\x10", 2.0, 2.5, 4.0), BrokerLeg(b"other", b"\x10", 1.1, 1.2, 1.3)]
     (one,) = traces("pingpong", b"c", ours, theirs, 100.0)
     assert one.task == Span("task", 101_000_000_000, 105_000_000_000)
     assert one.legs == (
