@@ -468,3 +468,15 @@ def test_a_worker_that_is_slower_than_its_deadline_has_no_twin() -> None:
     world.order("client", BulkSpec("ping", 5, in_flight=1, timeout=60.0))
     world.run_for(60.0)
     assert not [said for said in world.notes if "our name" in said.note.text or "taken over" in said.note.text]
+
+
+def test_a_worker_slower_than_the_brokers_patience_is_told_by_the_broker_with_both_values_and_has_no_twin() -> None:
+    """It starts over after 3 s, before its first PING is due."""
+    world = over_tcp(7, workers=0)
+    world.add("slow", SYSTEM.worker(Options(ping_every=5.0), TCP, 1, 1))
+    world.run_for(30.0)
+    said = [(said.note.subject, said.note.text) for said in world.notes]
+    assert not [text for _, text in said if "our name" in text or "taken over" in text]
+    words = "it sent no PING in 3.0 s, again, and WORKER_EXPIRE_SECONDS is 3 s: they do not fit together"
+    assert (b"worker-1", words) in said
+    assert [row.name for row in world.pictures["broker"].workers] == ["worker-1"]

@@ -152,10 +152,14 @@ class Broker:
     def _ready(self, worker: Worker | None, key: bytes, now: float, out: list[Command]) -> None:
         # 002 "Worker is ready": READY registers the worker and is answered with PONG
         if worker is None or worker.state in (Seen.LOST, Seen.TOLD):
+            lost = worker is not None and worker.state == Seen.LOST
+            gap = now - worker.heard if worker is not None else 0.0
             worker = self._join(worker, key, now, out)
             if worker is None:
                 return
-            worker.leaving = False
+            worker.leaving, worker.mute = False, worker.mute + 1 if lost else 0
+            if worker.mute > 1:  # it starts over before its first PING is due; once may be a restart
+                out.append(Note("warn", f"it sent no PING in {gap:.1f} s, again, and {self._limit()}", key))
         self.table.step(worker, On.READY)
         if worker.task is not None:  # ruling 6
             self.restarts += 1
@@ -176,8 +180,7 @@ class Broker:
             if worker is None:
                 return
             if slow:  # it did not start over: it was there all the time
-                limit = f"WORKER_EXPIRE_SECONDS is {self.options.worker_expiry:g} s"
-                out.append(Note("warn", f"its PING came after {gap:.1f} s, and {limit}: they do not fit together", key))
+                out.append(Note("warn", f"its PING came after {gap:.1f} s, and {self._limit()}", key))
             self.table.step(worker, On.PING, worker.kept)
         elif worker.task is not None and worker.broken and not worker.pings:
             self._forsaken(worker, now, out)
@@ -186,12 +189,16 @@ class Broker:
             owes = worker.owes and worker.state == Seen.LEAVING
             self.table.step(worker, On.PING, If.OWES if owes else "")
         self._hear(worker, now, out)
+        worker.mute = 0
         if told:
             out.append(Send([key, b"", EXIT], BACKEND))
         elif not worker.owes:
             out.append(Send([key, b"", PONG], BACKEND))
             if worker.task is None and key not in self.table.ready:  # ruling 2
                 self._free(worker, now, out)
+
+    def _limit(self) -> str:
+        return f"WORKER_EXPIRE_SECONDS is {self.options.worker_expiry:g} s: they do not fit together"
 
     def _forsaken(self, worker: Worker, now: float, out: list[Command]) -> None:
         """Ruling 16: who does not PING at work, but does on a connection made anew, has not got its job any more."""

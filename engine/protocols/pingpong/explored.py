@@ -44,7 +44,7 @@ EXPLORED = Explored(
     unreached=UNREACHED,
     ignored={
         "table.Table": frozenset({"_joins"}),
-        "table.Worker": frozenset({"done", "failed", "joined", "name", "row"}),
+        "table.Worker": frozenset({"done", "failed", "joined", "mute", "name", "row"}),
         "tasks.Tasks": frozenset({"redelivered"}),
         "desk.Desk": frozenset({"again", "full", "refused"}),
         "broker.Broker": frozenset({"inspected", "late", "losses", "restarts", "taken", "unsent"}),
@@ -53,4 +53,7 @@ EXPLORED = Explored(
         "inflight.Task": frozenset({"accepted"}),
     },
 )
-"""``Table._joins`` makes names to show. ``Worker._pinged`` only serves to measure the round trip."""
+"""``Table._joins`` makes names to show, ``Worker.mute`` of the table a note.
+
+``Worker._pinged`` only serves to measure the round trip.
+"""

@@ -42,6 +42,7 @@ class Worker:
         "late",
         "leaving",
         "lost",
+        "mute",
         "name",
         "owes",
         "pings",
@@ -57,6 +58,7 @@ class Worker:
         self.state: str = Seen.UNKNOWN
         self.joined = self.heard = now
         self.lost: float | None = None  # since when
+        self.mute = 0  # how often it started over, lost, without a PING since the last one
         self.task: Task | None = None
         self.owes = False
         self.connected = True

@@ -46,6 +46,13 @@ def test_a_connection_that_was_closed_is_no_takeover() -> None:
     assert not one.silent(18.1)
 
 
+def test_a_patience_that_ends_before_the_first_heartbeat_tells_nothing() -> None:
+    one = Taken(3.0, 3.0)
+    for begun in range(0, 30, 3):
+        one.heard(begun + 0.1)
+        assert not one.silent(begun + 3.1)
+
+
 def test_after_a_verdict_it_begins_anew() -> None:
     one = deaf_once(6.1)
     assert one.silent(12.1)
