@@ -28,6 +28,22 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert [page.name for page in PAGES[1:] if f"](docs/{page.name})" not in readme] == []
 
 
+def test_the_site_names_every_page_once_and_builds_into_an_ignored_folder() -> None:
+    site = (ROOT / ".mkdocs.yml").read_text(encoding="utf-8")
+    named = re.findall(r"^ +- [^:]+: (\S+\.md)\b", site.partition("\nnav:\n")[2], re.MULTILINE)
+    assert sorted(named) == sorted(["index.md", *(page.name for page in PAGES[1:])])
+    assert "\nsite_dir: dist/site\n" in site
+    assert "dist/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_no_page_links_to_what_the_site_does_not_hold() -> None:
+    docs = ROOT / "docs"
+    for page in PAGES[1:]:
+        links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+        ends = [(page.parent / link).resolve() for link in links if "://" not in link]
+        assert [end for end in ends if not end.is_file() or docs not in end.parents] == [], page.name
+
+
 def test_the_pictures_are_those_that_are_drawn() -> None:
     assert {path.stem for path in (ROOT / "docs" / "pictures").iterdir()} == set(PICTURES)
     text = (ROOT / "docs" / "pictures" / "main.svg").read_text(encoding="utf-8").replace("&#160;", " ")

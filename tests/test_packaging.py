@@ -54,6 +54,16 @@ def test_the_wheel_holds_every_source_and_theme_and_no_stray_file(wheel: Path) -
         wanted |= native  # there where there is a C compiler, and the wheel's name says so
         assert wheel.name == f"roundhouse-{__version__}-{hook.tag() if native else 'py3-none-any'}.whl"
         assert sorted(archive.namelist()) == sorted(wanted)
+        top = {name.partition("/")[0] for name in archive.namelist()}
+        assert top == {"console", "engine", info}, "docs/architecture.md says which names it takes"
+        metadata = archive.read(f"{info}/METADATA").decode()
+        for line in (
+            "Author: Roundhouse maintainers",
+            "Keywords: ",
+            "License-Expression: MIT",
+            "Requires-Python: >=3.11",
+        ):
+            assert f"\n{line}" in metadata, line
         assert "roundhouse = console.__main__:main" in archive.read(f"{info}/entry_points.txt").decode()
 
 
