@@ -44,6 +44,7 @@ IMPURE = {
     "engine/labs/queueorders.py": "notes when it was begun, and when something was said",
     "engine/labs/remote.py": "says since when the other process runs, by our clock",
     "engine/labs/link.py": "asks at its pace, and says since when it has not been answered",
+    "engine/labs/elsewhere.py": "reads both clocks of an exchange, and asks again until legs are drawn",
     "engine/labs/live.py": "waits, for whoever calls it, until threads have done what they were told",
     "engine/runs/load.py": "stamps a run with its time and the versions that made it",
     "engine/labs/queues.py": "feeds at its pace, and stamps what it says",

@@ -113,9 +113,8 @@ def read_arguments(argv: Sequence[str]) -> Asked:
 
 def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> None:
     """Check combinations of arguments, which argparse can not express."""
-    queuearguments.check(parser, options)
-    screenarguments.check(parser, options)
-    storearguments.check(parser, options)
+    for part in (queuearguments, screenarguments, storearguments, operatearguments):
+        part.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
         systems -= QUEUES.keys()
@@ -281,7 +280,7 @@ def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
     baseline = option("--baseline", metavar="ID", type=given, help=before)
     one = (connect, timeout, _json("the run"), otel(), *every)
     whole = option("--in-flight", metavar="N", action=keep("run", "data_in_flight"), help=f"{out} (all)")
-    rest = (rate, timeout, baseline, _bound(), _json("the run"), otel(), *every)
+    rest = (rate, timeout, baseline, operatearguments.asked(), _bound(), _json("the run"), otel(), *every)
     command("ping", "send one ping that asks for no reply", *one)
     command("pingt", "send one ping, and time its reply", *one)
     command("data", "ask for one stream of data, and time it", *one, size)

@@ -18,6 +18,7 @@ from engine.drive.security.users import Trust, User
 from engine.errors import Refused
 from engine.labs.attaching import Around
 from engine.labs.audit import FILE, Audit
+from engine.labs.elsewhere import Elsewhere
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
 from engine.namedfleet import FleetEntry
@@ -129,6 +130,7 @@ def lab_of(
     readonly: bool = False,
     role: str = "",
     listens: Path | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> LiveLab:
     """A lab of the system that was asked for, not opened yet."""
     system, security = system_of(settings), settings.security
@@ -156,6 +158,7 @@ def lab_of(
         role=role,
         trust=Trust(os.geteuid(), frozenset(trust)),
         curve=keys,
+        elsewhere=elsewhere,
     )
     lab.audit = audit_of(settings, place_of(settings.paths.control, role, bind))
     return lab

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from console.cli.keyarguments import shared
-from console.cli.parsing import Parser
+from console.cli.parsing import Parser, option
 from console.readers import given, source, target
 from engine.catalogue import SYSTEMS
 
@@ -58,3 +59,15 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
 
 def _target(parser: Any) -> None:
     parser.add_argument("target", metavar="ENDPOINT|NAME", nargs="?", type=given, help=TARGET)
+
+
+def asked() -> Parser:
+    """``--control`` of a bulk run: where the broker elsewhere is asked for its clock and its part of the legs."""
+    words = "control socket of the broker, as attach takes it: tells the legs, with the offset of its clock"
+    return option("--control", metavar="ENDPOINT|NAME", dest="broker_control", type=given, help=words)
+
+
+def check(parser: Parser, options: Namespace) -> None:
+    """What argparse can not express."""
+    if getattr(options, "broker_control", None) is not None and options.connect is None:
+        parser.error(f"{options.command}: --control is for a broker elsewhere, which --connect names")

@@ -7,12 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from console import bulks, units
-from console.cli.common import lab_of, settings_of
+from console.cli.asking import chosen
+from console.cli.common import far_of, lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
 from engine.drive.control.place import NOWHERE
 from engine.errors import Refused
+from engine.labs.elsewhere import Elsewhere
 from engine.labs.live import LiveLab
 from engine.labs.otel import collector_of, export
 from engine.parts.bulk import BulkSpec
@@ -40,7 +42,10 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     workers = 0 if options.connect else settings.pool.workers
     own = options.connect is None  # a broker that ends with the run: nobody has to find it
     given = {"connect": options.connect, "journal": options.journal, "listens": NOWHERE}
-    lab = lab_of(settings, workers=workers, broker=own, **given)
+    control = getattr(options, "broker_control", None)
+    place = chosen(settings.paths.control, control, far_of(settings)) if control else None
+    afar = Elsewhere(place) if place else None
+    lab = lab_of(settings, workers=workers, broker=own, elsewhere=afar, **given)
     spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))
     lab.admit(spec)
     collector = options.otel and collector_of(options.otel)

@@ -26,6 +26,7 @@ from typing import Any
 import msgpack
 
 from engine.core import Note
+from engine.drive.clockname import clock_name
 from engine.drive.control.found import about
 from engine.drive.control.place import place_of
 from engine.drive.control.server import Control, Said, Word, listen
@@ -33,11 +34,13 @@ from engine.drive.sockets import Context
 from engine.errors import Refused
 from engine.feed import Fact
 from engine.labs.audit import SILENT, noted, words_of
+from engine.labs.brokers import FIRST, SECOND
 from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
 from engine.labs.far import ENTRIES, packed_entries
 from engine.labs.shared import VIEWS, Easel, codec_of, crew_of
 from engine.parts.unpacking import unpack
+from engine.parts.view import BrokerView
 from engine.system import Orders
 from engine.tracing.ring import Ring
 
@@ -59,7 +62,7 @@ class Desk:
     control: Control | None = None
 
     def __init__(self, lab: Any, role: str) -> None:
-        self.words: dict[str, Word] = {"look": self._look, "order": self._order}
+        self.words: dict[str, Word] = {"look": self._look, "order": self._order, "clock": _clock}
         self.instance = secrets.token_hex(8)  # tells this run from the next one at the same socket
         self._role, self._lab, self._codec = role, lab, codec_of(lab.system)
         self._waiting = 0
@@ -155,7 +158,7 @@ class BrokerDesk(Desk):
 
     def __init__(self, lab: BrokerLab, role: str, seats: Callable[[], Mapping[bytes, str]]) -> None:
         super().__init__(lab, role)
-        self.words["tap"] = self._tap
+        self.words |= {"tap": self._tap, "legs": self._legs}
         self._seats = seats
         self._easel = Easel(self._codec, lab.seat_of)
         self._due = 0.0
@@ -220,6 +223,16 @@ class BrokerDesk(Desk):
             for name in names:
                 feed.picture(name)
 
+    def _legs(self, fields: dict[str, Any]) -> Said:
+        """When sampled tasks of one client passed here; ``At`` is when that was drawn, and newer ones will be drawn."""
+        client = fields.get("Client")
+        if type(client) is not bytes:
+            raise ValueError("Client")
+        seen = [view for name in (FIRST, SECOND) if isinstance(view := self._lab.feed.picture(name), BrokerView)]
+        legs = [leg[1:] for view in seen for leg in view.legs if leg.client == client]
+        at = max((view.at for view in seen if view.serving), default=0.0)
+        return "legs", {"At": at, "Data": msgpack.packb(legs)}
+
     # ---- messages ---------------------------------------------------------------------------------------------------
 
     def _tap(self, fields: dict[str, Any]) -> Said:
@@ -266,6 +279,10 @@ def packed(codec: Any, args: tuple[Any, ...]) -> bytes:
 def giver_of(fields: dict[str, Any]) -> tuple[str, str]:
     """Who gives an order, and from where: as the socket tells, never as the asker does."""
     return str(fields.get("Who", "an unknown process")), str(fields.get("From", "the control socket"))
+
+
+def _clock(fields: dict[str, Any]) -> Said:
+    return "clock", {"Now": time.monotonic(), "Clock": clock_name()}
 
 
 def _number(fields: dict[str, Any], name: str) -> int:

@@ -27,6 +27,7 @@ from engine.feed import Feed
 from engine.journal.journal import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, orders_of, paired
 from engine.labs.desk import BrokerDesk
+from engine.labs.elsewhere import Elsewhere
 from engine.labs.health import Health, health_of
 from engine.labs.liveworkers import LiveWorkers
 from engine.labs.operated import ask_broker, word_of
@@ -41,12 +42,13 @@ from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.store import Revive
 from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
-from engine.runs.load import RunRecord, RunReport
+from engine.runs.load import Afar, RunRecord, RunReport
 from engine.runs.spans import TaskTrace
 from engine.system import SEED_LANE, System
 from engine.tracing.trace import Trace
 
 CLOSE = 1.5  # seconds that closing may take
+UNASKED = "the broker is elsewhere, and no --control names its control socket"
 
 
 class LiveLab(LiveWorkers):
@@ -74,11 +76,13 @@ class LiveLab(LiveWorkers):
         listens: Path | None = None,
         role: str = "",
         curve: Curve | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """``trust``: whose peers private sockets serve; ``control``: the folder of control sockets.
 
         ``role``: what its own one calls it; without one only a broker has any. ``listens``: the path of its own one, in
         place of the usual one in ``control``; ``NOWHERE`` for none.
+        ``elsewhere``: the broker that is joined, where its clock is asked.
         """
         self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
@@ -100,6 +104,9 @@ class LiveLab(LiveWorkers):
         pairing = paired(system, self.options) if pair and broker else None
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
+        self._asked: RunReport | None = None  # the run of which the broker elsewhere has told
+        self._asking = threading.Lock()
+        self._elsewhere, self._afar = elsewhere, Afar((), None, UNASKED)
         self.unkept: list[str] = []
         self._unsaved, self._closing = False, threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
@@ -179,6 +186,8 @@ class LiveLab(LiveWorkers):
         if view is not None and view.state != "ended":
             raise Refused(f"a run is going on ({view.ledger.succeeded:,} of {view.spec.n:,} done): stop it first")
         self.admit(spec)
+        if self._elsewhere is not None:
+            self._elsewhere.begin()
         self._run = self._begun(spec := tagged(self.system, self.options, spec))
         self._unsaved = True
         self._nodes["client"].order("client", spec)
@@ -207,7 +216,18 @@ class LiveLab(LiveWorkers):
             raise Refused("the run has not begun yet")
         _, broker = self._brokers.serving() if self._with_broker else ("", None)
         self._run.watch.look(self.health().loop_lag, self.feed.refresh)
-        return self._run.document(client, self._client_id, broker)
+        return self._run.document(client, self._client_id, broker, self._told_afar(client.run))
+
+    def _told_afar(self, run: BulkView) -> Afar | None:
+        """What the broker elsewhere told of a run, asked once when it has ended; None where the broker is here."""
+        if self._with_broker:
+            return None
+        with self._asking:
+            if self._elsewhere is not None and self._asked is not self._run:
+                if run.state != "ended":
+                    return Afar((), None, "the run has not ended")
+                self._afar, self._asked = self._elsewhere.end(self._client_id), self._run
+        return self._afar
 
     def traces(self) -> list[TaskTrace]:
         """Sampled tasks of the newest run, with their legs where the broker runs here; none before the first."""

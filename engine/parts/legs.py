@@ -1,8 +1,9 @@
 """Where a task's time went: client, backlog, worker, return.
 
 No seed's wire carries times, so the legs are joined afterwards from what the client and the broker each noted of the
-same sampled tasks. Both read the machine's monotonic clock, which all processes of one machine share; across machines
-the legs can not be told and stay unknown.
+same sampled tasks. Both read the monotonic clock of their machine, which all its processes share. Two legs, ``backlog``
+and ``worker``, are by the broker's clock alone; ``client`` and ``return`` take both clocks, and the offset between them
+(``engine.parts.clocks``). A leg that is shorter than the error of the offset may come out below 0: it counts as 0.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from engine.parts.clocks import SAME, Offset
 from engine.parts.histogram import Histogram
 from engine.parts.view import BrokerLeg, ClientLeg
 
@@ -52,16 +54,24 @@ class ClientLegs:
         return tuple(self._log)
 
 
-def join(client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg]) -> dict[str, Histogram] | None:
-    """The four legs of the tasks that both sides noted; None where they have none in common."""
+def join(
+    client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg], offset: Offset = SAME
+) -> dict[str, Histogram] | None:
+    """The four legs of the tasks that both sides noted; None where they have none in common.
+
+    ``offset``: of the broker's clock, from the client's.
+    """
     passed = {leg.id: leg for leg in theirs if leg.client == client}
     legs = {name: Histogram() for name in ("client", "backlog", "worker", "return")}
     for leg in ours:
         broker = passed.get(leg.id)
-        if broker is None or not leg.sent <= broker.accepted <= leg.received:
+        if broker is None:
             continue
-        legs["client"].record(broker.accepted - leg.sent)
+        accepted, answered = broker.accepted - offset.seconds, broker.answered - offset.seconds
+        if not leg.sent - offset.error <= accepted <= leg.received + offset.error:
+            continue
+        legs["client"].record(max(0.0, accepted - leg.sent))
         legs["backlog"].record(broker.given - broker.accepted)
         legs["worker"].record(broker.answered - broker.given)
-        legs["return"].record(leg.received - broker.answered)
+        legs["return"].record(max(0.0, leg.received - answered))
     return legs if legs["client"].count else None

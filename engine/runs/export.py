@@ -16,7 +16,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 PLAIN = (
     "started_at", "system", "transport", "lane", "kind", "verdict", "requested", "sent", "succeeded", "elapsed_s",
-    "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked",
+    "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked", "legs_missing",
 )  # fmt: skip
 FIGURES = ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
 LISTS = ("first_failed", "timeline")  # what does not go into a cell; also the ``buckets`` of latencies
@@ -24,6 +24,7 @@ INNER = (
     ("rate_missed", ("asked", "reached")),
     ("service_us", FIGURES),
     ("planned_us", FIGURES),
+    ("clock", ("same", "offset", "error")),
     ("observer", ("loop_lag_us", "refresh_hz")),
     ("ledger", ("failed", "in_flight", "queued", "dropped", "balanced")),
 )

@@ -24,9 +24,10 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 
 from engine import __version__
 from engine.parts.bulk import Bulk, BulkSpec, Verdict
+from engine.parts.clocks import SAME, Offset
 from engine.parts.histogram import Summary
 from engine.parts.legs import join
-from engine.parts.view import BrokerView, ClientView, LedgerView
+from engine.parts.view import BrokerLeg, BrokerView, ClientView, LedgerView
 from engine.runs.spans import TaskTrace, traces
 from engine.schema import Misfit, Range, fit
 
@@ -90,6 +91,22 @@ class Observer(TypedDict):
     refresh_hz: Amount | None  # the slowest that a screen was drawn meanwhile; null without one
 
 
+class Clock(TypedDict):
+    """The broker's monotonic clock less the client's, in µs."""
+
+    same: bool  # it is one clock: the offset is 0
+    offset: Annotated[float, Range(-(2.0**63), 2.0**63)]
+    error: Amount
+
+
+class Afar(NamedTuple):
+    """What a broker elsewhere told of a run: its legs and clock offset, or what is ``missing``, in words."""
+
+    legs: tuple[BrokerLeg, ...]
+    offset: Offset | None
+    missing: str | None
+
+
 class RunRecord(TypedDict):
     """One run, as it is printed with ``--json`` and kept in a file."""
 
@@ -122,11 +139,14 @@ class RunRecord(TypedDict):
     verdict: Verdict
     started_at: str  # RFC 3339 with offset
     versions: dict[str, str]
+    clock: Clock | None  # of a broker elsewhere that was asked
+    legs_missing: str | None  # why there are no legs, where the broker is elsewhere
 
 
 LATER: dict[str, Any] = {
     "lane": None, "workers": None, "slots": None, "timeout_s": None, "warmup": 0, "rate_asked": None,
     "rate_missed": None, "observer": None, "first_failed": {}, "timeline": (),
+    "clock": None, "legs_missing": None,
 }  # fmt: skip
 PARTS = 16  # buckets of a record between a duration and its double
 
@@ -191,9 +211,12 @@ class RunReport:
     watch: Watch = field(default_factory=Watch)
     lane: str | None = None
 
-    def document(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> RunRecord:
+    def document(
+        self, client: ClientView, client_id: bytes, broker: BrokerView | None, afar: Afar | None = None
+    ) -> RunRecord:
         """The run so far or at its end. ``broker``: its picture where it is at hand, for the crew and the legs.
 
+        ``afar``: what one elsewhere told.
         Raises ValueError where the client has had no run.
         """
         run = client.run
@@ -203,7 +226,9 @@ class RunReport:
             self.watch.end()
         crew = self.watch.crew(broker)
         ours = [leg for leg in client.legs if leg.sent >= max(self.since, run.warm_at)]
-        legs = join(client_id, ours, broker.legs) if broker else None
+        theirs = broker.legs if broker else afar.legs if afar else ()
+        offset = (afar.offset if afar else None) or SAME
+        legs = join(client_id, ours, theirs, offset)
         return RunRecord(
             schema=SCHEMA,
             kind=self.spec.kind,
@@ -239,6 +264,8 @@ class RunReport:
             verdict=run.verdict,
             started_at=self.started.isoformat(timespec="microseconds"),
             versions=versions(),
+            clock=_clock(afar.offset) if afar and afar.offset else None,
+            legs_missing=afar.missing or (None if legs else "the broker noted none of these tasks") if afar else None,
         )
 
     def traces(self, client: ClientView, client_id: bytes, broker: BrokerView | None) -> list[TaskTrace]:
@@ -349,6 +376,10 @@ def _books(of: LedgerView) -> Books:
         dropped=of.dropped,
         balanced=of.balanced,
     )
+
+
+def _clock(of: Offset) -> Clock:
+    return Clock(same=of.same, offset=round(of.seconds * 1e6, 3), error=round(of.error * 1e6, 3))
 
 
 def duration(us: float) -> str:

@@ -7,7 +7,7 @@ from typing import cast
 
 from engine.parts.plain import several
 from engine.runs.charts import CELLS, STALLED, extent, histogram, rates
-from engine.runs.load import Books, Durations, Observer, RunRecord, duration
+from engine.runs.load import Books, Clock, Durations, Observer, RunRecord, duration
 
 FEW = 10  # latencies: of fewer than these no histogram is drawn
 SHARES = (("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100))
@@ -36,6 +36,10 @@ def summary(run: RunRecord) -> str:
     if run["legs_us"] is not None:
         legs = cast(dict[str, Durations], run["legs_us"])
         rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
+    elif run["legs_missing"] is not None:
+        rows.append(f"legs      left out: {run['legs_missing']}")
+    if run["clock"] is not None:
+        rows.append(f"clock     {_offset(run['clock'])}")
     if run["warmup"]:
         replies = "reply is" if run["warmup"] == 1 else f"{run['warmup']:,} replies are"
         rows.append(f"warm-up   the first {replies} in no latency")
@@ -81,6 +85,16 @@ def _first(run: RunRecord, kind: str) -> str:
         return ""
     more = ", …" if len(noted) < run["failed"][kind] else ""
     return f" (task {', '.join(str(task + 1) for task in noted)}{more})"
+
+
+def _offset(of: Clock) -> str:
+    """By how much the broker's clock is ahead of the client's; the error is rounded up, and covers the rounding."""
+    if of["same"]:
+        return "offset 0: client and broker read the same clock"
+    offset, error = of["offset"], of["error"]
+    ahead = f"{offset / 1e3:+,.1f} ms" if abs(offset) < 1e7 else f"{offset / 1e6:+,.4f} s"
+    give = math.ceil(error / 100 + 0.5) / 10
+    return f"offset {ahead} ± {give:,.1f} ms: the broker's less ours, in the legs client and return"
 
 
 def _observed(of: Observer) -> str:

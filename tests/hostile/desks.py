@@ -44,6 +44,8 @@ WORDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tasks", {"JobId": 1, "Failed": False, "After": 0}),
     ("hold", {"JobId": 1}),
     ("pair", {}),
+    ("clock", {}),
+    ("legs", {"Client": b"c"}),
 )
 HTTP = (
     b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

@@ -25,3 +25,11 @@ def test_a_wrong_call_of_check_is_unknown(words: list[str], status: int) -> None
     with pytest.raises(SystemExit) as left:
         read_arguments(words)
     assert left.value.code == status
+
+
+def test_the_control_socket_of_a_bulk_run_is_that_of_a_broker_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = read_arguments(["bulkping", "9", "--connect", "tcp://127.0.0.1:6714", "--control", "tcp://127.0.0.1:6714"])
+    assert asked.options.broker_control == "tcp://127.0.0.1:6714" and asked.flags[-1].name != "--control"
+    with pytest.raises(SystemExit):
+        read_arguments(["bulkping", "9", "--control", "broker"])
+    assert "--control is for a broker elsewhere" in capsys.readouterr().err

@@ -9,9 +9,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import pytest
 
 from engine.alerts.rules import Rule, Rules
+from engine.drive.clockname import clock_name
 from engine.drive.control.server import Said
 from engine.errors import Refused
 from engine.labs import desk as module
@@ -20,7 +22,7 @@ from engine.labs.desk import BrokerDesk, packed
 from engine.labs.shared import codec_of
 from engine.labs.watcher import Watcher, of_lab
 from engine.parts.bulk import BulkSpec
-from engine.parts.view import WorkerView
+from engine.parts.view import BrokerLeg, WorkerView
 from tests.helpers.fake_lab import FakeLab
 
 
@@ -210,3 +212,15 @@ def test_a_process_of_workers_has_a_table_too(shop: Shop) -> None:
     shop.lab.feed.show("pool", {"worker-1": WorkerView(1.0, "working", 10, 0, 0, 0.5, joined=True)})
     shop.look()
     assert shop.look(0.25)["Pages"] == 2
+
+
+def test_the_clock_and_the_legs_of_one_client_are_told(shop: Shop) -> None:
+    assert shop.desk.words["clock"]({}) == ("clock", {"Now": shop.clock.at, "Clock": clock_name()})
+    view = shop.lab.feed.peek("broker")
+    legs = (BrokerLeg(b"c", b"1", 1.0, 2.0, 3.0), BrokerLeg(b"d", b"1", 4.0, 5.0, 6.0))
+    shop.lab.feed.show("broker", view._replace(legs=legs))
+    said = shop.desk.words["legs"]({"Client": b"c"})
+    assert isinstance(said, tuple) and said[1]["At"] == view.at
+    assert msgpack.unpackb(said[1]["Data"]) == [[b"1", 1.0, 2.0, 3.0]]
+    with pytest.raises(ValueError, match="Client"):
+        shop.desk.words["legs"]({"Client": "c"})

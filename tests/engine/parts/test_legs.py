@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.parts.clocks import Offset
 from engine.parts.legs import EVERY, KEPT, BrokerLegs, ClientLegs, join, sampled
 from engine.parts.view import BrokerLeg, ClientLeg
 
@@ -33,3 +34,13 @@ def test_what_only_one_side_noted_tells_nothing() -> None:
     assert join(b"c", ours, [BrokerLeg(b"d", b"1", 1.1, 1.3, 1.6)]) is None, "another client's"
     assert join(b"c", ours, [BrokerLeg(b"c", b"2", 1.1, 1.3, 1.6)]) is None, "another task"
     assert join(b"c", ours, [BrokerLeg(b"c", b"1", 9.1, 9.3, 9.6)]) is None, "another run's task of the same id"
+
+
+def test_legs_by_two_clocks_are_corrected_and_what_the_error_covers_is_not_lost() -> None:
+    ours, theirs = [ClientLeg(b"1", 1.0, 2.0)], [BrokerLeg(b"c", b"1", 51.1, 51.3, 51.6)]
+    assert join(b"c", ours, theirs) is None
+    legs = join(b"c", ours, theirs, Offset(50.0, 0.01))
+    assert legs is not None
+    assert [leg.summary().max for leg in legs.values()] == pytest.approx([0.1e6, 0.2e6, 0.3e6, 0.4e6])
+    legs = join(b"c", ours, theirs, Offset(50.2, 0.15))
+    assert legs is not None and legs["client"].summary().max == 0.0

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from engine.core import NEVER
 from engine.parts.bulk import Bulk, BulkSpec
+from engine.parts.clocks import Offset
 from engine.parts.view import BrokerLeg, BrokerView, ClientLeg, ClientView, LedgerView, State, WorkerRow
-from engine.runs.load import MAX_RECORD, RunReport, from_json, run_id, to_json, versions
+from engine.runs.load import MAX_RECORD, Afar, RunReport, from_json, run_id, to_json, versions
 from engine.runs.summary import summary
 from engine.schema import Misfit
 from tests.helpers.runs import BEGAN, a_run, finished
@@ -23,7 +24,7 @@ KEYS = [
     "schema", "kind", "system", "transport", "lane", "requested", "sent", "succeeded", "failed", "first_failed",
     "elapsed_s", "rate_per_s", "bytes", "in_flight", "workers", "slots", "timeout_s", "warmup", "rate_asked",
     "rate_missed", "service_us", "planned_us", "legs_us", "observer", "ledger", "timeline",
-    "verdict", "started_at", "versions",
+    "verdict", "started_at", "versions", "clock", "legs_missing",
 ]  # fmt: skip
 
 
@@ -67,6 +68,8 @@ def test_a_good_run() -> None:
         "timeline": ({"second": 0.0, "succeeded": 4, "failed": 0, "p99": 250_000.0},),
         "verdict": "pass",
         "started_at": "2026-11-28T03:02:03.000456+02:00",
+        "clock": None,
+        "legs_missing": None,
     }  # fmt: skip
     assert run["service_us"]["buckets"] == ((250_609.664, 4),)
     assert run["versions"] == versions()
@@ -108,6 +111,21 @@ def test_legs_are_of_this_run_only() -> None:
         {"client": 1000, "backlog": 2000, "worker": 3000, "return": 4000}
     )
     assert report(spec).document(client, b"another", broker)["legs_us"] is None
+
+
+def test_legs_of_a_broker_elsewhere_are_corrected_by_the_offset_of_its_clock() -> None:
+    spec = BulkSpec("ping", 1)
+    client = finished(spec)._replace(legs=(ClientLeg(b"new", 100.0, 100.010),))
+    legs = (BrokerLeg(b"c", b"new", 5100.001, 5100.003, 5100.006),)
+    run = report(spec).document(client, b"c", None, Afar(legs, Offset(5000.0, 0.0004), None))
+    assert run["legs_us"] is not None and run["legs_missing"] is None
+    assert {name: of["max"] for name, of in run["legs_us"].items()} == pytest.approx(  # type: ignore[index]
+        {"client": 1000, "backlog": 2000, "worker": 3000, "return": 4000}
+    )
+    assert run["clock"] == {"same": False, "offset": 5_000_000_000.0, "error": 400.0}
+    assert from_json(to_json(run).encode()) == run
+    run = report(spec).document(client, b"c", None, Afar((), None, "why"))
+    assert (run["legs_us"], run["clock"], run["legs_missing"]) == (None, None, "why")
 
 
 def test_the_crew_is_whoever_had_joined_when_the_run_had_ended_and_stays_that() -> None:

@@ -77,3 +77,15 @@ def test_the_rate_is_drawn_with_its_stall() -> None:
         {"second": 2.0, "succeeded": 5, "failed": 0, "p99": 5.0},
     )
     assert "          0 s █×▄ 3 s, successes over time; × nothing succeeded\n" in summary(run)
+
+
+def test_the_offset_of_a_clock_elsewhere_is_told_with_its_error_or_why_there_are_no_legs() -> None:
+    run = a_run(1)
+    run["clock"] = {"same": False, "offset": 12_300.0, "error": 340.0}
+    assert "clock     offset +12.3 ms ± 0.4 ms: " in summary(run)
+    run["clock"] = {"same": False, "offset": -5_000_000_000.0, "error": 1.0}
+    assert "clock     offset -5,000.0000 s ± 0.1 ms: " in summary(run)
+    run["clock"] = {"same": True, "offset": 0.0, "error": 0.0}
+    assert "clock     offset 0: client and broker read the same clock\n" in summary(run)
+    run["clock"], run["legs_missing"] = None, "why"
+    assert "legs      left out: why\n" in summary(run)
