@@ -81,7 +81,7 @@ def totals(report: Report) -> str:
         if stage.reason:
             lines.append(f"{stage.name} is stopped: {clean(stage.reason)}")
         elif stage.full:
-            lines.append(f"{stage.name} waits: {stage.full}")
+            lines.append(f"{stage.name} waits: {clean(stage.full)}")
     lines += [f"queue {queue.name}: {clean(queue.trouble)}" for queue in report.view.queues if queue.trouble]
     if found.twice:
         lines.append(f"in more than one place: {' '.join(clean(id, 200) for id in found.twice[:NAMED])}")

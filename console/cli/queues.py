@@ -294,6 +294,7 @@ def progress(view: PipelineView) -> str:
     for row, entry in zip(view.stages, stages, strict=True):
         state = "" if row.state == "running" else f" {row.state}"
         parts.append(f"{row.name} {entry.waiting:,}+{entry.working}{state}")
+    parts += [clean(row.full) for row in view.stages if row.full]
     return "  ".join(parts)
 
 

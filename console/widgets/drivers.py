@@ -92,7 +92,7 @@ class Drivers(Table[DriverRow]):
         if stage.name != self._title:
             self._title = stage.name
             self.release()
-        self.border_title = Content(f"drivers · {clean(stage.name)}{f' · {stage.full}' if stage.full else ''}")
+        self.border_title = Content(f"drivers · {clean(stage.name)}{f' · {clean(stage.full)}' if stage.full else ''}")
         parts = " ".join(f"{name} {share:.0f}" for name, share in shares(stage.times)[:3])
         number = f"{stage.running}/{stage.wanted} · " if self.size.width >= 40 else ""
         self.border_subtitle = Content(f" {number}{parts} % ")

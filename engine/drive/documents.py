@@ -186,14 +186,17 @@ def _failure(task: Process, text: str) -> Processed:
 def _trouble(folder: str) -> str:
     """Why nobody could write in this folder now, or the empty string."""
     try:
-        room = os.statvfs(folder)
+        full = no_space(folder)
     except OSError as error:
         return f"{folder}: {error.strerror}"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"{folder}: no permission to write"
-    if room.f_bavail * room.f_frsize < _BLOCK or (room.f_files and not room.f_favail):
-        return f"{folder}: no space left"
-    return ""
+    return full if os.access(folder, os.W_OK | os.X_OK) else f"{folder}: no permission to write"
+
+
+def no_space(folder: str) -> str:
+    """That the disk of a folder is full, with the folder's name, or the empty string; raises OSError."""
+    room = os.statvfs(folder)
+    full = room.f_bavail * room.f_frsize < _BLOCK or (room.f_files and not room.f_favail)
+    return f"{folder}: no space left" if full else ""
 
 
 # ---- built-ins ----------------------------------------------------------------------------------------------------

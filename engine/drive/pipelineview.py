@@ -9,6 +9,7 @@ from collections import deque
 from typing import NamedTuple
 
 from engine.core import Command
+from engine.drive.documents import no_space
 from engine.drive.driverprocess import driver_process
 from engine.drive.pipelinerecord import StageTold, read_back, told_of
 from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, sorted_out, tail_of, times_of
@@ -22,6 +23,7 @@ from engine.protocols.diskqueue.pipeline import (
     ENDED,
     SOME,
     START,
+    Counts,
     DocumentRow,
     DriverRow,
     PipelineView,
@@ -162,8 +164,6 @@ class Observation:
             state, reason = "done", ""
         elif ending and state != "done":
             state, reason = "stopped", reason or f"{ENDED}{ending}"
-        held = after.ready + after.writing + after.failed
-        full = 0 < self._max_files <= held and index < len(self._stages) - 1
         return StageRow(
             stage.name,
             state,
@@ -174,8 +174,18 @@ class Observation:
             times.docs,
             self._rate(stage.name, times.docs),
             times,
-            f"queue {stage.name} is full: {held} of {several(self._max_files, 'document')}" if full else "",
+            self._full(index, after) if state == "running" else "",
         )
+
+    def _full(self, index: int, after: Counts) -> str:
+        """Why a stage's destination takes no document now, or the empty string."""
+        name = self._stages[index].name
+        with contextlib.suppress(OSError):  # a folder that can not be looked at is told with its queue
+            if words := no_space(self._queues[name].folder):
+                return f"queue {name} is full: {words}"
+        held = after.ready + after.writing + after.failed
+        limited = 0 < self._max_files <= held and index < len(self._stages) - 1
+        return f"queue {name} is full: {held} of {several(self._max_files, 'document')}" if limited else ""
 
     def _rate(self, stage: str, docs: int) -> float:
         samples, now = self._samples[stage], time.monotonic()

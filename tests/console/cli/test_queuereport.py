@@ -78,6 +78,8 @@ def test_a_full_destination_is_named_with_who_waits(tmp_path: Path) -> None:
     report = report_of(view._replace(stages=(full, view.stages[1])))
     assert "parse waits: queue parse is full: 10 of 10 documents" in table(report).splitlines()
     assert json.loads(document(report))["stages"][0]["full"] == full.full
+    path = full._replace(full="queue parse is full: /a\x1b[2Jb: no space left")
+    assert "\x1b" not in table(report_of(view._replace(stages=(path, view.stages[1]))))
 
 
 def test_a_document_in_two_places_is_named(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from console.__main__ import main
 from console.cli.queues import Watched, progress, tell_note, watching
+from console.text import clean
 from engine.core import Note
 from engine.drive import environment
 from engine.drive.control.place import NOWHERE
@@ -282,7 +283,10 @@ def test_progress_on_a_terminal_makes_room_for_notes(capsys: Capture, monkeypatc
     counts = (Counts(ready=40, working=1), Counts(failed=2, failed_twice=1), Counts(ready=956))
     queues = tuple(QueueRow(f"q{place}", "", count) for place, count in enumerate(counts))
     view = PipelineView(0.0, "", "running", queues, stages, (), ())
-    assert progress(view) == "956/1,000 published  1 failed twice  31 /s  a 40+1  b 2+0 paused"
+    line = "956/1,000 published  1 failed twice  31 /s  a 40+1  b 2+0 paused"
+    assert progress(view) == line
+    full = stages[0]._replace(full="queue a is full: /q\na: no space left")
+    assert progress(view._replace(stages=(full, stages[1]))) == f"{line}  {clean(full.full)}"
     with Watched() as watched:
         watched(Note("info", "recovered 1 document of driver 3"))
         watched(Note("warn", "of driver 3, which died: failed", b"a\xff.txt"))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from engine.drive.pipelineview import Observation, Place, document, documents
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, UNLOCKED
@@ -63,6 +67,24 @@ def test_a_queue_that_is_full_is_named_unless_it_is_the_last(tmp_path: Path) -> 
     assert [stage.full for stage in made.picture("running", drivers={}, fresh=True).stages] == [
         "queue values is full: 1 of 1 document", ""
     ]  # fmt: skip
+
+
+def test_a_destination_whose_disk_is_full_is_named_while_its_stage_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the driver's own log told it."""
+    made, parse = laid_out(tmp_path), str(tmp_path / "queue-parse")
+    whole = os.statvfs
+
+    def full(path: str) -> SimpleNamespace | os.statvfs_result:
+        return SimpleNamespace(f_bavail=0, f_frsize=4096, f_files=0, f_favail=0) if path == parse else whole(path)
+
+    monkeypatch.setattr("engine.drive.documents.os.statvfs", full)
+    view = made.picture("running", drivers={"2": ("parse", 0)}, fresh=True)
+    assert [stage.full for stage in view.stages] == ["", f"queue parse is full: {parse}: no space left"]
+    assert [stage.full for stage in made.picture("absent", drivers={}).stages] == ["", ""]
+    monkeypatch.undo()
+    assert [stage.full for stage in made.picture("running", drivers={"2": ("parse", 0)}).stages] == ["", ""]
 
 
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
