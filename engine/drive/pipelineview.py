@@ -12,7 +12,7 @@ from engine.core import Command
 from engine.drive.documents import no_space
 from engine.drive.driverprocess import driver_process
 from engine.drive.pipelinerecord import StageTold, read_back, told_of
-from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, sorted_out, tail_of, times_of
+from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, paused, sorted_out, tail_of, times_of
 from engine.parts.plain import several
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
@@ -174,10 +174,10 @@ class Observation:
             times.docs,
             self._rate(stage.name, times.docs),
             times,
-            self._full(index, after) if state == "running" else "",
+            self._full(index, after, own) if state == "running" else "",
         )
 
-    def _full(self, index: int, after: Counts) -> str:
+    def _full(self, index: int, after: Counts, own: list[DriverRow]) -> str:
         """Why a stage's destination takes no document now, or the empty string."""
         name = self._stages[index].name
         with contextlib.suppress(OSError):  # a folder that can not be looked at is told with its queue
@@ -185,7 +185,10 @@ class Observation:
                 return f"queue {name} is full: {words}"
         held = after.ready + after.writing + after.failed
         limited = 0 < self._max_files <= held and index < len(self._stages) - 1
-        return f"queue {name} is full: {held} of {several(self._max_files, 'document')}" if limited else ""
+        if limited:
+            return f"queue {name} is full: {held} of {several(self._max_files, 'document')}"
+        told = ((row.number, paused(self._root, row.number, row.since)) for row in own)
+        return next((f"queue {name}: driver {number} is paused, {why}" for number, why in told if why), "")
 
     def _rate(self, stage: str, docs: int) -> float:
         samples, now = self._samples[stage], time.monotonic()

@@ -11,6 +11,7 @@ The rules of this file:
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import deque
 from contextlib import suppress
@@ -27,6 +28,7 @@ from engine.protocols.diskqueue.pipeline import Counts, DocumentRow, Survey, log
 
 SHARE = 0.1  # of the time may be spent with reading one folder
 DOCUMENTS = 500  # newest that are kept in sight
+_PAUSED = re.compile(r"\d\d:\d\d:\d\d bad (?:.*?: )?paused, (.+)")
 READ_MOST = 256 * 1024  # bytes of one log in one look
 
 
@@ -156,6 +158,19 @@ def times_of(root: str, number: str) -> Times | None:
 def garbled(root: str, number: str) -> bool:
     """Whether a driver has a timer file that can not be read."""
     return times_of(root, number) is None and bool(tail_of(f"{worker_folder(root, number)}/times", 1000).strip())
+
+
+def paused(root: str, number: str, since: float) -> str:
+    """Why a driver that runs since then waits for its disk, by the last line of its log; else the empty string."""
+    path = f"{worker_folder(root, number)}/out.txt"
+    try:
+        if os.stat(path).st_mtime < since:
+            return ""  # of a driver before it
+    except OSError:
+        return ""
+    last = tail_of(path).rstrip("\n").rpartition("\n")[2]
+    found = _PAUSED.match(last)
+    return found[1] if found else ""
 
 
 def tail_of(path: str, size: int = 4096) -> str:

@@ -87,6 +87,23 @@ def test_a_destination_whose_disk_is_full_is_named_while_its_stage_runs(
     assert [stage.full for stage in made.picture("running", drivers={"2": ("parse", 0)}).stages] == ["", ""]
 
 
+def test_a_driver_that_is_paused_is_told_with_its_reason_until_it_goes_on(tmp_path: Path) -> None:
+    """A disk with room for less than a document is not full, and yet its driver waits."""
+    made, log, pid = laid_out(tmp_path), tmp_path / "worker-2" / "out.txt", tmp_path / "worker-2" / "pid"
+
+    def told() -> str:
+        return made.picture("running", drivers={"2": ("parse", 0)}).stages[1].full
+
+    pid.touch()
+    log.write_text("10:00:00 bad b1: paused, No space left on device: /q/b1\n", encoding="utf-8")
+    os.utime(pid, (1000, 1000))
+    assert told() == "queue parse: driver 2 is paused, No space left on device: /q/b1"
+    os.utime(log, (999, 999))
+    assert told() == "", "a driver before it"
+    log.write_text("10:00:00 bad paused, full: no\n10:00:09 good goes on after: full: no\n", encoding="utf-8")
+    assert told() == ""
+
+
 def test_what_ended_drivers_did_still_counts(tmp_path: Path) -> None:
     sight = laid_out(tmp_path)
     sight.bury("parse", "2", Times(1.0, 0.5, 0.0, 0.0, 2))
