@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input
 
 from console.app import Console
@@ -62,8 +63,11 @@ class User:
     def screen(self) -> list[str]:
         """What stands on the screen, line by line."""
         width, _ = self.app.size
-        strips = self.app.screen._compositor.render_strips(self.app.size)
-        return ["".join(segment.text for segment in strip)[:width] for strip in strips]
+        return ["".join(segment.text for segment in strip)[:width] for strip in self.strips()]
+
+    def strips(self) -> list[Strip]:
+        """The same with its colours."""
+        return self.app.screen._compositor.render_strips(self.app.size)
 
     def shows(self, text: str) -> bool:
         return any(text in line for line in self.screen())

@@ -1,4 +1,4 @@
-"""``python -m tests.pictures [FOLDER]``: the screens of the documentation as SVG.
+"""``python -m tests.pictures [FOLDER]``: the screens of the documentation as SVG, and a recording.
 
 In FOLDER also those that are only for eyes, main, details, clients, backlog, run, events at three sizes among them; and
 all of them as PNG where rsvg-convert or Chromium is there.
@@ -8,13 +8,16 @@ Every picture is the console itself on real cores in virtual time, so it is what
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from engine.catalogue import SYSTEMS
 from engine.faults.faults import plan
@@ -22,10 +25,12 @@ from engine.faults.watch import Watch
 from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.protocols import LikeLive, User, on
+from tests.pictures.recording import animated, film
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 SIZE = (120, 36)
 SIZES = ((80, 24), SIZE, (200, 60))
+RECORDING = "recording"  # half a minute as an animated SVG
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -120,6 +125,22 @@ def draw(name: str, folder: Path, size: tuple[int, int] = SIZE, suffix: str = ""
     return path
 
 
+def record(folder: Path) -> Path:
+    """The recording; where it is."""
+    path = folder / f"{RECORDING}.svg"
+    lab = LikeLive(SYSTEMS["roundrobin"], workers=10, slots=8).open()
+    lab.speed = 1.0
+    lab.advance(3.0)
+
+    async def scenario(user: User) -> None:
+        path.write_text(animated(await film(user), SIZE[0]), encoding="utf-8")
+
+    slow = patch("console.shell.HERTZ", 1e-6)  # the screen is drawn when virtual time passes, and never between
+    with tempfile.TemporaryDirectory() as home, slow:
+        on(lab, scenario, Path(home), SIZE)
+    return path
+
+
 def paint(path: Path) -> bool:
     """An SVG as PNG beside it; False where nothing that can do so is installed."""
     png = path.with_suffix(".png")
@@ -140,6 +161,9 @@ def main() -> int:
     if sys.argv[1:]:
         sizes = [(f"-{width}x{height}", (width, height)) for width, height in SIZES]
         wanted += [(name, size, suffix) for name in AT_ALL_SIZES for suffix, size in sizes]
+    os.environ["TZ"] = "UTC"  # the same on every machine
+    time.tzset()
+    sys.stdout.write(f"{record(folder)}\n")
     painted = True
     for name, size, suffix in wanted:
         path = draw(name, folder, size, suffix)
