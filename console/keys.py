@@ -66,6 +66,13 @@ MAIN = (
     ),
     Key("worker.stop", "ctrl+k", "stop_worker", "stop worker", "stop the selected worker; asks first"),
     Key(
+        "worker.drain",
+        "ctrl+d",
+        "drain_worker",
+        "drain",
+        "drain the selected worker: its broker gives it nothing more; asks first",
+    ),
+    Key(
         "filter",
         "slash",
         "filter",
@@ -113,7 +120,7 @@ KEPT = (
     *(key for key in MAIN if key.id in ("sort", "sort.reverse")),
 )
 BACK = (Key("back", "escape,q", "back", "back", "go back to the main screen"),)
-STOP = tuple(key for key in MAIN if key.id == "worker.stop")
+STOP = tuple(key for key in MAIN if key.id in ("worker.stop", "worker.drain"))
 SYSTEM = tuple(
     Key(f"system.{number}", str(number), f"system('{name}')", "", f"go to {name}; it is opened if it does not run yet")
     for number, name in enumerate(CATALOGUE, 1)

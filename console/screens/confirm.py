@@ -59,3 +59,13 @@ def stop_question(row: Shown) -> Confirm:
     held = row.worker.in_flight
     fate = f"It finishes what it holds ({units.count(held)}), then leaves." if held else "It holds no task."
     return Confirm(f"Stop worker {row.label}?", [fate, label(row.worker.key)], "Stop worker")
+
+
+def drain_question(row: Shown, undone: bool) -> Confirm:
+    """The question before a worker is drained. ``undone``: whether its broker gives it tasks again if asked to."""
+    held = row.worker.in_flight
+    fate = (
+        f"It finishes what it holds ({units.count(held)}) and gets nothing more." if held else "It gets nothing more."
+    )
+    after = f"undrain {row.label} gives it tasks again." if undone else "Nothing takes that back."
+    return Confirm(f"Drain worker {row.label}?", [fate, after, label(row.worker.key)], "Drain")

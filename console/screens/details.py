@@ -14,7 +14,7 @@ from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown, short_name
 from console.screens.layer import Layer
-from console.screens.orders import ask_to_stop
+from console.screens.orders import ask_to_drain, ask_to_stop
 from console.terms import lines_of
 from console.text import clean, fit, label, true_bytes
 from console.widgets.events import GLYPHS
@@ -87,6 +87,10 @@ class Details(Layer):
     def action_stop_worker(self) -> None:
         """Ask, then stop this worker."""
         ask_to_stop(self.app, self._row)
+
+    def action_drain_worker(self) -> None:
+        """Ask, then have the broker drain this worker."""
+        ask_to_drain(self.app, self._row)
 
 
 def _field(name: str, *value: tuple[str, str]) -> Parts:

@@ -21,6 +21,7 @@ from console.screens.details import Details
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
 from console.screens.orders import (
+    ask_to_drain,
     ask_to_hurt,
     ask_to_limit,
     ask_to_slow,
@@ -153,6 +154,14 @@ class Main(Overview):
             self.app.say("there is no worker to stop", "warn")
         else:
             ask_to_stop(self.app, row)
+
+    def action_drain_worker(self) -> None:
+        """Ask, then have the broker drain the worker that was asked about."""
+        row = self.table.chosen()
+        if row is None:
+            self.app.say("there is no worker to drain", "warn")
+        else:
+            ask_to_drain(self.app, row)
 
     def action_worst(self) -> None:
         """Select the worker that is worst off: lost or late with tasks in its hands, else the slowest."""

@@ -7,17 +7,18 @@ from contextlib import suppress
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
-from console.screens.confirm import Confirm, stop_question
+from console.screens.confirm import Confirm, drain_question, stop_question
 from console.sessions.session import RUNNING
 from console.steering import limit_of
 from console.text import clean
-from engine.core import Undrain
+from engine.core import Drain, Undrain
 from engine.errors import Refused
 from engine.labs.steered import refuse
 from engine.parts.explain import show
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 UNDONE = "undo takes it back."
+GETS_NOTHING = {"drain": "is drained already", "lost": "is lost: it gets nothing"}
 CLIENT = "client "  # how the terms of a broker name whose tasks wait
 
 
@@ -32,6 +33,16 @@ def ask_to_stop(app: Host, row: Shown) -> None:
     else:
         said = f"worker {row.label} is asked to stop{', though its broker has lost it' if state == 'lost' else ''}"
         app.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
+
+
+def ask_to_drain(app: Host, row: Shown) -> None:
+    """Ask, then have the broker give the worker of this row nothing more."""
+    state = row.worker.state
+    if state in ("drain", "lost"):
+        app.say(f"worker {row.label} {GETS_NOTHING[state]}", "warn")
+    else:
+        question = drain_question(row, Undrain in app.lab.system.takes)
+        _ask_to_steer(app, Drain(row.worker.key), question, f"worker {row.label} is drained")
 
 
 def ask_to_slow(app: Host, text: str) -> None:

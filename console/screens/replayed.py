@@ -15,9 +15,8 @@ from console.screens.terms import View
 from console.sessions.replay import ReplaySession
 from console.widgets.flow import FlowStrip
 
-_TAKEN = frozenset(
-    {"pause", "workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "runs"}
-)
+_ORDERS = {"workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "worker.drain"}
+_TAKEN = frozenset({"pause", "runs", *_ORDERS})
 _ALSO = tuple(key for key in keys.MAIN if key.id not in _TAKEN)
 OWN = (*keys.REPLAY, *_ALSO, *keys.SPAN)
 HELP = (

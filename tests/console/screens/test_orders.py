@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from console import keys
 from console.screens.confirm import Confirm
 from console.screens.orders import kill_question
-from engine.core import Throttle, Undrain
+from engine.core import Drain, Throttle, Undrain
+from engine.errors import Refused
+from engine.system import System
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues
 from tests.helpers.pilot import Driver, drive
@@ -205,3 +209,57 @@ def test_read_only_steers_nothing_and_a_system_says_what_it_takes(tmp_path: Path
 
     drive(looks, tmp_path, lab=FakeLab(1, busy=False, readonly=True))
     drive(other, tmp_path, lab=FakeLab(1, busy=False, system="conversation"))
+
+
+def test_a_key_drains_the_worker_that_the_question_names(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        key = driver.lab.workers[1].key
+        driver.lab.replace(1, in_flight=2)
+        await driver.tick()
+        driver.main.table.cursor = key
+        await driver.press("ctrl+d")
+        assert driver.shows("Drain worker kestrel-01?") and driver.shows("finishes what it holds (2)")
+        assert driver.shows("undrain kestrel-01 gives it tasks again.")
+        await driver.press("enter")
+        assert driver.at_main and driver.lab.orders == [], "Cancel is what enter means"
+        await driver.press("enter", "ctrl+d", "y")
+        assert driver.lab.orders == [("inspect", key), ("steer", Drain(key))], "from the details too"
+        assert driver.shows("✓ worker kestrel-01 is drained")
+        await driver.press("escape")
+        driver.lab.replace(1, state="drain")
+        driver.lab.replace(0, state="lost")
+        await driver.tick()
+        for worker, told in ((1, "kestrel-01 is drained already"), (0, "tern-01 is lost: it gets nothing")):
+            driver.main.table.cursor = driver.lab.workers[worker].key
+            await driver.press("ctrl+d")
+            assert driver.at_main and driver.notice == f"! worker {told}"
+
+    drive(scenario, tmp_path, lab=FakeLab(3, busy=False))
+
+
+def test_draining_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def looks(driver: Driver) -> None:
+        await driver.press("ctrl+d")
+        assert driver.at_main and driver.notice.startswith("× refused: this console is read-only")
+        assert driver.lab.orders == []
+
+    async def nobody(driver: Driver) -> None:
+        await driver.press("ctrl+d")
+        assert driver.notice == "! there is no worker to drain"
+
+    async def final(driver: Driver) -> None:
+        await driver.press("ctrl+d")
+        assert driver.shows("Nothing takes that back.")
+
+    async def unknown(driver: Driver) -> None:
+        monkeypatch.setattr("console.screens.orders.refuse", no_drain)
+        await driver.press("ctrl+d")
+        assert driver.at_main and driver.notice == "× pingpong knows no drain"
+
+    def no_drain(system: System, order: object) -> None:
+        raise Refused(f"{system.name} knows no drain")
+
+    drive(looks, tmp_path, lab=FakeLab(1, busy=False, readonly=True))
+    drive(nobody, tmp_path, lab=FakeLab(0, busy=False))
+    drive(final, tmp_path, lab=FakeLab(1, busy=False, system="conversation"))
+    drive(unknown, tmp_path, lab=FakeLab(1, busy=False, system="pingpong"))
