@@ -64,13 +64,26 @@ MAIN = (
         "details",
         "details of the selected worker: tasks, counters, violations, routing id",
     ),
-    Key("worker.stop", "ctrl+k", "stop_worker", "stop worker", "stop the selected worker; asks first"),
+    Key(
+        "worker.stop",
+        "ctrl+k",
+        "stop_worker",
+        "stop worker",
+        "stop the selected worker, or all marked ones; asks first",
+    ),
     Key(
         "worker.drain",
         "ctrl+d",
         "drain_worker",
         "drain",
-        "drain the selected worker: its broker gives it nothing more; asks first",
+        "drain the selected worker, or all marked ones: they get nothing more; asks first",
+    ),
+    Key(
+        "worker.mark",
+        "m",
+        "mark",
+        "mark",
+        "mark the selected worker, so that one order is for all marked ones; again: take the mark away",
     ),
     Key(
         "filter",
@@ -90,7 +103,7 @@ MAIN = (
     Key("pause", "space", "pause", "pause", "freeze the screen; the system keeps running"),
     Key("runs", "r", "runs", "runs", "list the kept runs"),
     Key("protocol", "v", "protocol", "protocol", "show the system in its protocol's own terms"),
-    Key("back", "escape", "back", "", "clear the filter, then the selection"),
+    Key("back", "escape", "back", "", "clear the marks, then the filter, then the selection"),
     Key("focus.next", "tab", "app.focus_next", "", "go to the next panel"),
 )
 RUNS = tuple(

@@ -15,6 +15,8 @@ from console.pictures.rows import Shown
 from console.screens.layer import Question
 from console.text import label
 
+NAMED = 6  # workers that a question names
+
 
 class Confirm(Question[bool]):
     """True where it was confirmed. ``lines`` are clean text. ``verb``: what a yes does, for its button."""
@@ -69,3 +71,15 @@ def drain_question(row: Shown, undone: bool) -> Confirm:
     )
     after = f"undrain {row.label} gives it tasks again." if undone else "Nothing takes that back."
     return Confirm(f"Drain worker {row.label}?", [fate, after, label(row.worker.key)], "Drain")
+
+
+def several_question(verb: str, rows: Sequence[Shown], fate: str, others: Sequence[str]) -> Confirm:
+    """The question before one order to several workers; it names them. ``others``: why not to the rest."""
+    left_out = [*others[:NAMED], *(["…"] if len(others) > NAMED else [])]
+    return Confirm(f"{verb} {workers_named(rows)}?", [fate, *left_out], verb)
+
+
+def workers_named(rows: Sequence[Shown]) -> str:
+    """``worker w1``, or ``3 workers w1, w2, w5``; the first ones of many."""
+    names = ", ".join(row.label for row in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
+    return f"worker {names}" if len(rows) == 1 else f"{units.count(len(rows))} workers {names}"

@@ -148,20 +148,27 @@ class Main(Overview):
         self.table.group_by(self.session.lab.pool_of if self.table.group is None else None)
 
     def action_stop_worker(self) -> None:
-        """Ask, then stop the worker that was asked about, even if the cursor has moved."""
-        row = self.table.chosen()
-        if row is None:
-            self.app.say("there is no worker to stop", "warn")
-        else:
-            ask_to_stop(self.app, row)
+        """Ask, then stop the workers that were asked about, even if the cursor has moved."""
+        self._order_marked("stop", ask_to_stop)
 
     def action_drain_worker(self) -> None:
-        """Ask, then have the broker drain the worker that was asked about."""
+        """Ask, then have the broker drain the workers that were asked about."""
+        self._order_marked("drain", ask_to_drain)
+
+    def _order_marked(self, verb: str, ask: Callable[..., None]) -> None:
+        rows = self.table.picked()
+        if rows:
+            ask(self.app, *rows)
+        else:
+            self.app.say(f"there is no worker to {verb}", "warn")
+
+    def action_mark(self) -> None:
+        """Mark the selected worker for the next order, or take its mark away."""
         row = self.table.chosen()
         if row is None:
-            self.app.say("there is no worker to drain", "warn")
+            self.app.say("there is no worker to mark", "warn")
         else:
-            ask_to_drain(self.app, row)
+            self.table.mark(row)
 
     def action_worst(self) -> None:
         """Select the worker that is worst off: lost or late with tasks in its hands, else the slowest."""
@@ -208,8 +215,10 @@ class Main(Overview):
         self.app.open_screen(self._view.screen())
 
     def action_back(self) -> None:
-        """Clear the filter, then the selection."""
-        if self.table.filter is not None:
+        """Clear the marks, then the filter, then the selection."""
+        if self.table.marks:
+            self.table.clear_marks()
+        elif self.table.filter is not None:
             self.table.set_filter(None)
         else:
             self.table.release()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
-from console.screens.confirm import Confirm, drain_question, stop_question
-from console.sessions.session import RUNNING
+from console.screens.confirm import Confirm, drain_question, several_question, stop_question, workers_named
+from console.sessions.session import RUNNING, Give
 from console.steering import limit_of
 from console.text import clean
 from engine.core import Drain, Undrain
@@ -22,27 +25,77 @@ GETS_NOTHING = {"drain": "is drained already", "lost": "is lost: it gets nothing
 CLIENT = "client "  # how the terms of a broker name whose tasks wait
 
 
-def ask_to_stop(app: Host, row: Shown) -> None:
-    """Ask, then stop the worker of this row, even if the cursor has moved."""
+def ask_to_stop(app: Host, *rows: Shown) -> None:
+    """Ask once, then stop the workers of these rows, even if the cursor has moved."""
+    able, others = _able(app, rows, partial(_no_stop, app))
+    if not able:
+        return
+    said = f"{workers_named(able)} {_are(able)} asked to stop"
+    if len(rows) == 1:
+        question = stop_question(able[0])
+        said += ", though its broker has lost it" if able[0].worker.state == "lost" else ""
+    else:
+        question = several_question("Stop", able, "Each finishes what it holds, then leaves.", others)
+    app.ask_first(question, _each(able, lambda lab, key: lab.stop_worker(key)), said)
+
+
+def ask_to_drain(app: Host, *rows: Shown) -> None:
+    """Ask once, then have the broker give the workers of these rows nothing more."""
+    able, others = _able(app, rows, _no_drain)
+    if not able:
+        return
+    undone = Undrain in app.lab.system.takes
+    if len(rows) == 1:
+        question = drain_question(able[0], undone)
+    else:
+        after = "undrain gives one tasks again." if undone else "Nothing takes that back."
+        question = several_question("Drain", able, f"They get nothing more. {after}", others)
+    give = _each(able, lambda lab, key: lab.steer(Drain(key)))
+    _ask_to_steer(app, Drain(able[0].worker.key), question, f"{workers_named(able)} {_are(able)} drained", give)
+
+
+def _no_stop(app: Host, row: Shown) -> str:
+    """Why the worker of this row can not be stopped; "" where it can."""
     picture, state = app.session.picture, row.worker.state
     ours = picture is not None and picture.own(row.worker.key) is not None
     if state == "drain":
-        app.say(f"worker {row.label} is leaving already", "warn")
-    elif state == "lost" and not ours:
-        app.say(f"worker {row.label} is lost: there is nobody to ask", "warn")
-    else:
-        said = f"worker {row.label} is asked to stop{', though its broker has lost it' if state == 'lost' else ''}"
-        app.ask_first(stop_question(row), lambda lab: lab.stop_worker(row.worker.key), said)
+        return "is leaving already"
+    return "is lost: there is nobody to ask" if state == "lost" and not ours else ""
 
 
-def ask_to_drain(app: Host, row: Shown) -> None:
-    """Ask, then have the broker give the worker of this row nothing more."""
-    state = row.worker.state
-    if state in ("drain", "lost"):
-        app.say(f"worker {row.label} {GETS_NOTHING[state]}", "warn")
-    else:
-        question = drain_question(row, Undrain in app.lab.system.takes)
-        _ask_to_steer(app, Drain(row.worker.key), question, f"worker {row.label} is drained")
+def _no_drain(row: Shown) -> str:
+    return GETS_NOTHING.get(row.worker.state, "")
+
+
+def _able(app: Host, rows: Sequence[Shown], why_not: Callable[[Shown], str]) -> tuple[list[Shown], list[str]]:
+    """The rows that an order can be given to, and why not to the others. Where there are none, that is said."""
+    told = [(row, why_not(row)) for row in rows]
+    able = [row for row, why in told if not why]
+    others = [f"worker {row.label} {why}" for row, why in told if why]
+    if not able:
+        app.say(others[0] + (f"; {len(others) - 1} more can not be asked" if others[1:] else ""), "warn")
+    return able, others
+
+
+def _are(rows: Sequence[Shown]) -> str:
+    return "are" if len(rows) > 1 else "is"
+
+
+def _each(rows: Sequence[Shown], give: Callable[[Any, bytes], None]) -> Callable[[Any], None]:
+    """An order to each of these workers. One refusal does not keep it from the others."""
+
+    def give_all(lab: Any) -> None:
+        refused = []
+        for row in rows:
+            try:
+                give(lab, row.worker.key)
+            except Refused as refusal:
+                refused.append(str(refusal))
+        if refused:
+            many = f"{len(refused)} of {len(rows)} are refused: " if len(rows) > 1 else ""
+            raise Refused(f"{many}{refused[0]}")
+
+    return give_all
 
 
 def ask_to_slow(app: Host, text: str) -> None:
@@ -110,13 +163,13 @@ def ask_to_undo(app: Host) -> None:
     app.ask_first(question, lambda lab: lab.undo(), "the newest order to the broker is taken back")
 
 
-def _ask_to_steer(app: Host, order: object, question: Confirm, said: str) -> None:
+def _ask_to_steer(app: Host, order: object, question: Confirm, said: str, give: Give | None = None) -> None:
     try:
         refuse(app.lab.system, order)
     except Refused as refusal:
         app.say(clean(str(refusal), 300), "bad")
     else:
-        app.ask_first(question, lambda lab: lab.steer(order), said)
+        app.ask_first(question, give or (lambda lab: lab.steer(order)), said)
 
 
 def waiting_clients(picture: Picture | None) -> list[str]:

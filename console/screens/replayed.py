@@ -16,7 +16,7 @@ from console.sessions.replay import ReplaySession
 from console.widgets.flow import FlowStrip
 
 _ORDERS = {"workers.add", "workers.remove", "run.ping", "run.data", "run.stop", "worker.stop", "worker.drain"}
-_TAKEN = frozenset({"pause", "runs", *_ORDERS})
+_TAKEN = frozenset({"pause", "runs", "worker.mark", *_ORDERS})
 _ALSO = tuple(key for key in keys.MAIN if key.id not in _TAKEN)
 OWN = (*keys.REPLAY, *_ALSO, *keys.SPAN)
 HELP = (

@@ -68,8 +68,8 @@ class SandboxScreen(VirtualTime, Main, inherit_bindings=False):
     # ---- back -------------------------------------------------------------------------------------------------------
 
     def action_back(self) -> None:
-        """Clear the filter, then the selection; then leave the sandbox."""
-        if self.table.filter is not None or self.table.cursor is not None:
+        """Clear the marks, the filter, then the selection; then leave the sandbox."""
+        if self.table.marks or self.table.filter is not None or self.table.cursor is not None:
             super().action_back()
         elif self.ladder.cursor is not None:
             self.ladder.release()

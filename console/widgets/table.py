@@ -89,6 +89,7 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.reverse = False
         self.group: Callable[[R], Any] | None = None  # rows of one group stand together, whatever they are sorted by
         self.cursor: Any = None
+        self.marks: set[Any] = set()  # keys of rows
         self._sorted: tuple[Any, ...] = ()  # by column, direction and group
         self.shown: list[R] = []  # the rows in the order in which they are shown
         self._key = key
@@ -274,7 +275,8 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
             strips += [self.line([], width), self.line([("  " + fit(self._empty, width - 2), "label")], width)]
         for row in visible:
             here = self._key(row) == self.cursor and self.cursor is not None
-            parts: Parts = [("▌", "busy") if here else (" ", "text")]
+            mark = ("◆", "accent bold") if self._key(row) in self.marks else ("▌", "busy") if here else (" ", "text")
+            parts: Parts = [mark]
             for column, cells in chosen:
                 parts += self.marked(column.draw(row, self._now, cells))
                 parts.append((" ", "text"))

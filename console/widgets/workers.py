@@ -210,9 +210,31 @@ class Workers(Table[Shown], Panel):
     def show(self, picture: Picture) -> None:
         """Show the workers of a picture."""
         self._picture = picture
+        if self.marks and not self.marks <= (there := {row.worker.key for row in picture.rows}):
+            self.marks &= there
+            self.on_table_sorted()
         rows = picture.rows if self.filter is None else [row for row in picture.rows if self.filter(row)]
         self._empty = "no worker matches" if picture.rows else "no workers"
         self.set_rows(rows, picture.at)
+
+    def picked(self) -> list[Shown]:
+        """All marked workers, also those that the filter hides; where none is marked, the chosen one."""
+        if self.marks and self._picture is not None:
+            return [row for row in self._picture.rows if row.worker.key in self.marks]
+        row = self.chosen()
+        return [] if row is None else [row]
+
+    def mark(self, row: Shown) -> None:
+        """Mark a worker, or take its mark away. Its mark goes when its broker no longer knows it."""
+        self.marks ^= {row.worker.key}
+        self.on_table_sorted()
+        self.redraw()
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+        self.marks.clear()
+        self.on_table_sorted()
+        self.redraw()
 
     def marked(self, parts: Parts) -> Parts:
         """What the filter matches is underlined."""
@@ -252,7 +274,8 @@ class Workers(Table[Shown], Panel):
         number = units.count(total) if self.filter is None else f"{len(self.shown):,} of {total:,}"
         order = f"by {self.sort_column.id} {self.arrow}" if self.sort_column else ""
         wanted = f" · /{clean(self.filter.text)}" if self.filter else ""
-        subtitle = f"{number} · {order}{wanted}"
+        marked = f" · {len(self.marks)} marked" if self.marks else ""
+        subtitle = f"{number} · {order}{wanted}{marked}"
         if subtitle != self._subtitle:
             self._subtitle = subtitle
             self.border_subtitle = Content(f" {subtitle} ")

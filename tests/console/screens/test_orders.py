@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from console import keys
-from console.screens.confirm import Confirm
+from console.pictures.rows import Shown, natural
+from console.screens.confirm import Confirm, several_question, workers_named
 from console.screens.orders import kill_question
 from engine.core import Drain, Throttle, Undrain
 from engine.errors import Refused
@@ -263,3 +264,57 @@ def test_draining_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.Monkey
     drive(nobody, tmp_path, lab=FakeLab(0, busy=False))
     drive(final, tmp_path, lab=FakeLab(1, busy=False, system="conversation"))
     drive(unknown, tmp_path, lab=FakeLab(1, busy=False, system="pingpong"))
+
+
+def test_one_order_is_for_all_marked_workers(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table, lab = driver.main.table, driver.lab
+        keys = [worker.key for worker in lab.workers]
+        for place in (0, 1, 3):
+            table.cursor = keys[place]
+            await driver.press("m")
+        await driver.press("ctrl+k")
+        assert driver.shows("Stop 3 workers tern-01, kestrel-01, badger-01?")
+        await driver.press("enter")
+        assert driver.at_main and lab.orders == [], "Cancel is what enter means"
+        await driver.press("ctrl+k", "y")
+        assert lab.orders == [("stop_worker", keys[place]) for place in (0, 1, 3)]
+        assert driver.notice == "✓ 3 workers tern-01, kestrel-01, badger-01 are asked to stop"
+        lab.orders.clear()
+        lab.replace(0, state="drain")
+        await driver.tick()
+        await driver.press("ctrl+d")
+        assert driver.shows("Drain 2 workers kestrel-01, badger-01?") and driver.shows("worker tern-01 is drained")
+        await driver.press("y")
+        assert lab.orders == [("steer", Drain(keys[1])), ("steer", Drain(keys[3]))]
+        lab.refusal = "a pair is being handed over"
+        await driver.press("ctrl+d", "y")
+        assert driver.notice == "× 2 of 2 are refused: a pair is being handed over"
+        for place in (1, 3):
+            lab.replace(place, state="drain")
+        await driver.tick()
+        await driver.press("ctrl+d")
+        assert driver.at_main and driver.notice == "! worker tern-01 is drained already; 2 more can not be asked"
+
+    drive(scenario, tmp_path, lab=FakeLab(4, busy=False))
+
+
+def test_one_marked_worker_is_meant_and_not_the_one_under_the_cursor(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        keys = [worker.key for worker in driver.lab.workers]
+        driver.main.table.cursor = keys[2]
+        await driver.press("m")
+        driver.main.table.cursor = keys[0]
+        await driver.press("ctrl+k")
+        assert driver.shows("Stop worker otter-01?")
+        await driver.press("y")
+        assert driver.lab.orders == [("stop_worker", keys[2])]
+
+    drive(scenario, tmp_path, lab=FakeLab(4, busy=False))
+
+
+def test_many_names_are_cut() -> None:
+    rows = [Shown(worker, f"w{place}", 0.0, natural("w")) for place, worker in enumerate(FakeLab(9).workers)]
+    assert workers_named(rows) == "9 workers w0, w1, w2, w3, w4, w5, …"
+    assert workers_named(rows[:1]) == "worker w0"
+    assert several_question("Stop", rows, "They go.", ["a"] * 8)._lines == ["They go.", *"aaaaaa", "…"]

@@ -164,3 +164,51 @@ def test_workers_of_one_pool_stand_together_on_a_key(tmp_path: Path) -> None:
     pools.update({lab.workers[0].key: "", lab.workers[2].key: "slow", lab.workers[3].key: "slow"})
     lab.pool_of = pools.get  # type: ignore[method-assign,assignment]
     drive(scenario, tmp_path, lab=lab)
+
+
+def test_a_mark_stays_with_its_worker_and_goes_with_it(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table, lab = driver.main.table, driver.lab
+        first, second = lab.workers[0].key, lab.workers[1].key
+        assert table.picked() == [table.chosen()], "without a mark it is the chosen one"
+        for key in (first, second):
+            table.cursor = key
+            await driver.press("m")
+        await driver.press("s", "S")
+        driver.main.perform_filter("kestrel")
+        await driver.tick()
+        assert table.marks == {first, second} and driver.shows("· 2 marked")
+        assert len(table.picked()) == 2, "the filter hides one, and it is meant all the same"
+        driver.main.perform_filter("")
+        table.cursor = second
+        await driver.press("m")
+        assert table.marks == {first} and driver.shows("· 1 marked")
+        await driver.press("m")
+        del lab.workers[0]
+        await driver.tick()
+        assert table.marks == {second}
+        driver.main.perform_filter("kestrel")
+        await driver.press("escape")
+        assert driver.shows("· /kestrel") and not driver.shows("marked")
+        await driver.press("escape")
+        assert not driver.shows("· /kestrel") and lab.orders == []
+
+    drive(scenario, tmp_path, lab=FakeLab(4, busy=False))
+
+
+def test_a_mark_is_seen(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        before = "\n".join(driver.screen()).count("◆")
+        driver.main.table.cursor = driver.lab.workers[0].key
+        await driver.press("m")
+        assert any("◆tern-01" in line for line in driver.screen())
+        assert "\n".join(driver.screen()).count("◆") == before + 1
+        await driver.press("m")
+        assert "\n".join(driver.screen()).count("◆") == before
+
+    async def nobody(driver: Driver) -> None:
+        await driver.press("m")
+        assert driver.notice == "! there is no worker to mark"
+
+    drive(scenario, tmp_path, lab=FakeLab(4, busy=False))
+    drive(nobody, tmp_path, lab=FakeLab(0, busy=False))
