@@ -218,9 +218,10 @@ class Workers(Table[Shown], Panel):
         self.set_rows(rows, picture.at)
 
     def picked(self) -> list[Shown]:
-        """All marked workers, also those that the filter hides; where none is marked, the chosen one."""
+        """All marked workers by name, also those that the filter hides; where none is marked, the chosen one."""
         if self.marks and self._picture is not None:
-            return [row for row in self._picture.rows if row.worker.key in self.marks]
+            rows = [row for row in self._picture.rows if row.worker.key in self.marks]
+            return sorted(rows, key=lambda row: row.order)
         row = self.chosen()
         return [] if row is None else [row]
 

@@ -274,19 +274,19 @@ def test_one_order_is_for_all_marked_workers(tmp_path: Path) -> None:
             table.cursor = keys[place]
             await driver.press("m")
         await driver.press("ctrl+k")
-        assert driver.shows("Stop 3 workers tern-01, kestrel-01, badger-01?")
+        assert driver.shows("Stop 3 workers badger-01, kestrel-01, tern-01?")
         await driver.press("enter")
         assert driver.at_main and lab.orders == [], "Cancel is what enter means"
         await driver.press("ctrl+k", "y")
-        assert lab.orders == [("stop_worker", keys[place]) for place in (0, 1, 3)]
-        assert driver.notice == "✓ 3 workers tern-01, kestrel-01, badger-01 are asked to stop"
+        assert lab.orders == [("stop_worker", keys[place]) for place in (3, 1, 0)]
+        assert driver.notice == "✓ 3 workers badger-01, kestrel-01, tern-01 are asked to stop"
         lab.orders.clear()
         lab.replace(0, state="drain")
         await driver.tick()
         await driver.press("ctrl+d")
-        assert driver.shows("Drain 2 workers kestrel-01, badger-01?") and driver.shows("worker tern-01 is drained")
+        assert driver.shows("Drain 2 workers badger-01, kestrel-01?") and driver.shows("worker tern-01 is drained")
         await driver.press("y")
-        assert lab.orders == [("steer", Drain(keys[1])), ("steer", Drain(keys[3]))]
+        assert lab.orders == [("steer", Drain(keys[3])), ("steer", Drain(keys[1]))]
         lab.refusal = "a pair is being handed over"
         await driver.press("ctrl+d", "y")
         assert driver.notice == "× 2 of 2 are refused: a pair is being handed over"
@@ -294,7 +294,7 @@ def test_one_order_is_for_all_marked_workers(tmp_path: Path) -> None:
             lab.replace(place, state="drain")
         await driver.tick()
         await driver.press("ctrl+d")
-        assert driver.at_main and driver.notice == "! worker tern-01 is drained already; 2 more can not be asked"
+        assert driver.at_main and driver.notice == "! worker badger-01 is drained already; 2 more can not be asked"
 
     drive(scenario, tmp_path, lab=FakeLab(4, busy=False))
 
