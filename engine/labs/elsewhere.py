@@ -14,6 +14,7 @@ from engine.drive.clockname import clock_name
 from engine.drive.control.caller import Line, check
 from engine.drive.control.dial import Place
 from engine.drive.control.wire import Message
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.journal.checks import fits
 from engine.labs.shared import shaped
@@ -78,15 +79,18 @@ def _read(line: Line) -> tuple[str, Offset, float]:
 
 def _legs(line: Line, client: bytes, now: float) -> tuple[BrokerLeg, ...]:
     """Those that were drawn there at ``now`` of its clock or later; the newest there are after ``PATIENCE``."""
-    until = time.monotonic() + PATIENCE
-    while True:
+    data = b""
+
+    def drawn() -> bool:
+        nonlocal data
         said = _ask(line, "legs", Client=client)
-        at, data = said.get("At"), said.get("Data")
-        if type(at) is not float or type(data) is not bytes:
+        at, told = said.get("At"), said.get("Data")
+        if type(at) is not float or type(told) is not bytes:
             raise Refused("the broker tells no legs that can be read")
-        if at >= now or time.monotonic() >= until:
-            break
-        time.sleep(STEP)
+        data = told
+        return at >= now
+
+    wait_until(drawn, PATIENCE, STEP)
     try:
         legs = shaped([(client, *row) for row in unpack(data, 2 * KEPT + 1, values=10 * KEPT)], tuple[BrokerLeg, ...])
     except UNREADABLE:

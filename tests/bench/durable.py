@@ -22,6 +22,7 @@ from tests.bench.brokers import Contender, Peers
 from tests.bench.figures import ranking, ranking_head, rounds, table
 from tests.bench.processes import apart, lane_of, pinger
 from tests.bench.stage import CONSOLE, PEERS, Stage, free_port
+from tests.helpers.processes import until
 
 MEMORY = "memory"
 WINDOWS = (10, 100, 1000)
@@ -122,8 +123,7 @@ def served(path: Path) -> tuple[float, float, int]:
         assert broker.stdout is not None
         broker.stdout.readline()
         ready = time.monotonic() - began
-        while _done(path) < 100:
-            time.sleep(0.01)
+        until(lambda: _done(path) >= 100, "a hundredth task")
         return ready, time.monotonic() - began, psutil.Process(broker.pid).memory_info().rss
     finally:
         for child in (joined, broker):

@@ -55,12 +55,13 @@ class Figures:
         wrong = "; ".join(self.judged.wrong[:5]) or "nothing wrong"
         return (
             f"{self.tasks:,} tasks in {self.took:.1f} s, {self.judged.again:,} executed again; broker killed "
-            f"{len(self.serving)} times, ready after {_times(self.serving)}, next answer after "
-            f"{_times(self.recovered)}; {books}; {wrong}"
+            f"{len(self.serving)} times, ready after {times(self.serving)}, next answer after "
+            f"{times(self.recovered)}; {books}; {wrong}"
         )
 
 
-def _times(seconds: list[float]) -> str:
+def times(seconds: list[float]) -> str:
+    """In the order in which they were taken."""
     return "/".join(f"{one:.2f}" for one in seconds) + " s"
 
 

@@ -27,13 +27,11 @@ from engine.parts.store import Counts
 from engine.protocols.roundrobin.options import Options
 from engine.runs.checker import Event, Judgement, Recorder, executions, judge, save
 from tests.chaos.children import Child, Children
+from tests.chaos.durable import HEARTBEAT, PATIENCE, WINDOW, times
 from tests.helpers.natsserver import Server, cluster
 from tests.helpers.processes import free_endpoint, until
 
 SLOTS, WORKERS = 40, 2  # of each broker
-WINDOW = 1000
-PATIENCE = 300.0  # seconds that a task may take
-HEARTBEAT = 0.3
 
 
 @dataclass
@@ -61,17 +59,13 @@ class Figures:
 
     def __str__(self) -> str:
         books = ", ".join(f"{name} {value}" for name, value in self.counts._asdict().items())
-        died = "; ".join(f"{who}: next answer after {_times(took)}" for who, took in self.recovered.items())
+        died = "; ".join(f"{who}: next answer after {times(took)}" for who, took in self.recovered.items())
         wrong = "; ".join(self.judged.wrong[:5]) or "nothing wrong"
         speed = f"{self.tasks / self.took:,.0f}/s" if self.took else ""
         return (
             f"{self.tasks:,} tasks in {self.took:.1f} s ({speed}), {self.judged.again:,} executed again; "
             f"{died or 'nobody died'}; {books}; {wrong}"
         )
-
-
-def _times(seconds: list[float]) -> str:
-    return "/".join(f"{one:.2f}" for one in seconds) + " s"
 
 
 class Course:
