@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from console.text import clean
-from engine.core import Throttle
 from engine.errors import Refused
 from engine.labs.limits import MAX_RATE
 from engine.labs.steered import limits
 from engine.parts.explain import show
+from engine.parts.orders import Throttle
 from engine.parts.valve import ALL
 from engine.parts.view import BrokerView
 

@@ -62,7 +62,7 @@ class System:
     of a worker that claims more than it was given. ``faults``: those that only this system knows.
 
     ``owners``: whether what waits is shown by client in the broker's terms (``client NAME``), and can be withdrawn by
-    client (``engine.core.Withdraw``).
+    client (``engine.parts.orders.Withdraw``).
 
     Where ``wall`` is set the protocol itself speaks of the time of day and its peers remember: all three makers take
     ``wall_offset`` as well (seconds from monotonic to wall time), and the peers' ``saved``, what ``Save`` kept last.
@@ -77,7 +77,7 @@ class System:
     ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
-    ``takes``: the orders of ``engine.core`` that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
+    ``takes``: orders (``engine.parts.orders``) that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
     ``backlog(options)``: the store that a broker's tasks are kept in, as ``engine.drive.stores`` names it; empty: none.
     """
 

@@ -22,12 +22,12 @@ from console.commands import BY_NAME, STEER, Command, CommandError, Word, parse
 from console.steering import client_of, limit_of
 from console.text import clean
 from engine.catalogue import CATALOGUE
-from engine.core import Drain, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
 from engine.labs.steered import limits
 from engine.parts.explain import show
+from engine.parts.orders import Drain, Undrain
 from engine.parts.view import WorkerRow
 from engine.settings import Flag, Problem, Wrong
 from engine.system import System

@@ -21,7 +21,6 @@ from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
 from console.history import History
-from engine.core import Throttle
 from engine.errors import Refused
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
@@ -29,6 +28,7 @@ from engine.labs.livefaults import NAMES
 from engine.labs.otel import collector_of
 from engine.labs.watcher import Watcher
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Throttle
 from engine.runs.summary import summary
 from engine.settings import Flag, Settings
 

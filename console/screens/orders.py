@@ -14,10 +14,10 @@ from console.screens.confirm import Confirm, drain_question, several_question, s
 from console.sessions.session import RUNNING, Give
 from console.steering import limit_of
 from console.text import clean
-from engine.core import Drain, Undrain
 from engine.errors import Refused
 from engine.labs.steered import refuse
 from engine.parts.explain import show
+from engine.parts.orders import Drain, Undrain
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 UNDONE = "undo takes it back."

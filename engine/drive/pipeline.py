@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
-from engine.core import Exit, Leave, Note, Ordered, Started, Woken
+from engine.core import Exit, Note, Ordered, Started, Woken
 from engine.drive import disk, roots
 from engine.drive.hub import Ear, Hub
 from engine.drive.locks import Lock
@@ -25,6 +25,7 @@ from engine.drive.queueprocesses import DriverProcesses
 from engine.drive.queueview import tail_of
 from engine.drive.recovering import Queues, looked, settle
 from engine.files import safely
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Done, List
 from engine.protocols.diskqueue.options import Options
@@ -194,7 +195,7 @@ class Pipeline:
         return self._view
 
     def order(self, order: object) -> None:
-        """Give the running watchdog an order (``watchdog.SetWorkers`` …, ``core.Leave``); from any thread."""
+        """Give the running watchdog an order (``watchdog.SetWorkers`` …, ``orders.Leave``); from any thread."""
         self._orders.put(order)
 
     def recover(self, number: str) -> tuple[int, list[str]]:
@@ -368,8 +369,7 @@ class Pipeline:
     def _await_end(self, timeout: float) -> bool:
         limit = time.monotonic() + timeout
         while True:
-            for _ in self._processes.ends():  # being asked for reaps them
-                pass
+            list(self._processes.ends())  # being asked for reaps them
             if not self._processes.running() and not self.watched() and not self._processes.living():
                 return True
             if time.monotonic() > limit:

@@ -18,12 +18,13 @@ from dataclasses import replace
 from types import FrameType
 from typing import Protocol
 
-from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
+from engine.core import Cancel, Exit, Note, Ordered, Start, Started, Woken
 from engine.drive import disk, documents, environment
 from engine.drive.disk import QUEUE_MODE
 from engine.drive.locks import number_locks
 from engine.drive.sender import Teller
 from engine.files import safely
+from engine.parts.orders import Leave
 from engine.parts.plain import clean
 from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_config
 from engine.protocols.diskqueue.driver import Command, Driver, Event

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from engine.core import ClockSet, Event, Ordered, Started
+from engine.core import Event, Ordered, Started
+from engine.parts.orders import ClockSet
 
 STEP = 0.1  # seconds by which the wall clock must have moved before a core is told
 APART = 0.01  # seconds between our own readings after which they say nothing: this thread was not run meanwhile

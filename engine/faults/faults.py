@@ -15,12 +15,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from engine.core import Slow
 from engine.errors import Refused
 from engine.faults.watch import Plan
 from engine.labs.sandbox import Sandbox
 from engine.parts import promises
 from engine.parts.fault import SECONDS, SHARE, Aim, Amount, Fault, Made, line_of, read_line
+from engine.parts.orders import Slow
 from engine.parts.promise import Promise
 from engine.parts.promises import SLACK
 from engine.schema import nearest

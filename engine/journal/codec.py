@@ -15,7 +15,7 @@ from typing import Any
 
 from engine import core
 from engine.core import Event, Received
-from engine.parts import bulk, store
+from engine.parts import bulk, orders, store
 
 MARK = "\x00"  # the first item of a list that stands for an object: no plain list here begins with it
 TUPLE = "()"
@@ -35,12 +35,13 @@ class Codec:
     def __init__(self, package: ModuleType, *more: ModuleType) -> None:
         self._classes: dict[str, type[Any]] = {}
         self._names: dict[type[Any], str] = {}
-        for module in (package, *modules(package), core, bulk, store, *more):  # a system's own word comes first
+        for module in (package, *modules(package), core, orders, bulk, store, *more):  # a system's own word comes first
             for name, value in vars(module).items():
                 if isinstance(value, type) and _fields(value) is not None and value.__module__ == module.__name__:
                     if name in self._classes:  # two modules may use one word, each in its own sense
                         name = f"{module.__name__.rpartition('.')[2]}.{name}"
-                    self._classes[name], self._names[value] = value, name
+                    self._classes[name] = value
+                    self._names.setdefault(value, name)
 
     def plain(self, value: Any) -> Any:
         """None, bool, int, float, str, bytes, and lists of those, that stand for a value. TypeError for any other."""

@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_type_hints
 
-from engine.core import ClockSet, Slow, Throttle
 from engine.journal.checks import fits
 from engine.journal.codec import Unreadable
 from engine.journal.journal import FARTHEST
 from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_HELD, MAX_SLOTS
+from engine.parts.orders import ClockSet, Slow, Throttle
 from engine.schema import Misfit, fit
 from engine.settings import Run
 from engine.system import Orders

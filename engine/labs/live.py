@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.core import Inspect, Note, Seat
+from engine.core import Note, Seat
 from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
 from engine.drive.node import Node
@@ -39,6 +39,7 @@ from engine.labs.stored import keeper_of, place_of, tagged
 from engine.labs.taps import Taps
 from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import Inspect
 from engine.parts.store import Revive
 from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History

@@ -13,13 +13,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from engine.core import Note, Slow
+from engine.core import Note
 from engine.drive.node import Node
 from engine.errors import Refused
 from engine.labs.brokers import FIRST, Brokers
 from engine.labs.orders import WorkerOrders
 from engine.labs.pools import Pools
 from engine.parts.fault import SECONDS, Amount, Fault, Made, read_line
+from engine.parts.orders import Slow
 from engine.schema import nearest
 
 WAIT = 1.5  # seconds that a thread may take to do it

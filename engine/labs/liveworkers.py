@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from engine.core import Note, Pack, Seat
+from engine.core import Note, Seat
 from engine.drive.node import Node
 from engine.drive.sockets import descriptors_of
 from engine.drive.waiting import wait_until
@@ -18,6 +18,7 @@ from engine.labs.livefaults import LiveFaults
 from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.pools import TRANSPORTS, Kind, Pools
+from engine.parts.orders import Pack
 from engine.parts.view import WorkerView
 
 

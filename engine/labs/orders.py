@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from engine.core import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
@@ -17,6 +16,7 @@ from engine.labs.pool import BULK, Pool
 from engine.labs.pools import Pools
 from engine.labs.steered import ENDED, WORDS, inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
 from engine.runs.history import History
 from engine.system import SEED_LANE
 

@@ -13,11 +13,12 @@ from typing import Protocol
 
 import zmq
 
-from engine.core import Drain, Leave, Seat
+from engine.core import Seat
 from engine.drive.sockets import descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.parts.limits import NONCES
+from engine.parts.orders import Drain, Leave
 from engine.parts.plain import several
 
 BULK = 10  # workers in all after ``bulk``

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from engine.core import Leave, Note
+from engine.core import Note
 from engine.drive.control.found import about
 from engine.drive.control.place import NOWHERE, place_of_root
 from engine.drive.control.server import listening
@@ -34,6 +34,7 @@ from engine.labs.desk import Desk
 from engine.labs.health import Health
 from engine.labs.queueorders import QueueOrders, fed
 from engine.labs.record import begin
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import SYSTEM, config, names
 from engine.protocols.diskqueue.books import entries, whole
 from engine.protocols.diskqueue.options import Options

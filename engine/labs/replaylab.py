@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from engine.core import Inspect, Ordered, Received
+from engine.core import Ordered, Received
 from engine.errors import Refused
 from engine.journal.codec import Unreadable
 from engine.journal.journal import EVENT, SEAT, Reading
@@ -15,6 +15,7 @@ from engine.labs.content import BrokerLab
 from engine.labs.replay import Replay, Step
 from engine.labs.timeline import Timeline
 from engine.labs.why import why
+from engine.parts.orders import Inspect
 from engine.parts.view import BrokerView, ClientView
 from engine.tracing.links import Arrow
 from engine.tracing.trace import Trace

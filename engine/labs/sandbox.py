@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.core import Command, Event, Inspect, Note, Pack, Received, Seat
+from engine.core import Command, Event, Note, Received, Seat
 from engine.errors import Refused
 from engine.labs.actors import Actors
 from engine.labs.brokers import check_hand_back
@@ -25,6 +25,7 @@ from engine.labs.orders import WorkerOrders
 from engine.labs.pool import BULK, Pool
 from engine.labs.virtualclock import BEGAN, Happened
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import Inspect, Pack
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import SEED_LANE, System

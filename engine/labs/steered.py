@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Drain, Throttle, Undrain
 from engine.errors import Refused
+from engine.parts.orders import Drain, Throttle, Undrain
 from engine.parts.view import BrokerView
 from engine.system import System
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
-from engine.core import NEVER, Cancel, Exit, Leave, Note, Ordered, Start, Started, Woken
+from engine.core import NEVER, Cancel, Exit, Note, Ordered, Start, Started, Woken
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Command, Driver, Event

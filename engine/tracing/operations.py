@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
-from engine.core import Cancel, Exit, Frames, Leave, Note, Ordered, Start
+from engine.core import Cancel, Exit, Frames, Note, Ordered, Start
 from engine.parts.explain import Decoded, Direction, Role, plain
 from engine.parts.inflight import TaskKey
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import explain as words
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.operations import Append, Done, List, Operation, Process, Processed

@@ -7,8 +7,8 @@ from typing import Any
 
 from console.screens.clients import Clients, Waiting
 from console.screens.details import Details
-from engine.core import Slow
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Slow
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.pilot import Driver, drive
 from tests.helpers.protocols import User, on, running_sandbox

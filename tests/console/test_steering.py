@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from console.steering import client_of, limit_of, limited
-from engine.core import Throttle
 from engine.errors import Refused
+from engine.parts.orders import Throttle
 from engine.parts.valve import ALL
 from engine.parts.view import ClientRow
 from engine.protocols.roundrobin.broker import Broker

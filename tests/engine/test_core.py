@@ -9,6 +9,7 @@ import pytest
 
 from engine import core
 from engine.core import MAIN, Core, Event, Finished, Note, Ordered, Received, Reopen, Seat, Send, Socket, Unsent
+from engine.parts import orders
 from tests.helpers.toys import Probe
 
 
@@ -26,7 +27,7 @@ def test_events_and_commands_are_told_apart_by_match_and_not_by_their_fields() -
                 return "received"
             case Finished(key, True, _):
                 return f"{key} is done"
-            case Ordered(core.Drain(worker)):
+            case Ordered(orders.Drain(worker)):
                 return f"drain {worker!r}"
         return "something else"
 
@@ -34,8 +35,8 @@ def test_events_and_commands_are_told_apart_by_match_and_not_by_their_fields() -
     assert kind(Received([[b"a"]])) == "received"
     assert kind(Finished("k", True, b"")) == "k is done"
     assert kind(Finished("k", False, b"")) == "something else"
-    assert kind(Ordered(core.Drain(b"w"))) == "drain b'w'"
-    assert kind(Ordered(core.Inspect(b"w"))) == "something else"
+    assert kind(Ordered(orders.Drain(b"w"))) == "drain b'w'"
+    assert kind(Ordered(orders.Inspect(b"w"))) == "something else"
 
 
 @pytest.mark.parametrize("union", [core.Event, core.Command])

@@ -11,24 +11,22 @@ from engine.core import (
     Cancel,
     Command,
     Core,
-    Drain,
     Event,
     Exit,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
     Paused,
     Received,
     Reopen,
     Send,
-    Slow,
     Start,
     Started,
     Unsent,
     Woken,
 )
+from engine.parts.orders import Drain, Leave, Slow
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation import words as told_in
 from engine.protocols.conversation.broker import Broker

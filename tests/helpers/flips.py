@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from engine.core import NEVER, Command, Event, Frames, Leave, Seat, Send, Slow
+from engine.core import NEVER, Command, Event, Frames, Seat, Send
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Leave, Slow
 from engine.protocols.negotiated import SYSTEM, Options, Publish, backup, primary
 from engine.sim.wire import Link
 from engine.sim.world import World

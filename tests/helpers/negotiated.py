@@ -11,13 +11,10 @@ from typing import Any
 
 from engine.core import (
     NEVER,
-    ClockSet,
     Command,
-    Drain,
     Event,
     Exit,
     Frames,
-    Leave,
     Note,
     Ordered,
     Received,
@@ -25,11 +22,11 @@ from engine.core import (
     Save,
     Seat,
     Send,
-    Slow,
     Socket,
     Woken,
 )
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import ClockSet, Drain, Leave, Slow
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, names, primary
 from engine.protocols.negotiated import messages as wire
 from engine.sim.wire import Link

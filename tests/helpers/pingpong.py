@@ -8,24 +8,21 @@ from typing import Any
 from engine.core import (
     Command,
     Core,
-    Drain,
     Event,
     Exit,
     Frames,
-    Leave,
     Note,
     Ordered,
     Paused,
     Received,
     Reopen,
     Send,
-    Slow,
     Started,
-    StopRun,
     Unsent,
     Woken,
 )
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Drain, Leave, Slow, StopRun
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.messages import ID, PING, PONG

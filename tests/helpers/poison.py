@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from engine.core import Seat, Slow
+from engine.core import Seat
+from engine.parts.orders import Slow
 from engine.sim.world import World
 
 SLOW = 0.5  # seconds a task, so that whoever holds the poison is seen with it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from engine.catalogue import SYSTEMS
-from engine.core import StopRun
+from engine.parts.orders import StopRun
 from engine.parts.view import BrokerView
 from tests.helpers.session import Session, corpus_of, mutators
 

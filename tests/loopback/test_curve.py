@@ -16,13 +16,13 @@ import zmq
 
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
-from engine.core import Slow
 from engine.drive.security import curve as module
 from engine.drive.security import keys
 from engine.drive.security.curve import Curve, failure
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Slow
 from engine.settings import Paths
 from tests.helpers.processes import WAIT, Processes, free_endpoint, until
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Leave
 from engine.drive.pipeline import Pipeline
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options

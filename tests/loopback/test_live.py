@@ -13,7 +13,6 @@ import pytest
 import zmq
 
 from engine.catalogue import SYSTEMS
-from engine.core import Leave
 from engine.drive import wallclock
 from engine.errors import Refused
 from engine.journal.journal import SEAT
@@ -21,6 +20,7 @@ from engine.labs import live as lab_module
 from engine.labs.live import LiveLab
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Leave
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
 from engine.runs.history import History

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Command, Event, Leave, Ordered, Received, Seat, Send, Slow, Socket, Start, Woken
+from engine.core import Command, Event, Ordered, Received, Seat, Send, Socket, Start, Woken
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Leave, Slow
 from engine.parts.view import BrokerView, ClientView
 from engine.protocols.conversation import SYSTEM, frontend, header
 from engine.protocols.conversation.frontend import (

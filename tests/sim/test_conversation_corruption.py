@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from engine.core import Command, Core, Drain, Event, Frames, Leave, Seat, Send, Slow
+from engine.core import Command, Core, Event, Frames, Seat, Send
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import Drain, Leave, Slow
 from engine.parts.view import BrokerView, ClientView
 from engine.protocols.conversation import SYSTEM, header
 from engine.protocols.conversation.frontend import StopWorkers, Submit

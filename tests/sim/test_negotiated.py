@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Drain, Leave, Seat, Slow, StopRun
+from engine.core import Seat
 from engine.parts.bulk import BulkSpec
 from engine.parts.inflight import TaskKey
+from engine.parts.orders import Drain, Leave, Slow, StopRun
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, backup, primary
 from engine.protocols.negotiated.broker import Broker

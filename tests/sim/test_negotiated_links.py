@@ -7,8 +7,9 @@ from functools import partial
 
 import pytest
 
-from engine.core import Seat, Slow, Socket
+from engine.core import Seat, Socket
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Slow
 from engine.protocols.negotiated import SYSTEM, Options
 from engine.sim.wire import Link
 from engine.sim.world import World

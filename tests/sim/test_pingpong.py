@@ -14,19 +14,18 @@ from engine.core import (
     Command,
     Event,
     Frames,
-    Leave,
     Ordered,
     Received,
     Reopen,
     Seat,
     Send,
-    Slow,
     Socket,
     Started,
     Unsent,
     Woken,
 )
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Leave, Slow
 from engine.parts.view import BrokerView, ClientView
 from engine.protocols.pingpong import SYSTEM
 from engine.protocols.pingpong.messages import DONE, EXIT, FAILED, PING, PONG, READY

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Command, Drain, Event, Frames, Leave, Received, Seat, Send, Slow, StopRun
+from engine.core import Command, Event, Frames, Received, Seat, Send
 from engine.parts.bulk import BulkSpec
 from engine.parts.inflight import Task, TaskKey
+from engine.parts.orders import Drain, Leave, Slow, StopRun
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.roundrobin import SYSTEM, packed
 from engine.protocols.roundrobin import messages as wire

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.catalogue import SYSTEMS
-from engine.core import Command, Drain, Event, Exit, Leave, Received, Seat, Slow
+from engine.core import Command, Event, Exit, Received, Seat
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import StateMap
+from engine.parts.orders import Drain, Leave, Slow
 from engine.parts.view import BrokerView
 from engine.sim.world import World
 from tests.helpers.examples import examples

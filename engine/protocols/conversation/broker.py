@@ -15,11 +15,9 @@ from engine.core import (
     Command,
     Connected,
     Disconnected,
-    Drain,
     Event,
     Finished,
     Frames,
-    Inspect,
     Note,
     Ordered,
     Paused,
@@ -30,13 +28,13 @@ from engine.core import (
     Told,
     Unsent,
     Unstored,
-    Withdraw,
     Woken,
 )
 from engine.parts.inflight import InFlight
 from engine.parts.limits import MAX_ROUTING_ID, MAX_SLOTS, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
+from engine.parts.orders import Drain, Inspect, Withdraw
 from engine.parts.plain import several
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView

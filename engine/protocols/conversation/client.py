@@ -28,7 +28,6 @@ from engine.core import (
     Received,
     Send,
     Started,
-    StopRun,
     Stored,
     Told,
     Unsent,
@@ -39,6 +38,7 @@ from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import EVERY, ClientLegs
 from engine.parts.machine import Walk
 from engine.parts.name import Name
+from engine.parts.orders import StopRun
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations

@@ -26,13 +26,11 @@ from engine.core import (
     Exit,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
     Paused,
     Received,
     Send,
-    Slow,
     Start,
     Started,
     Stored,
@@ -43,6 +41,7 @@ from engine.core import (
 )
 from engine.parts.machine import Walk
 from engine.parts.name import Name
+from engine.parts.orders import Leave, Slow
 from engine.parts.plain import several
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView

@@ -17,8 +17,9 @@ from collections import deque
 from collections.abc import Generator
 from typing import NamedTuple, cast
 
-from engine.core import NEVER, Cancel, Exit, Leave, Level, Note, Ordered, Start, Started, Woken
+from engine.core import NEVER, Cancel, Exit, Level, Note, Ordered, Start, Started, Woken
 from engine.parts.machine import Walk
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue import transitions as move
 from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED, accusation, touched

@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from engine.core import NEVER, Exit, Leave, Level, Note, Ordered, Started, Woken
+from engine.core import NEVER, Exit, Level, Note, Ordered, Started, Woken
 from engine.parts.machine import Walk, summed
+from engine.parts.orders import Leave
 from engine.parts.plain import several
 from engine.parts.view import Walked
 from engine.protocols.diskqueue.machine import SEEN, If, On, Seen

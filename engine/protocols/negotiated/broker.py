@@ -17,17 +17,12 @@ from typing import NamedTuple
 
 from engine.core import (
     MAIN,
-    ClockSet,
     Command,
     Connected,
-    Discard,
     Disconnected,
-    Drain,
     Event,
     Frames,
-    Inspect,
     Level,
-    Move,
     Note,
     Ordered,
     Paused,
@@ -35,10 +30,10 @@ from engine.core import (
     Send,
     Started,
     Unsent,
-    Withdraw,
 )
 from engine.parts.explain import show
 from engine.parts.limits import MAX_ROUTING_ID
+from engine.parts.orders import ClockSet, Discard, Drain, Inspect, Move, Withdraw
 from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire

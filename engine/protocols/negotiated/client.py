@@ -15,7 +15,6 @@ from collections import deque
 from typing import NamedTuple
 
 from engine.core import (
-    ClockSet,
     Command,
     Connected,
     Disconnected,
@@ -27,12 +26,12 @@ from engine.core import (
     Received,
     Send,
     Started,
-    StopRun,
     Unsent,
     Woken,
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
+from engine.parts.orders import ClockSet, StopRun
 from engine.parts.view import ClientView
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import messages as wire

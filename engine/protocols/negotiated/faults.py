@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.core import ClockSet
 from engine.errors import Refused
 from engine.parts.fault import SECONDS, Aim, Amount, Fault, Made, Scene
+from engine.parts.orders import ClockSet
 from engine.parts.promises import books, nothing_fails, others_untouched
 from engine.protocols.negotiated import promises
 

@@ -19,21 +19,18 @@ from collections import deque
 from engine.core import (
     NEVER,
     Cancel,
-    ClockSet,
     Command,
     Connected,
     Disconnected,
     Event,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
     Paused,
     Piped,
     Received,
     Send,
-    Slow,
     Start,
     Started,
     Unsent,
@@ -41,6 +38,7 @@ from engine.core import (
 )
 from engine.parts.limits import decimal
 from engine.parts.machine import Walk
+from engine.parts.orders import ClockSet, Leave, Slow
 from engine.parts.plain import clean
 from engine.parts.view import WorkerView
 from engine.protocols.negotiated import endpoints as ends

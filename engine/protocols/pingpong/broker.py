@@ -15,14 +15,10 @@ from __future__ import annotations
 from engine.core import (
     Command,
     Connected,
-    Discard,
     Disconnected,
-    Drain,
     Event,
     Finished,
     Frames,
-    Inspect,
-    Move,
     Note,
     Ordered,
     Paused,
@@ -30,12 +26,12 @@ from engine.core import (
     Send,
     Started,
     Unsent,
-    Withdraw,
     Woken,
 )
 from engine.parts.inflight import Task
 from engine.parts.limits import MAX_ROUTING_ID, MAX_WORKERS
 from engine.parts.liveness import Liveness
+from engine.parts.orders import Discard, Drain, Inspect, Move, Withdraw
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages, picture

@@ -25,19 +25,18 @@ from engine.core import (
     Exit,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
     Paused,
     Received,
     Send,
-    Slow,
     Started,
     Unsent,
     Woken,
 )
 from engine.parts.machine import Walk
 from engine.parts.name import Name
+from engine.parts.orders import Leave, Slow
 from engine.parts.taken import Taken
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations

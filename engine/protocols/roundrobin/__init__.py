@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.core import CLIENTS, WORKERS, Seat, Socket, Throttle, Undrain
+from engine.core import CLIENTS, WORKERS, Seat, Socket
+from engine.parts.orders import Throttle, Undrain
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.durable import Durable

@@ -19,29 +19,22 @@ from engine.core import (
     NEVER,
     Command,
     Connected,
-    Discard,
     Disconnected,
-    Drain,
     Event,
     Frames,
-    Inspect,
-    Move,
     Note,
     Ordered,
-    Pack,
     Paused,
     Received,
     Send,
     Started,
-    Throttle,
-    Undrain,
     Unsent,
-    Withdraw,
     Woken,
 )
 from engine.parts.callers import MOVED, Callers
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
+from engine.parts.orders import Discard, Drain, Inspect, Move, Pack, Throttle, Undrain, Withdraw
 from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations

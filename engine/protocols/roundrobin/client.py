@@ -21,19 +21,18 @@ from engine.core import (
     Frames,
     Note,
     Ordered,
-    Pack,
     Paused,
     Received,
     Reopen,
     Send,
     Started,
-    StopRun,
     Unsent,
     Woken,
 )
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.legs import ClientLegs, sampled
 from engine.parts.machine import Walk
+from engine.parts.orders import Pack, StopRun
 from engine.parts.store import GLOBAL
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations

@@ -27,21 +27,19 @@ from engine.core import (
     Event,
     Exit,
     Frames,
-    Leave,
     Note,
     Ordered,
-    Pack,
     Paused,
     Received,
     Reopen,
     Send,
-    Slow,
     Started,
     Unsent,
     Woken,
 )
 from engine.parts.limits import MAX_SLOTS
 from engine.parts.machine import Walk
+from engine.parts.orders import Leave, Pack, Slow
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed

@@ -9,7 +9,8 @@ The rules of this file:
 
 from __future__ import annotations
 
-from engine.core import Drain, Leave, Ordered, Started
+from engine.core import Ordered, Started
+from engine.parts.orders import Drain, Leave
 from engine.sim.explore.model import Model
 from engine.sim.explore.moves import DOWN, FAULTS, UP, Move
 from engine.sim.explore.seats import Message, Seat, Wire

@@ -14,11 +14,11 @@ from console.__main__ import main
 from console.cli import order as module
 from console.cli.order import WORDS, agreed, order_of
 from console.commands import parse
-from engine.core import Drain, Undrain
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs import link
 from engine.labs.desk import BrokerDesk
+from engine.parts.orders import Drain, Undrain
 from engine.parts.view import ClientRow, State
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.served import patient, runtime, served

@@ -10,11 +10,12 @@ import pytest
 from console.cli.roles import drain, finish, joined, look, serve
 from console.cli.signals import Signals
 from console.cli.streams import Alarms
-from engine.core import Note, Throttle
+from engine.core import Note
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.health import Health, Workers
 from engine.parts.ledger import Ledger
+from engine.parts.orders import Throttle
 from engine.parts.view import BrokerView, Kept, WorkerView
 from engine.protocols import pingpong, roundrobin
 from engine.system import System

@@ -10,8 +10,8 @@ from console import keys
 from console.pictures.rows import Shown, natural
 from console.screens.confirm import Confirm, several_question, workers_named
 from console.screens.orders import kill_question
-from engine.core import Drain, Throttle, Undrain
 from engine.errors import Refused
+from engine.parts.orders import Drain, Throttle, Undrain
 from engine.system import System
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import ClockSet, Ordered, Started, Woken
+from engine.core import Ordered, Started, Woken
 from engine.drive import wallclock
 from engine.drive.wallclock import WallClock, wall_offset
+from engine.parts.orders import ClockSet
 
 
 def test_a_clock_that_was_set_is_told_once_and_before_the_event(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.core import Slow
 from engine.errors import Refused
 from engine.faults.faults import faults_for, plan, read, targets
 from engine.faults.watch import Watch
@@ -16,6 +15,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.fault import Fault
 from engine.parts.inflight import Task
 from engine.parts.liveness import Liveness
+from engine.parts.orders import Slow
 from engine.parts.store import Memory
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.core import Leave, Note, Ordered, Woken
+from engine.core import Note, Ordered, Woken
 from engine.journal.checks import fits
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.protocols.diskqueue.operations import Done, Entry, List, Processed, Take

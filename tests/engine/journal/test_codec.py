@@ -7,24 +7,10 @@ from typing import Any
 import pytest
 
 from engine import core
-from engine.core import (
-    Connected,
-    Disconnected,
-    Drain,
-    Event,
-    Finished,
-    Inspect,
-    Ordered,
-    Paused,
-    Received,
-    Started,
-    StopRun,
-    Unsent,
-    Withdraw,
-    Woken,
-)
+from engine.core import Connected, Disconnected, Event, Finished, Ordered, Paused, Received, Started, Unsent, Woken
 from engine.journal.codec import Codec, Unreadable, kept
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Drain, Inspect, StopRun, Withdraw
 from engine.protocols import conversation, diskqueue, negotiated, roundrobin
 from engine.protocols.conversation.frontend import StopWorkers
 from engine.protocols.diskqueue import books, operations, watchdog

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from engine.catalogue import CATALOGUE, SYSTEMS
-from engine.core import ClockSet, Drain, Inspect, Leave, Slow, StopRun
 from engine.journal.codec import Unreadable
 from engine.labs.limits import judge_order, judge_seat, options_of
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import ClockSet, Drain, Inspect, Leave, Slow, StopRun
 from engine.protocols.conversation import ORDERS
 from engine.protocols.conversation.frontend import CancelJob, StopWorkers, Submit
 from engine.protocols.conversation.messages import Description

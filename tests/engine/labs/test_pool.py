@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import zmq
 
-from engine.core import Leave, Seat, Socket
+from engine.core import Seat, Socket
 from engine.errors import Refused
 from engine.labs import pool as module
 from engine.labs.pool import Pool, passed
+from engine.parts.orders import Leave
 
 
 class Bench:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from engine.core import Leave, Seat, Socket
+from engine.core import Seat, Socket
 from engine.errors import Refused
 from engine.labs.pool import Pool
 from engine.labs.pools import MOST, Kind, Pools
+from engine.parts.orders import Leave
 
 
 class Place:

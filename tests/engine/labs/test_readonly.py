@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from engine.catalogue import QUEUES, SYSTEMS
-from engine.core import Drain
 from engine.errors import Refused
 from engine.labs.content import BrokerLab, QueueLab
 from engine.labs.live import LiveLab
 from engine.labs.queues import LiveQueueLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Drain
 from engine.system import SEED_LANE
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {

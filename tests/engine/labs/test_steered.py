@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import SYSTEMS
-from engine.core import Drain, Inspect, Throttle, Undrain
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.labs.sandbox import Sandbox
 from engine.labs.steered import WORDS, inverse, limits, refuse
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Drain, Inspect, Throttle, Undrain
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
 from tests.helpers.processes import WAIT, free_endpoint, until

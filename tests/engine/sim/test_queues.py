@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Leave
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.operations import Error, Rename, Take, Touch
 from engine.protocols.diskqueue.options import Options

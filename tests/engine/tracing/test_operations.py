@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.core import Cancel, Exit, Leave, Note, Ordered, Start, Started
+from engine.core import Cancel, Exit, Note, Ordered, Start, Started
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.driver import Command, Driver, Event
 from engine.protocols.diskqueue.operations import Append, Done, Entry, List, Process, Processed, Remove, Rename, Take

@@ -17,11 +17,9 @@ from collections import deque
 from engine.core import (
     NEVER,
     Command,
-    Drain,
     Event,
     Finished,
     Frames,
-    Inspect,
     Note,
     Ordered,
     Paused,
@@ -29,12 +27,12 @@ from engine.core import (
     Send,
     Started,
     Unsent,
-    Withdraw,
     Woken,
 )
 from engine.parts.inflight import Task
 from engine.parts.limits import MAX_ROUTING_ID, MAX_WORKERS
 from engine.parts.liveness import Liveness
+from engine.parts.orders import Drain, Inspect, Withdraw
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages, picture

@@ -27,7 +27,6 @@ from engine.core import (
     Received,
     Send,
     Started,
-    StopRun,
     Unsent,
     Woken,
 )
@@ -36,6 +35,7 @@ from engine.parts.legs import ClientLegs, sampled
 from engine.parts.limits import MAX_FRAME
 from engine.parts.machine import Walk
 from engine.parts.name import Name
+from engine.parts.orders import StopRun
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import MAIN, Finished, Inspect, Note, Ordered, Paused, Received, Send, Started, Unsent, Woken
+from engine.core import MAIN, Finished, Note, Ordered, Paused, Received, Send, Started, Unsent, Woken
+from engine.parts.orders import Inspect
 from engine.parts.violations import NOTES
 from engine.protocols.conversation import broker as module
 from engine.protocols.conversation import header, messages

@@ -6,21 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    Command,
-    Finished,
-    Note,
-    Ordered,
-    Paused,
-    Received,
-    Reopen,
-    Send,
-    Started,
-    StopRun,
-    Unsent,
-    Woken,
-)
+from engine.core import Command, Finished, Note, Ordered, Paused, Received, Reopen, Send, Started, Unsent, Woken
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import StopRun
 from engine.parts.view import ClientView
 from engine.protocols.conversation import client as module
 from engine.protocols.conversation import frontend, messages

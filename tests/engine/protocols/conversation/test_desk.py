@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import Command, Note, Ordered, Received, Send, Withdraw
+from engine.core import Command, Note, Ordered, Received, Send
+from engine.parts.orders import Withdraw
 from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs

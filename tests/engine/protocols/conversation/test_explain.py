@@ -16,7 +16,6 @@ from engine.core import (
     Event,
     Finished,
     Frames,
-    Leave,
     Ordered,
     Received,
     Send,
@@ -26,6 +25,7 @@ from engine.core import (
 )
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Edge, Role
+from engine.parts.orders import Leave
 from engine.protocols.conversation import explain as module
 from engine.protocols.conversation import frontend, header, messages
 from engine.protocols.conversation.client import Client

@@ -8,24 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    MAIN,
-    Connected,
-    Disconnected,
-    Drain,
-    Event,
-    Finished,
-    Leave,
-    Ordered,
-    Paused,
-    Received,
-    Slow,
-    Unsent,
-    Withdraw,
-    Woken,
-)
+from engine.core import MAIN, Connected, Disconnected, Event, Finished, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Machine
+from engine.parts.orders import Drain, Leave, Slow, Withdraw
 from engine.protocols.conversation import frontend, header
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client

@@ -7,21 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import (
-    NEVER,
-    Cancel,
-    Exit,
-    Finished,
-    Note,
-    Ordered,
-    Received,
-    Reopen,
-    Send,
-    Slow,
-    Start,
-    Started,
-    Woken,
-)
+from engine.core import NEVER, Cancel, Exit, Finished, Note, Ordered, Received, Reopen, Send, Start, Started, Woken
+from engine.parts.orders import Slow
 from engine.protocols.conversation import SYSTEM
 from engine.protocols.conversation.header import pack
 from engine.protocols.conversation.links import STREAM

@@ -14,7 +14,6 @@ from engine.core import (
     Command,
     Exit,
     Finished,
-    Leave,
     Note,
     Ordered,
     Paused,
@@ -22,12 +21,12 @@ from engine.core import (
     Received,
     Reopen,
     Send,
-    Slow,
     Start,
     Started,
     Unsent,
     Woken,
 )
+from engine.parts.orders import Leave, Slow
 from engine.protocols.conversation import header
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.machine import WORKER, Cl

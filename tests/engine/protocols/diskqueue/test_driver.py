@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Leave, Ordered, StopRun
+from engine.core import Ordered
+from engine.parts.orders import Leave, StopRun
 from engine.protocols.diskqueue.conduct import TAKEN, TOUCHED
 from engine.protocols.diskqueue.config import IDLE_MOST, DriverConfig
 from engine.protocols.diskqueue.driver import Driver

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Leave, Ordered, Started, Woken
+from engine.core import Ordered, Started, Woken
 from engine.parts.machine import Machine
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.config import DriverConfig
 from engine.protocols.diskqueue.machine import DRIVER, ITEM, SEEN, STAGE, Does, Item, On, Runs, Seen

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import NEVER, Exit, Leave, Note, Ordered, Started, Woken
+from engine.core import NEVER, Exit, Note, Ordered, Started, Woken
+from engine.parts.orders import Leave
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.diskqueue.watchdog import (

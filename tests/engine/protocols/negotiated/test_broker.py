@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import ClockSet, Connected, Disconnected, Leave, Note, Paused, Received, Send, Started
+from engine.core import Connected, Disconnected, Note, Paused, Received, Send, Started
+from engine.parts.orders import ClockSet, Leave
 from engine.protocols.negotiated import (
     SYSTEM,
     Configure,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import ClockSet, Leave, Paused, Received, Started, StopRun, Unsent
+from engine.core import Paused, Received, Started, Unsent
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import ClockSet, Leave, StopRun
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire

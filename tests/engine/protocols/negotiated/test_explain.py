@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Connected, Disconnected, Drain, Frames, Leave, Slow, Unsent, Woken
+from engine.core import Connected, Disconnected, Frames, Unsent, Woken
 from engine.parts.explain import Decoded, Direction, Role
 from engine.parts.machine import Machine, Row
+from engine.parts.orders import Drain, Leave, Slow
 from engine.protocols.negotiated import SYSTEM, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire

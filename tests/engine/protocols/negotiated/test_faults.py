@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from engine.core import ClockSet
 from engine.errors import Refused
 from engine.parts.fault import Aim, Fault
+from engine.parts.orders import ClockSet
 from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.promises import times

@@ -8,24 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    ClockSet,
-    Connected,
-    Disconnected,
-    Drain,
-    Event,
-    Frames,
-    Leave,
-    Ordered,
-    Paused,
-    Received,
-    Slow,
-    Unsent,
-    Withdraw,
-    Woken,
-)
+from engine.core import Connected, Disconnected, Event, Frames, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Machine
+from engine.parts.orders import ClockSet, Drain, Leave, Slow, Withdraw
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, Serve, ShowPair, backup, names, primary
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire

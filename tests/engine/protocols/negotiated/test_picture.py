@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from engine.core import Inspect
+from engine.parts.orders import Inspect
 from engine.parts.view import TaskRow
 from engine.protocols.negotiated import SYSTEM, Options, Publish, names, primary
 from tests.helpers.negotiated import FALLBACK, HERE, One, broker

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.core import NEVER, Drain, Paused, Unsent
+from engine.core import NEVER, Paused, Unsent
 from engine.parts import limits
+from engine.parts.orders import Drain
 from engine.protocols.negotiated import desk as desk_module
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names

@@ -6,7 +6,8 @@ from typing import Literal
 
 import pytest
 
-from engine.core import NEVER, Paused, Received, Unsent, Withdraw
+from engine.core import NEVER, Paused, Received, Unsent
+from engine.parts.orders import Withdraw
 from engine.protocols.negotiated import Options, names, owners
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated.desk import MAX_ASKED

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.core import ClockSet, Received, Send
+from engine.core import Received, Send
+from engine.parts.orders import ClockSet
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import messages as wire
 from tests.helpers.negotiated import HERE, One

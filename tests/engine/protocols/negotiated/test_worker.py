@@ -8,22 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    Cancel,
-    ClockSet,
-    Exit,
-    Finished,
-    Leave,
-    Paused,
-    Piped,
-    Received,
-    Save,
-    Slow,
-    Start,
-    Started,
-    StopRun,
-    Unsent,
-)
+from engine.core import Cancel, Exit, Finished, Paused, Piped, Received, Save, Start, Started, Unsent
+from engine.parts.orders import ClockSet, Leave, Slow, StopRun
 from engine.protocols.negotiated import SYSTEM, Options, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire

@@ -10,11 +10,8 @@ from engine.core import (
     Command,
     Connected,
     Disconnected,
-    Drain,
     Finished,
     Frames,
-    Inspect,
-    Leave,
     Note,
     Ordered,
     Paused,
@@ -24,6 +21,7 @@ from engine.core import (
     Unsent,
     Woken,
 )
+from engine.parts.orders import Drain, Inspect, Leave
 from engine.parts.view import WorkerRow
 from engine.protocols.pingpong import broker as module
 from engine.protocols.pingpong import desk

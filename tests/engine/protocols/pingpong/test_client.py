@@ -6,24 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    Command,
-    Finished,
-    Frames,
-    Leave,
-    Note,
-    Ordered,
-    Paused,
-    Received,
-    Reopen,
-    Send,
-    Started,
-    StopRun,
-    Unsent,
-    Woken,
-)
+from engine.core import Command, Finished, Frames, Note, Ordered, Paused, Received, Reopen, Send, Started, Unsent, Woken
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.limits import MAX_FRAME
+from engine.parts.orders import Leave, StopRun
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.messages import PING, PONG
 from engine.protocols.pingpong.options import Options

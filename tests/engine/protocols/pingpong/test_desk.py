@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import Command, Frames, Note, Ordered, Received, Send, Unsent, Withdraw, Woken
+from engine.core import Command, Frames, Note, Ordered, Received, Send, Unsent, Woken
 from engine.parts import owners
+from engine.parts.orders import Withdraw
 from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.messages import PING, PONG, READY
 from engine.protocols.pingpong.options import Options

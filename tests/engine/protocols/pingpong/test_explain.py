@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Connected, Disconnected, Drain, Frames, Leave, Send, Slow, Unsent
+from engine.core import Connected, Disconnected, Frames, Send, Unsent
 from engine.parts.explain import Decoded, Direction, Role
+from engine.parts.orders import Drain, Leave, Slow
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND

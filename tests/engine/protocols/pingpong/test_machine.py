@@ -6,20 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    Connected,
-    Disconnected,
-    Drain,
-    Event,
-    Leave,
-    Ordered,
-    Paused,
-    Received,
-    Slow,
-    Unsent,
-    Woken,
-)
+from engine.core import Connected, Disconnected, Event, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.machine import Machine
+from engine.parts.orders import Drain, Leave, Slow
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND

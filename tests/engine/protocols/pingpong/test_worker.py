@@ -14,19 +14,17 @@ from engine.core import (
     Exit,
     Finished,
     Frames,
-    Inspect,
-    Leave,
     Note,
     Ordered,
     Paused,
     Received,
     Reopen,
     Send,
-    Slow,
     Started,
     Unsent,
     Woken,
 )
+from engine.parts.orders import Inspect, Leave, Slow
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.worker import Worker

@@ -8,24 +8,9 @@ import pytest
 from hypothesis import given as given_by
 from hypothesis import strategies as st
 
-from engine.core import (
-    NEVER,
-    Discard,
-    Disconnected,
-    Drain,
-    Finished,
-    Frames,
-    Leave,
-    Move,
-    Note,
-    Ordered,
-    Paused,
-    Started,
-    Throttle,
-    Undrain,
-    Withdraw,
-)
+from engine.core import NEVER, Disconnected, Finished, Frames, Note, Ordered, Paused, Started
 from engine.parts.limits import MAX_ROUTING_ID
+from engine.parts.orders import Discard, Drain, Leave, Move, Throttle, Undrain, Withdraw
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.examples import examples
 from tests.helpers.roundrobin import Front, given, ident, relayed, submitted

@@ -11,18 +11,16 @@ from engine.core import (
     Disconnected,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
-    Pack,
     Paused,
     Received,
     Reopen,
     Started,
-    StopRun,
     Unsent,
 )
 from engine.parts.bulk import BulkSpec, BulkView
+from engine.parts.orders import Leave, Pack, StopRun
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.client import Client

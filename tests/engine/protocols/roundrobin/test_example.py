@@ -7,8 +7,9 @@ from collections import Counter, deque
 
 import pytest
 
-from engine.core import Event, Exit, Frames, Leave, Ordered, Received, Send, Started, Woken
+from engine.core import Event, Exit, Frames, Ordered, Received, Send, Started, Woken
 from engine.parts.bulk import BulkSpec
+from engine.parts.orders import Leave
 from engine.protocols.roundrobin import SYSTEM, data
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.broker import Broker

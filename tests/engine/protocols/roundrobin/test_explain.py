@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Disconnected, Drain, Frames, Leave, Paused, Slow, Undrain, Unsent
+from engine.core import Disconnected, Frames, Paused, Unsent
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
+from engine.parts.orders import Drain, Leave, Slow, Undrain
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker

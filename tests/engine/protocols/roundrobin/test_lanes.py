@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Command, Frames, Note, Pack, Send
+from engine.core import Command, Frames, Note, Send
 from engine.parts.inflight import TaskKey
+from engine.parts.orders import Pack
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.lanes import KEPT, Lanes

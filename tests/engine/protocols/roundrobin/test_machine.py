@@ -6,24 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import (
-    Connected,
-    Disconnected,
-    Drain,
-    Event,
-    Frames,
-    Leave,
-    Ordered,
-    Paused,
-    Received,
-    Slow,
-    Throttle,
-    Undrain,
-    Unsent,
-    Withdraw,
-    Woken,
-)
+from engine.core import Connected, Disconnected, Event, Frames, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.machine import Machine
+from engine.parts.orders import Drain, Leave, Slow, Throttle, Undrain, Withdraw
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from engine.core import NEVER, Connected, Disconnected, Frames, Note, Withdraw
+from engine.core import NEVER, Connected, Disconnected, Frames, Note
 from engine.parts.inflight import Task
+from engine.parts.orders import Withdraw
 from engine.parts.owners import Has
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import owners as module

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from engine.core import Inspect, Woken
+from engine.core import Woken
+from engine.parts.orders import Inspect
 from engine.parts.view import Incident, TaskRow
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.roundrobin import Front, ident

@@ -12,17 +12,15 @@ from engine.core import (
     Exit,
     Finished,
     Frames,
-    Leave,
     Note,
     Ordered,
-    Pack,
     Paused,
     Received,
     Reopen,
-    Slow,
     Started,
     Unsent,
 )
+from engine.parts.orders import Leave, Pack, Slow
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.machine import Does

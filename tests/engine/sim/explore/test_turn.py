@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.core import MAIN, Drain, Ordered, Started
+from engine.core import MAIN, Ordered, Started
+from engine.parts.orders import Drain
 from engine.sim.explore.model import Model
 from engine.sim.explore.moves import DOWN, UP, Move
 from engine.sim.explore.turn import State, Turn, is_told

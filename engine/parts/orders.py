@@ -1,0 +1,77 @@
+"""Orders that more than one system's cores take: ``Ordered`` brings one; each core says which it takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Inspect(NamedTuple):
+    """Include the details of one worker (its in-flight tasks, last violations) in snapshots; None: of nobody."""
+
+    worker: bytes | None
+
+
+class Drain(NamedTuple):
+    """Broker: give this worker nothing new; it leaves when what it holds is done."""
+
+    worker: bytes
+
+
+class Undrain(NamedTuple):
+    """Broker: a worker that an operator drained, and that has not left, is given tasks again."""
+
+    worker: bytes
+
+
+class Throttle(NamedTuple):
+    """Broker: give out so many tasks a second, of this client or of all; 0: none, None: as many as there are."""
+
+    rate: float | None
+    client: bytes = b""
+
+
+class Withdraw(NamedTuple):
+    """Broker: end what this client has asked for and no worker has yet; the client is told so."""
+
+    client: bytes
+
+
+class Discard(NamedTuple):
+    """Broker: end one task that no worker has; its client is told so where the protocol has words for it."""
+
+    client: bytes
+    id: bytes
+
+
+class Move(NamedTuple):
+    """Broker: one task that no worker has waits as the first of its kind, or as the last."""
+
+    client: bytes
+    id: bytes
+    first: bool
+
+
+class Leave(NamedTuple):
+    """Worker: finish what is held, say goodbye, exit."""
+
+
+class Slow(NamedTuple):
+    """Worker: answer every task so many seconds after it came, to show what a slow worker does; 0: at once."""
+
+    seconds: float
+
+
+class Pack(NamedTuple):
+    """All roles: write messages on the system's packed lane where the other end does too, or no longer."""
+
+    on: bool
+
+
+class StopRun(NamedTuple):
+    """Client: send nothing more; what is in flight may still be answered."""
+
+
+class ClockSet(NamedTuple):
+    """Wall time is ``now + offset`` seconds since the epoch: for cores whose protocol sends wall times (004)."""
+
+    offset: float
