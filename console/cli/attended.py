@@ -19,7 +19,7 @@ from engine.labs.desk import Desk
 from engine.labs.health import Health
 from engine.labs.queueorders import Overseen
 from engine.labs.queuestatus import of_pipeline
-from engine.labs.watcher import Source, disk_of
+from engine.labs.watcher import Source, counted, disk_of
 from engine.protocols.diskqueue import SYSTEM
 from engine.settings import Settings
 
@@ -36,9 +36,9 @@ def attended(
     lab.audit = audit_of(settings, place_of_root(settings.paths.control, made.root))
     told = about(SYSTEM.name, ROLE, (), made.root)
     with (
-        standing(source_of(made, say), settings, lab, options),
+        standing(source_of(made, say)._replace(control=lambda: counted(lab)), settings, lab, options),
         closing(Desk(lab, ROLE)) as desk,
-        listening(say, None if at == NOWHERE else at, told, desk.all_words),
+        listening(say, None if at == NOWHERE else at, told, desk.all_words) as lab.control,
     ):
         yield
 

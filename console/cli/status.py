@@ -83,11 +83,40 @@ def picture(status: dict[str, Any]) -> str:
     if store := status.get("store"):  # an older process does not tell
         trouble = f"; TROUBLE: {store['trouble']}" if store["trouble"] else ""
         lines.append(f"store      {store['tasks']:,} tasks kept, {store['waiting']:,} of them not loaded{trouble}")
+    lines += asked(status.get("control"))  # an older process does not tell
     lines += [f"dead       {words}" for words in status["health"]["dead"]]
     lines += [f"unwritten  {words}" for words in status["unkept"]]
     lines += [f"alert      {alert['severity']} {alert['state']}: {alert['text']}" for alert in status["alerts"]]
     lines += listed(status["workers"])
     return "".join(f"{clean(line)}\n" for line in lines)
+
+
+REASONS = {
+    "frames": "not one frame",
+    "message": "no message",
+    "version": "of another version",
+    "fields": "with wrong fields",
+    "old_version": "of an old ZMTP",
+    "stranger": "of another user",
+    "no_key": "without a key that may",
+    "endless": "cut off for a message without an end",
+    "put_off": "put off for want of descriptors",
+}
+"""Why requests are malformed and connections refused, in words."""
+
+
+def asked(control: dict[str, Any] | None) -> list[str]:
+    """Who looks and gives orders over the control socket, and who was refused."""
+    if control is None:
+        return []
+    counts = (f"{units.several(control['viewers'], 'viewer')}, {control['orders']:,} orders, "
+              f"{control['refused']:,} refused, {control['failed']:,} failed, "
+              f"{control['unsent']:,} answers not taken; {control['requests']:,} requests in all")  # fmt: skip
+    lines = [f"control    {counts}"]
+    for name, of in (("malformed", control["malformed"]), ("refused", control["connections"])):
+        if some := [f"{count:,} {REASONS.get(why, why)}" for why, count in of.items() if count]:
+            lines.append(f"{name:<10} {'connections' if name == 'refused' else 'requests'}: {', '.join(some)}")
+    return lines
 
 
 def balance(ledger: dict[str, Any]) -> str:

@@ -72,7 +72,9 @@ class Desk:
         """Open the socket, ``at`` this path or at the usual one in the folder. ``orders``: as in ``Control``."""
         place = at or place_of(folder, self._role, self._lab.endpoints)
         told = about(self._lab.system.name, self._role, self._lab.endpoints)
-        self.control = listen(context, place, told, self.all_words, orders, readonly=self._lab.readonly)
+        self.control = self._lab.control = listen(
+            context, place, told, self.all_words, orders, readonly=self._lab.readonly
+        )
 
     @property
     def all_words(self) -> Mapping[str, Word]:

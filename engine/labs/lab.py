@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
+from engine.drive.control.server import Control
 from engine.errors import Refused
 from engine.feed import Feed
 from engine.labs.audit import Audit
@@ -42,6 +43,7 @@ class Lab(ABC):
     turn: threading.RLock
     unkept: Sequence[str] = ()
     audit: Audit | None = None
+    control: Control | None = None  # its own control socket, where one is open
     watcher: Any = None
     """The ``engine.labs.watcher.Watcher`` of this process; None where nobody watches over its alerts."""
 

@@ -40,6 +40,7 @@ GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """Name, what it is, and where it stands in a status."""
 
 ENDS = ("sent", "succeeded", "dropped")
+ASKED = ("requests", "orders", "refused", "failed", "unsent")
 ALERT = ("alert", "severity", "state")
 
 
@@ -72,6 +73,22 @@ def families(status: Status) -> Iterator[Metric]:
     for name, count in status["counters"].items():
         events.add_metric([name], count)
     yield events
+    if control := status["control"]:
+        yield GaugeMetricFamily("roundhouse_viewers", "who looks over the control socket", value=control["viewers"])
+        for name, words, label, counts in (
+            (
+                "control",
+                "requests at the control socket, by what they were",
+                "kind",
+                {key: control[key] for key in ASKED},
+            ),
+            ("control_malformed", "requests that can not be read, by reason", "reason", control["malformed"]),
+            ("connections_refused", "connections that were let in by nobody", "reason", control["connections"]),
+        ):
+            family = CounterMetricFamily(f"roundhouse_{name}", words, labels=[label])
+            for key, count in counts.items():
+                family.add_metric([key], count)
+            yield family
     documents = GaugeMetricFamily("roundhouse_documents", "documents by queue and state", labels=["queue", "state"])
     for queue in status["queues"]:
         for state in ("ready", "working", "failed", "failed_twice"):

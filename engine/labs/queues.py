@@ -224,7 +224,9 @@ class LiveQueueLab(QueueOrders):
             told = about(self.system.name, "console", (), self.root)
             desk = Desk(self, "console")
             self._door.callback(desk.close)
-            self._door.enter_context(listening(self._say, None if at == NOWHERE else at, told, desk.all_words))
+            self.control = self._door.enter_context(
+                listening(self._say, None if at == NOWHERE else at, told, desk.all_words)
+            )
 
     def _start(self, name: str, body: Callable[[], None]) -> threading.Thread:
         def run() -> None:

@@ -77,8 +77,12 @@ def status_of(
     recent: Recent | None = None,
     alerts: Sequence[Mapping[str, Any]] = (),
     unkept: Sequence[str] = (),
+    control: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The status. ``seen``: None before the first picture; ``unkept``: what could not be written, in words."""
+    """The status. ``seen``: None before the first picture; ``unkept``: what could not be written, in words.
+
+    ``control``: what its control socket has counted, and connections that were refused.
+    """
     seen = seen or Seen(totals(()), [], [], None, {}, [])
     ledger = seen.ledger
     lag = health.loop_lag
@@ -111,6 +115,7 @@ def status_of(
         "alerts": [dict(alert) for alert in alerts],
         "versions": dict(process.versions),
         "store": _store(seen.kept),
+        "control": control,
     }
 
 

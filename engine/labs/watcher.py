@@ -40,7 +40,8 @@ CLOSE = 1.0  # seconds that closing may take
 
 
 class Source(NamedTuple):
-    """Where a status comes from. ``seen``: what is shown, its workers listed or only counted."""
+    """Where a status comes from. ``seen``: what is shown, its workers listed or only counted. ``control``: what its
+    control socket has counted, None where it has none."""
 
     system: str
     role: str
@@ -50,6 +51,7 @@ class Source(NamedTuple):
     unkept: Callable[[], Sequence[str]]
     say: Callable[[Note], None]
     disk: Callable[[], Disk | None]
+    control: Callable[[], dict[str, Any] | None] = lambda: None
 
 
 class Watcher:
@@ -156,7 +158,15 @@ class Watcher:
             source.system, source.role, source.endpoints, os.getpid(), time.time(), up, self._versions, disk
         )
         rows = self._watch.rows(now)
-        return status_of(process, seen, source.health(), recent=self._recent, alerts=rows, unkept=source.unkept())
+        return status_of(
+            process,
+            seen,
+            source.health(),
+            recent=self._recent,
+            alerts=rows,
+            unkept=source.unkept(),
+            control=source.control(),
+        )
 
     def _tell(self, change: Change) -> None:
         if change.state == "firing":
@@ -199,7 +209,13 @@ def of_lab(lab: Lab, role: str, endpoints: tuple[str, ...], folder: Path) -> Sou
     def say(note: Note) -> None:
         lab.feed.fact(note, "alerts", time.time())
 
-    return Source(lab.system.name, role, endpoints, seen, lab.health, lambda: lab.unkept, say, lambda: disk_of(folder))
+    unkept, disk = lambda: lab.unkept, lambda: disk_of(folder)
+    return Source(lab.system.name, role, endpoints, seen, lab.health, unkept, say, disk, lambda: counted(lab))
+
+
+def counted(lab: Lab) -> dict[str, Any] | None:
+    """What the control socket of a lab has counted; None where it has none."""
+    return lab.control.told() if lab.control is not None else None
 
 
 def disk_of(folder: Path) -> Disk | None:

@@ -16,6 +16,14 @@ PROCESS = Process(
 )
 
 
+CONTROL: dict[str, Any] = {
+    "viewers": 2, "requests": 1200, "orders": 5, "refused": 1, "failed": 0, "unsent": 3,
+    "malformed": {"frames": 0, "message": 0, "version": 4, "fields": 0},
+    "connections": {"old_version": 0, "stranger": 0, "no_key": 6, "endless": 0, "put_off": 0},
+}  # fmt: skip
+"""What a control socket has counted."""
+
+
 def a_status(workers: int = 3, **changes: Any) -> dict[str, Any]:
     """That of a broker with so many workers."""
     seen = of_brokers(FakeLab(workers).feed.pictures, ("broker", "fallback"))

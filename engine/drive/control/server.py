@@ -26,9 +26,10 @@ import zmq
 
 from engine.core import Note
 from engine.core import Socket as Spec
+from engine.drive.control.counts import FIELDS, FRAMES, MESSAGE, OTHER_VERSION, Counts
 from engine.drive.control.keyed import Keyed
 from engine.drive.control.place import make_folder
-from engine.drive.control.wire import Message, pack, read
+from engine.drive.control.wire import UNREADABLE_FRAME, Message, pack, read
 from engine.drive.inbox import Inbox
 from engine.drive.links import ZSocket
 from engine.drive.security.curve import Curve
@@ -77,7 +78,7 @@ class Control:
     ) -> None:
         """Raises zmq.ZMQError where it can not listen there."""
         self.dead: str | None = None
-        self.counts = {"requests": 0, "unreadable": 0, "refused": 0, "failed": 0, "unsent": 0}
+        self.counts = Counts()
         self._context, self._orders, self._readonly = context, orders, readonly
         self._about, self._words = about, words
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
@@ -93,6 +94,10 @@ class Control:
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
         context.threads = (*context.threads, thread)
         thread.start()
+
+    def told(self) -> dict[str, Any]:
+        """What it has counted, and the connections that this process has refused. Any thread."""
+        return {**self.counts.told(), "connections": self._context.door.counted()}
 
     def _open_keyed(self, curve: Curve) -> None:
         try:
@@ -140,47 +145,52 @@ class Control:
             self._inbox.close("the control socket has ended")
 
     def _request(self, peer: Peer, frames: list[bytes], giver: Callable[[], tuple[str, str]]) -> None:
-        self.counts["requests"] += 1
-        asked = read("ask", frames[1]) if len(frames) == 2 else "unreadable"
+        self.counts.totals["requests"] += 1
+        asked = read("ask", frames[1]) if len(frames) == 2 else UNREADABLE_FRAME
         if isinstance(asked, str):
-            self.counts["unreadable"] += 1
+            reason = FRAMES if len(frames) != 2 else MESSAGE if asked == UNREADABLE_FRAME else OTHER_VERSION
+            self.counts.malformed[reason] += 1
             self._say(peer, Message(0, "refused", {"Why": asked}))
             return
         over_tcp = self._keyed is not None and peer[0] is self._keyed.socket
         if over_tcp and self._keyed is not None and (why := self._keyed.refusal(peer[1], asked.word)):
-            self.counts["refused"] += 1
+            self.counts.totals["refused"] += 1
             self._context.complain(f"an order over tcp is refused: {why}")
             self._say(peer, Message(asked.id, "refused", {"Why": why}))
             return
         if asked.word == "hello":
-            self._say(peer, Message(asked.id, "hello", {**self._about, "counts": dict(self.counts)}))
+            self._say(peer, Message(asked.id, "hello", {**self._about, "counts": self.counts.flat()}))
             return
         if (word := self._words.get(asked.word)) is not None:
+            if asked.word == "look":
+                self.counts.looks(peer)
             if asked.word == "order":
+                self.counts.totals["orders"] += 1
                 who, origin = giver()
                 asked = asked._replace(fields={**asked.fields, "Who": who, "From": origin})
             self._told(peer, asked, word)
             return
         if self._orders is None or self._broker is None:
-            self.counts["refused"] += 1
+            self.counts.totals["refused"] += 1
             why = f"{asked.word}: no such word here"
             self._say(peer, Message(asked.id, "refused", {"Why": why}))
             return
         if self._readonly and asked.word not in LOOKS:
-            self.counts["refused"] += 1
+            self.counts.totals["refused"] += 1
             self._say(peer, Message(asked.id, "refused", {"Why": READONLY}))
             return
         self._last += 1
         request = self._orders.parse({**asked.fields, "Ask": asked.word, "Ref": self._last})
         if isinstance(request, str):
-            self.counts["unreadable"] += 1
+            self.counts.malformed[FIELDS] += 1
             self._say(peer, Message(asked.id, "refused", {"Why": f"{asked.word}: {request}"}))
             return
         if len(self._asked) >= PENDING:
             del self._asked[next(iter(self._asked))]
+        self.counts.totals["orders"] += asked.word not in LOOKS
         self._asked[self._last] = peer, asked.id, self._orders.follows(request[1])
         if send(self._broker, [self._orders.pack(*request)]):
-            self.counts["unsent"] += 1
+            self.counts.totals["unsent"] += 1
             del self._asked[self._last]
             self._say(peer, Message(asked.id, "refused", {"Why": "the broker is gone"}))
 
@@ -191,13 +201,13 @@ class Control:
             try:
                 said = get()
             except Refused as refusal:
-                self.counts["refused"] += 1
+                self.counts.totals["refused"] += 1
                 said = "refused", {"Why": str(refusal)}
             except UNREADABLE as error:
-                self.counts["unreadable"] += 1
+                self.counts.malformed[FIELDS] += 1
                 said = "refused", {"Why": f"{asked.word}: unreadable: {error}"}
             except Exception as error:  # a mistake of ours in one word: the others go on being answered
-                self.counts["failed"] += 1
+                self.counts.totals["failed"] += 1
                 why = f"{asked.word} failed: {type(error).__name__}: {error}"
                 self._context.complain(f"control socket: {why}")
                 said = "refused", {"Why": why}
@@ -222,7 +232,7 @@ class Control:
         door, name = peer
         cut = self._keyed is not None and door is self._keyed.socket and not self._keyed.reaches(name)
         if cut or send(door, [name, pack("say", message)]):
-            self.counts["unsent"] += 1  # the peer has gone, or does not read
+            self.counts.totals["unsent"] += 1  # the peer has gone, or does not read
 
 
 def _heard(door: ZSocket) -> Iterator[tuple[list[bytes], str]]:

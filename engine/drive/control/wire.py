@@ -22,6 +22,7 @@ LIMITS = {
 }
 MANY = 2500  # arrays and maps in one message
 MAX_ID = 2**63 - 1
+UNREADABLE_FRAME = "unreadable"
 
 
 class Message(NamedTuple):
@@ -43,14 +44,14 @@ def read(kind: str, frame: bytes) -> Message | str:
     try:
         value = unpack(frame, MANY, **LIMITS)
     except (*UNREADABLE, msgpack.ExtraData):
-        return "unreadable"
+        return UNREADABLE_FRAME
     if type(value) is not dict or not all(type(key) is str for key in value):
-        return "unreadable"
+        return UNREADABLE_FRAME
     version, number, word = value.pop("v", None), value.pop("id", None), value.pop(kind, None)
     if type(version) is not int:
-        return "unreadable"
+        return UNREADABLE_FRAME
     if version != VERSION:
         return f"version {version} is not spoken here, only {VERSION}: use one version of roundhouse on both sides"
     if type(number) is not int or not 0 <= number <= MAX_ID or type(word) is not str:
-        return "unreadable"
+        return UNREADABLE_FRAME
     return Message(number, word, value)

@@ -102,6 +102,16 @@ class Door:
         """Connections that were refused so far at sockets that are open: they had no key that may."""
         return sum(watched.keyless.count for watched in list(self._watched.values()))
 
+    def counted(self) -> dict[str, int]:
+        """Connections that were refused, ended or put off so far at sockets that are open, by reason."""
+        return {
+            "old_version": self.refused,
+            "stranger": self.strangers,
+            "no_key": self.keyless,
+            "endless": self.cut,
+            "put_off": self.put_off,
+        }
+
     def cut_off(self, domain: bytes, fd: int, size: int) -> None:
         """End a connection of the socket of this domain: so many bytes of a message have come by it, and no end."""
         self._inbox.post(lambda: self._cut_off(domain, fd, size))

@@ -15,10 +15,10 @@ import pytest
 from console.__main__ import main
 from console.cli import status as module
 from console.cli.asking import status_at
-from console.cli.status import picture, table
+from console.cli.status import REASONS, picture, table
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.served import patient, runtime, served
-from tests.helpers.statuses import a_queue_status, a_status
+from tests.helpers.statuses import CONTROL, a_queue_status, a_status
 
 Capture = pytest.CaptureFixture[str]
 
@@ -83,6 +83,16 @@ def test_the_picture_of_a_store_says_what_is_wrong_with_it() -> None:
     assert "store      7 tasks kept, 2 of them not loaded\n" in picture(a_status(store=store))
     assert "loaded; TROUBLE: it is full\n" in picture(a_status(store={**store, "trouble": "it is full"}))
     assert "store " not in picture(a_status())
+
+
+def test_the_picture_says_who_looks_and_who_was_refused() -> None:
+    lines = picture(a_status(control=CONTROL))
+    counts = "2 viewers, 5 orders, 1 refused, 0 failed, 3 answers not taken; 1,200 requests in all"
+    assert f"control    {counts}\n" in lines
+    assert "malformed  requests: 4 of another version\n" in lines
+    assert "refused    connections: 6 without a key that may\n" in lines
+    assert "control " not in picture(a_status())
+    assert {*CONTROL["malformed"], *CONTROL["connections"]} == {*REASONS}
 
 
 def test_the_picture_of_disk_queues() -> None:

@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from engine.errors import Refused
 from engine.labs.metrics import host_of, served
-from tests.helpers.statuses import a_queue_status, a_status
+from tests.helpers.statuses import CONTROL, a_queue_status, a_status
 
 Read = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 ALERT = {"name": "backlog", "severity": "warning", "state": "firing"}
@@ -53,6 +53,14 @@ def test_a_store_is_scraped_where_there_is_one() -> None:
     found = scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": "it is full"}))
     assert found[problem] == 1 and found["roundhouse_stored_tasks", ()] == 7
     assert scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": ""}))[problem] == 0
+
+
+def test_the_counts_of_the_control_socket_are_scraped() -> None:
+    found = scraped(a_status(control=CONTROL))
+    assert found["roundhouse_viewers", ()] == 2 and ("roundhouse_viewers", ()) not in scraped(a_status())
+    assert found["roundhouse_control_total", (("kind", "orders"),)] == 5
+    assert found["roundhouse_control_malformed_total", (("reason", "version"),)] == 4
+    assert found["roundhouse_connections_refused_total", (("reason", "no_key"),)] == 6
 
 
 def test_the_status_of_disk_queues_is_scraped() -> None:

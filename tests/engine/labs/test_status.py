@@ -17,7 +17,7 @@ NAMES = ("broker", "fallback")
 KEYS = {
     "schema", "at", "system", "role", "endpoints", "pid", "uptime_s", "serving", "workers", "clients", "queues",
     "totals", "backlog", "in_flight", "oldest_s", "rates", "ledger", "counters", "health", "disk", "unkept", "alerts",
-    "versions", "store",
+    "versions", "store", "control",
 }  # fmt: skip
 
 
