@@ -24,6 +24,8 @@ from engine.core import Entry, Leased, Outcome, Store, Stored, Told
 GLOBAL = 16  # bytes of an id that is nobody else's
 REFUSED = "refused"  # the fate of a task that is not kept, of a command whose other tasks may be
 KEPT = "kept"  # the fate of a task that was kept before and has not ended
+AGAIN = "asked again"  # how a task ends in a broker's books whose client has asked for it twice
+SQLITE, SHARED = "sqlite:", "nats://"  # how names of stores begin; of the second kind several brokers may have one
 FOUND = "kept before"  # a broker's counter: tasks that its store kept when it began
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
 MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
@@ -36,6 +38,17 @@ class Revive(NamedTuple):
     """An order to a broker with a store: try these dead tasks again, by the numbers under which the store has them."""
 
     numbers: tuple[int, ...]
+
+
+def misnamed(backlog: str, shared: bool) -> str:
+    """Why this names no store; empty where it does, or is empty. ``shared``: whether it may be one of several brokers.
+
+    A setting of brokers, see ``engine.system.System.backlog``.
+    """
+    if not backlog or backlog.startswith((SQLITE, SHARED) if shared else SQLITE):
+        return ""
+    names = "sqlite:PATH, nats://HOST:PORT," if shared else "sqlite:PATH"
+    return f"backlog is {names} or empty for memory, not {backlog!r}"
 
 
 class Unavailable(Exception):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from engine.parts.limits import MAX_BACKLOG, MAX_FRAME
+from engine.parts.store import misnamed
 from engine.schema import Range
 
-SHARED = "nats://"  # of a backlog that several brokers share
 Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
 
 
@@ -47,5 +47,5 @@ class Options:
     by ids of 16 bytes. Empty: in memory, lost with the broker."""
 
     def __post_init__(self) -> None:
-        if self.backlog and not self.backlog.startswith(("sqlite:", SHARED)):
-            raise ValueError(f"backlog is sqlite:PATH, nats://HOST:PORT, or empty for memory, not {self.backlog!r}")
+        if wrong := misnamed(self.backlog, shared=True):
+            raise ValueError(wrong)

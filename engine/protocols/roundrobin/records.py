@@ -16,12 +16,11 @@ from engine.parts.inflight import Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
 from engine.parts.limits import MAX_HELD
+from engine.parts.store import AGAIN
 from engine.protocols.roundrobin.backlog import FULL, Backlog
 from engine.protocols.roundrobin.messages import KINDS, OTHER, PLAIN
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.table import is_awaited, size_of
-
-AGAIN = "asked again"
 
 
 class Records:

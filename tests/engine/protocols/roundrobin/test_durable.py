@@ -23,10 +23,11 @@ from engine.core import (
     Unstored,
 )
 from engine.parts.bulk import BulkSpec
+from engine.parts.keeping import AHEAD, HIGH, RETRY
 from engine.parts.store import Revive
 from engine.protocols.roundrobin import SYSTEM
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.durable import AHEAD, HIGH, RETRY, Durable
+from engine.protocols.roundrobin.durable import Durable
 from engine.protocols.roundrobin.options import Options
 from engine.sim.world import World
 from tests.helpers.roundrobin import PACE, Front, given, ident, relayed
