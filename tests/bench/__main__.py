@@ -20,7 +20,7 @@ from functools import partial
 import zmq
 
 from engine.drive.pump.chosen import words
-from tests.bench import against, attach, brokers, dispatch, durable, explore, keys, packed, processes, screen
+from tests.bench import against, attach, brokers, dispatch, durable, explore, jetstream, keys, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
@@ -30,6 +30,7 @@ SECTIONS: dict[str, Callable[[bool], None]] = {
     "dispatch": dispatch.section,
     "durable": durable.section,
     "explore": explore.section,
+    "jetstream": jetstream.section,
     "keys": keys.section,
     "packed": packed.section,
     "processes": processes.section,

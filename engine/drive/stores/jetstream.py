@@ -48,6 +48,7 @@ PATIENCE = 10.0  # seconds until tasks are refused: longer than the election of 
 LOOK = 1.0  # seconds between two looks at what others do
 LOOKED = 500  # tasks whose outcome is looked for at a time
 MOST_AWAITED = 200_000  # tasks of this broker's clients that are looked for
+HEADS = 1024  # bytes that a message's headers, and the reason of a dead letter, may take
 
 
 class JetStream:
@@ -113,7 +114,7 @@ class JetStream:
             fates, why = await self._put(tasks) if tasks else ([], "")
             leased = await self._lease(sum(command.lease for command in commands))
             if fates.count(None) > len(leased):
-                await self._link.say(f"{self._streams.name}.more", self._me)
+                await self._link.say([Ask(f"{self._streams.name}.more", self._me)])
         except Unavailable as error:
             self._fails()
             if not ended and not fates:
@@ -158,7 +159,7 @@ class JetStream:
             body = msgpack.packb([self._me, client, *message])
             if key in ended:
                 fates[place] = result_of(ended[key]).outcome
-            elif len(body) > self._link.max_payload:
+            elif len(body) > self._link.max_payload - HEADS:
                 fates[place], why = REFUSED, "a task is larger than the NATS server takes"
             else:
                 sent.append((place, Ask(f"{self._streams.name}.task.{key.hex()}", body, FENCE)))
@@ -244,9 +245,7 @@ class JetStream:
         """Say of all leases that they go on."""
         while True:
             await asyncio.sleep(self._lease_for / 4)
-            for reply in [lease.reply for lease in self._endings.leases.values()]:
-                if not await self._link.say(reply, b"+WPI"):
-                    break
+            await self._link.say([Ask(lease.reply, b"+WPI") for lease in self._endings.leases.values()])
 
     async def _look(self) -> None:
         """What others do: tasks that wait, and outcomes that were told and not heard."""
@@ -280,9 +279,7 @@ class JetStream:
         return ended
 
     async def _give_back(self) -> None:
-        for reply in [lease.reply for lease in self._endings.leases.values()]:
-            if not await self._link.say(reply, b"-NAK"):
-                break
+        await self._link.say([Ask(lease.reply, b"-NAK") for lease in self._endings.leases.values()])
 
     # ---- books -------------------------------------------------------------------------------------------------------
 

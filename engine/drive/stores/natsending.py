@@ -129,13 +129,12 @@ class Endings:
             self.told(Told(None, here))
 
     async def _send_told(self, origin: bytes, outcomes: list[list[Any]]) -> None:
-        await self._link.say(f"{self._streams.name}.tell.{origin.hex()}", msgpack.packb(outcomes))
+        await self._link.say([Ask(f"{self._streams.name}.tell.{origin.hex()}", msgpack.packb(outcomes))])
 
     async def _acknowledge(self, leases: list[Lease]) -> None:
         """The last one with an answer, which comes when all before it are done; what is lost is delivered again."""
-        for lease in leases[:-1]:
-            await self._link.say(lease.reply, b"+ACK")
         if leases:
+            await self._link.say([Ask(lease.reply, b"+ACK") for lease in leases[:-1]])
             await self._link.ask([Ask(leases[-1].reply, b"+ACK")], ANSWERED)
 
     def drop(self, token: int) -> None:

@@ -5,6 +5,8 @@ The rules of this file:
 - One thread has the event loop, the connection and whatever is done with it: ``run`` has a coroutine done there.
 - A request that nobody answers in time, or that nobody is there to answer, has None as its answer: ask again.
 - While there is no connection nothing is sent, and nothing is kept to be sent later; it comes back by itself.
+- Requests of one batch are written together, and a message is handed to whoever hears it where the library has read it:
+  the library's own ways for one message at a time, with a task and a queue, took as long as all else of a broker.
 
 Source: docs.nats.io, reference of the client protocol; ``nats-py`` 2.9 and later.
 """
@@ -33,6 +35,15 @@ class Ask(NamedTuple):
     payload: bytes = b""
     headers: dict[str, str] | None = None
 
+    def wire(self, reply: str) -> bytes:
+        """As it is written: PUB, or HPUB where there are headers."""
+        if self.headers is None:
+            return b"%b%d\r\n%b\r\n" % (f"PUB {self.subject} {reply} ".encode(), len(self.payload), self.payload)
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+        head = f"NATS/1.0\r\n{head}\r\n"
+        size = len(head) + len(self.payload)
+        return f"HPUB {self.subject} {reply} {len(head)} {size}\r\n{head}".encode() + self.payload + b"\r\n"
+
 
 class Answer(NamedTuple):
     """A message; ``reply``: where to acknowledge it. ``status``: of the server itself, empty of anybody else."""
@@ -45,6 +56,36 @@ class Answer(NamedTuple):
     @property
     def status(self) -> str:
         return self.headers.get("Status", "")
+
+
+def headers_of(raw: bytes) -> dict[str, str]:
+    """Of a message, as they were written; ``Status`` of one that the server itself says."""
+    if not raw:
+        return {}
+    first, *lines = raw.decode("utf-8", "replace").split("\r\n")
+    status = first.removeprefix("NATS/1.0").strip()[:3]
+    found = {"Status": status} if status else {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if colon:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _client() -> Any:
+    """The library's client, whose ``heard`` hands messages on by the number of their subscription."""
+    from nats.aio.client import Client
+
+    class Direct(Client):
+        def __init__(self) -> None:
+            super().__init__()
+            self.heard: dict[int, Callable[[Answer], None]] = {}
+
+        async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+            if (heard := self.heard.get(sid)) is not None:
+                heard(Answer(subject.decode(), reply.decode(), data, headers_of(headers)))
+
+    return Direct()
 
 
 class _Batch:
@@ -91,10 +132,9 @@ class Link:
     def __init__(self, servers: Sequence[str], name: str) -> None:
         """Raises Unavailable where the client library is not installed."""
         try:
-            from nats.aio.client import Client
+            self._client = _client()
         except ImportError:
             raise Unavailable("nats:// needs the extra [jetstream]: pip install 'roundhouse[jetstream]'") from None
-        self._client: Any = Client()
         self._servers, self._name = list(servers), name
         self.why = "not connected yet"
         self._loop = asyncio.new_event_loop()
@@ -191,22 +231,37 @@ class Link:
             batch, place = waits
             batch.take(place, answer)
 
-    async def hear(self, subject: str, took: Callable[[Answer], None]) -> Any:
-        """Have whatever is said there, now and after each new connection, until what is returned is unsubscribed."""
+    async def hear(self, subject: str, took: Callable[[Answer], None]) -> int:
+        """Have whatever is said there, now and after each new connection; the number to ``unhear`` it by."""
 
-        async def heard(message: Any) -> None:
-            took(Answer(message.subject, message.reply, message.data, message.headers or {}))
+        async def unused(message: object) -> None:
+            """The library wants it."""
 
-        return await self._client.subscribe(subject, cb=heard, pending_msgs_limit=0, pending_bytes_limit=0)
+        heard = await self._client.subscribe(subject, cb=unused)
+        self._client.heard[heard._id] = took
+        return int(heard._id)
 
-    async def say(self, subject: str, payload: bytes) -> bool:
+    async def unhear(self, number: int) -> None:
+        """No more of it."""
+        self._client.heard.pop(number, None)
+        if (heard := self._client._subs.get(number)) is not None:
+            await heard.unsubscribe()
+
+    async def say(self, said: Sequence[Ask]) -> bool:
         """Nobody answers this. False where it could not be sent."""
         try:
-            await self._client.publish(subject, payload)
+            await self._write([one.wire("") for one in said])
         except Exception as error:
             self._failed(error)
             return False
         return True
+
+    async def _write(self, lines: list[bytes]) -> None:
+        """All of it together. Raises ConnectionError."""
+        if not self.connected:
+            raise ConnectionError(self.why or "the connection is lost")
+        await self._client._send_command(b"".join(lines))
+        await self._client._flush_pending()
 
     async def ask(self, asked: Sequence[Ask], within: float) -> list[Answer | None]:
         """All of it at once; ``within``: seconds."""
@@ -218,9 +273,9 @@ class Link:
         first = self._next
         self._next += len(asked)
         try:
-            for place, (subject, payload, headers) in enumerate(asked):
-                self._waits[first + place] = batch, place
-                await self._client.publish(subject, payload, reply=f"{self._inbox}.{first + place}", headers=headers)
+            for number in range(len(asked)):
+                self._waits[first + number] = batch, number
+            await self._write([one.wire(f"{self._inbox}.{first + number}") for number, one in enumerate(asked)])
             await asyncio.wait_for(batch.done.wait(), within)
         except TimeoutError:
             pass
@@ -240,10 +295,10 @@ class Link:
             inbox = self._client.new_inbox()
             heard = await self.hear(inbox, run.take)  # its answers come under subjects of their own
             try:
-                await self._client.publish(ask.subject, ask.payload, reply=inbox, headers=ask.headers)
+                await self._write([ask.wire(inbox)])
                 await asyncio.wait_for(run.done.wait(), within)
             finally:
-                await heard.unsubscribe()
+                await self.unhear(heard)
         except TimeoutError:
             pass
         except Exception as error:

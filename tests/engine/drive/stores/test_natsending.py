@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from engine.core import Ended, Leased, Outcome, Store, Told
 from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.natsending import Endings
-from engine.drive.stores.natslink import Link
+from engine.drive.stores.natslink import Ask, Link
 from tests.engine.drive.stores.test_sqlite import end, entry, put
 from tests.helpers.processes import until
 
@@ -76,8 +76,8 @@ def test_a_lease_that_is_not_extended_is_anothers_and_the_late_end_is_fenced(
 ) -> None:
     say = Link.say
 
-    async def mute(link: Link, subject: str, payload: bytes) -> bool:
-        return payload != b"+WPI" and await say(link, subject, payload)
+    async def mute(link: Link, said: Sequence[Ask]) -> bool:
+        return await say(link, [one for one in said if one.payload != b"+WPI"])
 
     monkeypatch.setattr(Link, "say", mute)
     with opened(backlog, 0.5) as (late, told), opened(backlog, 0.5) as (other, _):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.drive.stores.natslink import Ask, Link
+from engine.drive.stores.natslink import Ask, Link, headers_of
 from engine.parts.store import Unavailable
 from tests.helpers.natsserver import Server, needed
 from tests.helpers.processes import until
@@ -31,6 +31,14 @@ def test_without_the_library_it_says_which_extra_is_missing(monkeypatch: pytest.
         Link(["nats://127.0.0.1:4222"], "test")
 
 
+def test_messages_are_written_and_their_headers_read_as_the_protocol_says() -> None:
+    assert Ask("a.b", b"xyz").wire("in.1") == b"PUB a.b in.1 3\r\nxyz\r\n"
+    assert Ask("a", b"xy", {"N": "0"}).wire("") == b"HPUB a  18 20\r\nNATS/1.0\r\nN: 0\r\n\r\nxy\r\n"
+    assert headers_of(b"") == {} and headers_of(b"NATS/1.0 503\r\n\r\n") == {"Status": "503"}
+    assert headers_of(b"NATS/1.0\r\nA: b:c\r\n\r\n") == {"A": "b:c"}
+    assert headers_of(b"NATS/1.0 404 No Messages\r\nX: y\r\n\r\n") == {"Status": "404", "X": "y"}
+
+
 @needed
 def test_it_waits_for_a_server_and_what_nobody_answers_has_no_answer(tmp_path: Path) -> None:
     server = Server(tmp_path / "nats")
@@ -38,7 +46,7 @@ def test_it_waits_for_a_server_and_what_nobody_answers_has_no_answer(tmp_path: P
         assert not link.connected and link.server == {}
         assert link.run(link.ask([Ask("somewhere")], 5.0)) == [None]
         assert link.run(link.several(Ask("somewhere"), 1, 5.0)) == ([], False)
-        assert not link.run(link.say("somewhere", b""))
+        assert not link.run(link.say([Ask("somewhere")]))
         with server:
             until(lambda: link.connected, "the connection")
             assert link.why == "" and link.server["jetstream"]
