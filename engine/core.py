@@ -223,6 +223,7 @@ class Note(NamedTuple):
     level: Level
     text: str
     subject: bytes = b""
+    declines: bool = False  # it says why an operator's order is not carried out
 
 
 class Exit(NamedTuple):

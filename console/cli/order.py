@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from console import units
 from console.cli.asking import met
 from console.cli.common import around_of, audit_of, far_of, settings_of
 from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
@@ -71,19 +72,21 @@ def order(options: Namespace, flags: list[Flag]) -> int:
         if made.asks and not options.yes and not agreed(made.asks):
             return 1
         try:
-            made.give(lab)
+            came = made.give(lab)
         except Refused as refusal:
             keep(audit, typed, f"refused: {refusal}")
             raise
         for _ in range(LOOKS):
             if made.shown(lab):
-                keep(audit, typed, "seen")
-                result(f"{made.said}\n")
+                words = made.words(lab, came)
+                keep(audit, typed, f"seen: {words}")
+                result(f"{words}\n")
                 return 0
             if signals.wait(STEP):
                 break
-        keep(audit, typed, "given; no effect was seen")
-        tell(f"the order was given, and no effect of it was seen after {LOOKS * STEP:.0f} s")
+        words = made.words(lab, None)
+        keep(audit, typed, f"given; not yet seen: {words}")
+        tell(f"asked; not yet seen after {LOOKS * STEP:.0f} s: {words}")
         return signals.status(1)
 
 
@@ -123,7 +126,8 @@ def order_of(command: Command, lab: Any) -> Order:
         case "drain" if Undrain in lab.system.takes and lab.endpoints:
             id = worker(lab, text).key
             asks = f"Give worker {text} nothing more? undrain {text} undoes it."
-            return Order(lambda lab: lab.steer(Drain(id)), f"worker {text} drains", asks, partial(_left, id))
+            give = lambda lab: lab.steer(Drain(id))  # noqa: E731 - one line as the others
+            return Order(give, f"{text} drained", asks, partial(_idle, id), partial(held, id))
         case "pause" | "resume" | "throttle":
             return _throttle(lab, command.name, text)
         case "discard" | "move":
@@ -171,7 +175,7 @@ def _plain(word: str, lab: Any) -> Order:
         "bulk": Order(lambda lab: lab.bulk(), "workers have joined", shown=lambda lab: alive(lab) > before),
         "deregister": Order(lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer),
         "endbulk": Order(lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer),
-        "undo": Order(lambda lab: lab.undo(), "the newest order to the broker is taken back", "Take it back?"),
+        "undo": Order(lambda lab: lab.undo(), "the newest order is taken back", "Take the newest order back?"),
         "endrun": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
     }
     return orders[word]
@@ -180,11 +184,21 @@ def _plain(word: str, lab: Any) -> Order:
 def _drain(lab: Any, name: str) -> Order:
     key = worker(lab, name).key
     asks = f"Let worker {name} finish its tasks and leave?"
-    return Order(lambda lab: lab.stop_worker(key), f"worker {name} leaves", asks, partial(_left, key))
+    return Order(lambda lab: lab.stop_worker(key), f"{name} leaves", asks, partial(_idle, key), partial(held, key))
 
 
 def _left(key: bytes, lab: Any) -> bool:
     return all(row.key != key or row.state in GONE for row in rows(lab))
+
+
+def _idle(key: bytes, lab: Any) -> bool:
+    """Whether it has left, or is leaving and holds nothing."""
+    return _left(key, lab) and not any(row.key == key and row.in_flight for row in rows(lab))
+
+
+def held(key: bytes, lab: Any) -> str:
+    """What a worker still holds, in words."""
+    return units.several(sum(row.in_flight for row in rows(lab) if row.key == key), "task") + " held"
 
 
 def _fault(lab: Any, line: str) -> Order:

@@ -20,12 +20,22 @@ QUEUE_WORDS = (
 
 
 class Order(NamedTuple):
-    """``asks``: the question before it, empty where there is none; ``shown``: whether its effect is to be seen."""
+    """``asks``: the question before it, empty where there is none; ``shown``: whether its effect is to be seen.
+
+    ``give`` may return what came of it, in words. ``tells``: how far its effect has come, in a few words.
+    """
 
     give: Callable[[Any], object]
     said: str
     asks: str = ""
     shown: Callable[[Any], bool] = lambda lab: True
+    tells: Callable[[Any], str] | None = None
+
+    def words(self, lab: Any, came: object) -> str:
+        """What is told once its effect has shown."""
+        if self.tells is not None:
+            return f"{self.said}: {self.tells(lab)}"
+        return clean(came, 1000) if isinstance(came, str) and came else self.said
 
 
 def queue_order(command: Command, lab: Any) -> Order:

@@ -50,6 +50,7 @@ from engine.drive.holding import PAUSE, Holds
 from engine.drive.hosted import HostedCore, Keeper, Port
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
+from engine.drive.noting import noted
 from engine.drive.reopening import reopen
 from engine.drive.sockets import Context
 from engine.feed import Feed
@@ -120,6 +121,10 @@ class Node:
     def order(self, name: str, order: object) -> None:
         """Hand an order to one core; of no effect if it is gone."""
         self._inbox.post(lambda: self._hand(name, Ordered(order)))
+
+    def carry(self, name: str, order: object) -> Future[list[Note] | None]:
+        """Hand an order to one core; what that notes of it, None where it is gone."""
+        return self._inbox.call(lambda: noted(self, name, lambda: self._hand(name, Ordered(order))), ())
 
     def finish(self, name: str, key: object, ok: bool, result: bytes) -> None:
         """A task body of one core has ended (``engine.drive.jobs`` says so from its own threads)."""

@@ -118,7 +118,9 @@ def noted(lab: Any, audit: Audit | None, giver: tuple[str, str], what: str, act:
     """Carry an order out, and keep its line. ``giver``: who, and from where."""
     came = "done"
     try:
-        return act()
+        words = act()
+        came = f"done: {words}" if isinstance(words, str) and words else came
+        return words
     except Refused as refusal:
         came = f"refused: {refusal}"
         raise

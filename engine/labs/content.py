@@ -129,15 +129,15 @@ class BrokerLab(Lab):
         """What the fault of a line such as ``freeze w3 5`` would do to what runs, in words."""
         raise self.unable()
 
-    def hurt(self, line: str) -> None:
+    def hurt(self, line: str) -> str | None:
         """Do it. Refused where that does not run here."""
         raise self.unable()
 
-    def withdraw(self, client: bytes) -> None:
+    def withdraw(self, client: bytes) -> str | None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         raise self.unable()
 
-    def discard(self, client: bytes, task: bytes) -> None:
+    def discard(self, client: bytes, task: bytes) -> str | None:
         """End one task that no worker has, by its client and id. Refused where tasks belong to nobody."""
         raise self.unable()
 
@@ -145,16 +145,19 @@ class BrokerLab(Lab):
         """Have dead tasks tried again. Refused where the broker keeps no tasks in that place (``sqlite:PATH``)."""
         raise self.unable()
 
-    def move(self, client: bytes, task: bytes, first: bool) -> None:
+    def move(self, client: bytes, task: bytes, first: bool) -> str | None:
         """Let one task that no worker has wait before all others, or behind them. Refused where tasks have no order."""
         raise self.unable()
 
-    def steer(self, order: object) -> None:
-        """An operator's order to the broker that serves: one of ``System.takes``, or ``Drain``. Refused for others."""
+    def steer(self, order: object) -> str | None:
+        """An operator's order to the broker that serves: one of ``System.takes``, or ``Drain``. Refused for others.
+
+        Of this and of the other orders that give back words: what came of it, None where that is not known yet.
+        """
         raise self.unable()
 
-    def undo(self) -> None:
-        """Take back the newest order to the broker that can be taken back. Refused where there is none."""
+    def undo(self) -> str | None:
+        """Take back the newest order that can be taken back. Refused where there is none."""
         raise self.unable()
 
     def pull_plug(self) -> None:
@@ -165,7 +168,7 @@ class BrokerLab(Lab):
         """Start the primary again where it is dead; where it waits, let the fallback give the service back to it."""
         raise self.unable()
 
-    def operate(self, word: str, **fields: str) -> None:
+    def operate(self, word: str, **fields: str) -> str | None:
         """An operator's word to a broker of a pair: ``pair``, ``back`` or ``serve``; the answer becomes events."""
         raise self.unable()
 

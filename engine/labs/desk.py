@@ -54,6 +54,7 @@ WAITING = 100  # orders
 TAPS = 8  # traces at once
 KEPT = 2000  # messages of one
 UNPULLED = 5.0  # seconds
+CAME = 4000  # characters of what came of an order
 
 
 class Desk:
@@ -133,12 +134,13 @@ class Desk:
         return self._clerk.submit(self._carry_out, name, args, giver_of(fields))
 
     def _carry_out(self, name: str, args: tuple[Any, ...], giver: tuple[str, str]) -> Said:
-        def act() -> None:
+        came = None
+
+        def act() -> Any:
             with self._lab.turn:
                 if name == "operate":
-                    self._lab.operate(args[0], **dict(args[1]))
-                else:
-                    getattr(self._lab, name)(*args)
+                    return self._lab.operate(args[0], **dict(args[1]))
+                return getattr(self._lab, name)(*args)
 
         try:
             if name in SILENT:
@@ -146,10 +148,10 @@ class Desk:
             else:
                 words = words_of(self._lab, name, args)
                 self._lab.feed.fact(Note("info", f"{giver[0]} orders: {words}"), "control", time.time())
-                noted(self._lab, self._lab.audit, giver, words, act)
+                came = noted(self._lab, self._lab.audit, giver, words, act)
         finally:
             self._waiting -= 1
-        return "done", {}
+        return "done", {"Came": came[:CAME] if isinstance(came, str) else ""}
 
 
 class BrokerDesk(Desk):

@@ -59,8 +59,8 @@ class Link:
         self._missed = False  # it was said that it does not
         self._wrong = ""  # what was wrong with an answer
         self._first: Future[None] = Future()  # done with the first pictures
-        self._orders: deque[tuple[str, bytes, Future[None]]] = deque()
-        self._asked: dict[int, Future[None]] = {}
+        self._orders: deque[tuple[str, bytes, Future[str | None]]] = deque()
+        self._asked: dict[int, Future[str | None]] = {}
         self._traces: list[FarTrace] = []
         self._tapped: dict[int, FarTrace] = {}
         self._ended: deque[FarTrace] = deque()
@@ -101,19 +101,19 @@ class Link:
         dead = (f"attached: {self._dead}",) if self._dead is not None else ()
         return self._health._replace(dead=(*self._health.dead, *dead))
 
-    def order(self, name: str, args: tuple[Any, ...]) -> None:
-        """Have an order carried out there. Raises Refused, in the words of the other side."""
+    def order(self, name: str, args: tuple[Any, ...]) -> str | None:
+        """Have an order carried out there; what came of it. Raises Refused, in the words of the other side."""
         answer = self.post(name, args)
         try:
-            answer.result(PATIENCE)
+            return answer.result(PATIENCE)
         except TimeoutError:
             raise Refused(f"{self.found.name} has not answered the order; what came of it is not known") from None
 
-    def post(self, name: str, args: tuple[Any, ...]) -> Future[None]:
+    def post(self, name: str, args: tuple[Any, ...]) -> Future[str | None]:
         """The same, without waiting. Raises Refused where nobody is there."""
         if self.stale or self._dead is not None:
             raise Refused(f"{self.found.name} is not there")
-        answer: Future[None] = Future()
+        answer: Future[str | None] = Future()
         self._orders.append((name, packed(self._codec, args), answer))
         return answer
 
@@ -191,7 +191,7 @@ class Link:
             if said.word == "refused":
                 answer.set_exception(Refused(str(said.fields.get("Why"))))
             else:
-                answer.set_result(None)
+                answer.set_result(str(said.fields.get("Came", "")) or None)
         elif (trace := self._tapped.pop(said.id, None)) is not None:
             try:
                 trace.take(said.fields)

@@ -35,6 +35,7 @@ from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces
 from engine.labs.pools import POOL, Kind
 from engine.labs.record import begin
+from engine.labs.steered import said
 from engine.labs.stored import keeper_of, place_of, tagged
 from engine.labs.taps import Taps
 from engine.namedpools import NamedPool
@@ -239,11 +240,17 @@ class LiveLab(LiveWorkers):
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
-    def _order_broker(self, order: object) -> None:
+    def _order_broker(self, order: object) -> str | None:
         if not self._with_broker:
-            super()._order_broker(order)
+            return super()._order_broker(order)
         name, _ = self._brokers.serving()
-        self._nodes[name].order(name, order)
+        try:
+            return said(self._nodes[name].carry(name, order).result(CLOSE))
+        except (RuntimeError, TimeoutError) as error:
+            raise Refused(f"the {name} has not said what came of it: {str(error) or 'it is too busy'}") from None
+
+    def _served(self) -> BrokerView | None:
+        return self.table() if self._with_broker else None
 
     def inspect(self, key: bytes | None) -> None:
         """Show the details of one worker in the broker's pictures; None: of nobody."""
@@ -269,22 +276,23 @@ class LiveLab(LiveWorkers):
         self._change("handing the service back")
         self._brokers.hand_back()
 
-    def operate(self, word: str, **fields: str) -> None:
+    def operate(self, word: str, **fields: str) -> str | None:
         """See ``WorkerOrders.operate``. Of two brokers this one is asked; one of another process over its socket."""
         if word != "pair":
             self._change("operating a pair")
         if fields and self._with_broker:
-            super().operate(word, **fields)
-            return
+            return super().operate(word, **fields)
         asked = word_of(self.system, word, **fields)
         if word == "back" and self._pair:
             self._brokers.hand_back()
-            return
+            return None
         endpoint = self.endpoints[0] if self._with_broker else self._reach("")
         if self._folder is None:
             raise Refused("no folder for control sockets is known here")
-        for line in ask_broker(self._folder, endpoint, *asked).lines:
+        lines = ask_broker(self._folder, endpoint, *asked).lines
+        for line in lines:
             self._say(Note("info", line))
+        return "; ".join(lines)
 
     def revive(self, place: str, numbers: tuple[int, ...]) -> None:
         """Have dead tasks of the broker here tried again; ``place``: where it has to keep them. Refused otherwise."""

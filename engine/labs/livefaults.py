@@ -51,7 +51,7 @@ def _freeze(hit: Hit) -> Made:
 def _slow(hit: Hit) -> Made:
     (seconds,) = hit.amounts
     does = f"{hit.label} answers {seconds:g} s late from now on"
-    return Made(does, [], lambda: hit.lab.thread(hit.node).order(hit.seat, Slow(seconds)))
+    return Made(does, [], lambda: hit.lab.tell(hit, Slow(seconds)))
 
 
 def _cut(hit: Hit) -> Made:
@@ -87,12 +87,13 @@ class LiveFaults(WorkerOrders):
         """What a fault would do, in words. Raises Refused for what there is not."""
         return self._made_of(line).does
 
-    def hurt(self, line: str) -> None:
-        """Do the fault of a line such as ``freeze w3 5``. Raises Refused for what there is not."""
+    def hurt(self, line: str) -> str:
+        """Do the fault of a line such as ``freeze w3 5``; what was done. Raises Refused for what there is not."""
         self._change("a fault")
         made = self._made_of(line)
         made.deed()
         self._say(Note("warn", made.does))
+        return made.does
 
     def _made_of(self, line: str) -> Made:
         fault, target, amounts = read_line(FAULTS, line)
@@ -118,10 +119,6 @@ class LiveFaults(WorkerOrders):
 
     # ---- deeds ------------------------------------------------------------------------------------------------------
 
-    def thread(self, name: str) -> Node:
-        """The node of this name."""
-        return self._nodes[name]
-
     def vanish(self, node: str, seat: str) -> None:
         """End a seat as if its process had died."""
         self._gone(lambda: self._nodes[node].remove(seat).result(WAIT), seat)
@@ -130,6 +127,13 @@ class LiveFaults(WorkerOrders):
     def hold(self, hit: Hit, seconds: float, stopped: bool) -> None:
         """Cut a seat off for a while, and stop it meanwhile where wanted."""
         self._gone(lambda: self._nodes[hit.node].hold(hit.seat, seconds, stopped).result(WAIT), hit.label)
+
+    def tell(self, hit: Hit, order: object) -> None:
+        """Hand a seat an order, and wait until it has it."""
+        noted: list[Any] = []
+        self._gone(lambda: noted.append(self._nodes[hit.node].carry(hit.seat, order).result(WAIT)), hit.label)
+        if noted == [None]:
+            raise Refused(f"{hit.label} has left")
 
     def renew(self, node: str, seat: str) -> None:
         """End a seat without a word and start it again with an empty memory."""

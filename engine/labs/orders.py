@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from engine.drive.waiting import wait_until
@@ -17,6 +17,7 @@ from engine.labs.pools import Pools
 from engine.labs.steered import ENDED, WORDS, inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
+from engine.parts.view import BrokerView
 from engine.runs.history import History
 from engine.system import SEED_LANE
 
@@ -101,30 +102,36 @@ class WorkerOrders(BrokerLab):
         self._change("slowing workers down")
         if not 0 <= seconds <= SLOWEST:
             raise Refused(f"workers are slowed by 0 to {SLOWEST:g} s, not {seconds:g}")
+        before = self._slow
+        self._slow_down(seconds)
+        self._undos.append(partial(self._slow_down, before))
+
+    def _slow_down(self, seconds: float) -> str:
         self._slow = seconds
         for name in self._pool.alive():
             self._pool.node.order(name, Slow(seconds))
+        return f"workers here answer {seconds:g} s late" if seconds else "workers here answer at once"
 
-    def withdraw(self, client: bytes) -> None:
+    def withdraw(self, client: bytes) -> str | None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""
         self._change("withdrawing what a client asked for")
         if not self.system.owners:
             raise Refused(f"{self.system.name} withdraws no tasks by their client")
-        self._order_broker(Withdraw(client))
+        return self._order_broker(Withdraw(client))
 
-    def discard(self, client: bytes, task: bytes) -> None:
+    def discard(self, client: bytes, task: bytes) -> str | None:
         """End one task that no worker has, by its client and id. Refused where tasks belong to nobody."""
         self._change("withdrawing a task")
         if not self.system.owners:
             raise Refused(f"{self.system.name} withdraws no single task")
-        self._order_broker(Discard(client, task))
+        return self._order_broker(Discard(client, task))
 
-    def move(self, client: bytes, task: bytes, first: bool) -> None:
+    def move(self, client: bytes, task: bytes, first: bool) -> str | None:
         """Let one task that no worker has wait before all others, or behind them. Refused where jobs are in order."""
         self._change("moving a task")
         if not self.system.owners:
             raise Refused(f"{self.system.name} moves no single task: hold the jobs that are to wait")
-        self._order_broker(Move(client, task, first))
+        return self._order_broker(Move(client, task, first))
 
     @property
     def lane(self) -> str:
@@ -138,8 +145,15 @@ class WorkerOrders(BrokerLab):
             raise Refused(f"{self.system.name} has one lane, the seed's own messages")
         if lane not in (SEED_LANE, self.system.lane):
             raise Refused(f"no lane {lane!r}: {self.system.name} has {SEED_LANE} and {self.system.lane}")
+        before = self._packs
         self._packs = lane != SEED_LANE
         self._order_all(Pack(self._packs))
+        self._undos.append(partial(self._choose_again, before))
+
+    def _choose_again(self, packs: bool | None) -> str:
+        self._packs = packs
+        self._order_all(Pack(bool(self.lane)))
+        return f"the lane {self.lane or SEED_LANE} is asked for"
 
     def _brief(self) -> None:
         """Tell the workers what was changed: those that have just started know the options alone."""
@@ -160,7 +174,7 @@ class WorkerOrders(BrokerLab):
         if spec.size > most:
             raise Refused(f"a data task of {self.system.name} carries up to {most:,} bytes, not {spec.size:,}")
 
-    def operate(self, word: str, **fields: str) -> None:
+    def operate(self, word: str, **fields: str) -> str | None:
         """An operator's word to the broker that serves; its answer becomes events.
 
         ``pair``, ``back`` or ``serve`` to one of a pair; ``config`` with ``key`` and ``value``. Refused where
@@ -168,15 +182,21 @@ class WorkerOrders(BrokerLab):
         """
         if word != "pair":
             self._change(f"{word} is an order: it")
-        self._order_broker(word_of(self.system, word, **fields)[1])
+        return self._order_broker(word_of(self.system, word, **fields)[1])
 
-    def steer(self, order: object) -> None:
+    def steer(self, order: object) -> str | None:
         """An operator's order to the broker that serves; ``engine.labs.steered`` says what takes it back."""
         self._change("ordering the broker")
         refuse(self.system, order)
-        back = inverse(self.system, order, self.feed.picture("broker"))
-        self._order_broker(order)
-        self._undos.append(f"{self.system.name} does not take a {WORDS[type(order)]} back" if back is None else back)
+        back = inverse(self.system, order, self._served())
+        came = self._order_broker(order)
+        gone = f"{self.system.name} does not take a {WORDS[type(order)]} back"
+        self._undos.append(gone if back is None else partial(self._order_broker, back))
+        return came
+
+    def _served(self) -> BrokerView | None:
+        """The broker that serves, after all orders so far; a picture that is drawn now and then is too old for that."""
+        return None
 
     def stop_worker(self, key: bytes) -> None:
         """Stop one worker by its routing id: our own drains and leaves, another gets no more tasks."""
@@ -191,24 +211,24 @@ class WorkerOrders(BrokerLab):
         self.steer(Drain(key))
 
     @cached_property
-    def _undos(self) -> deque[Any]:
-        """What takes back each order to the broker, newest last; words where nothing does."""
+    def _undos(self) -> deque[str | Callable[[], str | None]]:
+        """What takes back each order, newest last; words where nothing does."""
         return deque(maxlen=UNDOS)
 
-    def undo(self) -> None:
-        """Take back the newest order to the broker. Refused once where it can not be; then the one before is next."""
+    def undo(self) -> str | None:
+        """Take back the newest order. Refused once where it can not be; then the one before is next."""
         self._change("taking an order back")
         if not self._undos:
             raise Refused("there is no order that can be taken back")
         back = self._undos[-1]
-        if not isinstance(back, str):
-            self._order_broker(back)
+        came = None if isinstance(back, str) else back()
         self._undos.pop()
         if isinstance(back, str):
             raise Refused(f"{back}; undo again takes back the order before")
+        return came
 
-    def _order_broker(self, order: object) -> None:
-        """An order to whoever serves."""
+    def _order_broker(self, order: object) -> str | None:
+        """An order to whoever serves; what came of it, where that is known by now. Refused where it was."""
         raise Refused("there is no broker here")
 
     def _order_all(self, order: object) -> None:

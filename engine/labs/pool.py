@@ -73,7 +73,7 @@ class Pool:
         node: Seats,
         make: Callable[[str], Seat],
         cost: Callable[[], int] = lambda: 0,
-        tell: Callable[[object], None] | None = None,
+        tell: Callable[[object], object] | None = None,
         numbers: Iterator[int] | None = None,
     ) -> None:
         """``cost``: file descriptors of a worker that starts now.

@@ -164,21 +164,21 @@ class Remote(BrokerLab):
         """Let the workers there answer so many seconds later."""
         self._order("slow", seconds)
 
-    def withdraw(self, client: bytes) -> None:
+    def withdraw(self, client: bytes) -> str | None:
         """Drop what waits of a client, by its routing id."""
-        self._order("withdraw", client)
+        return self._order("withdraw", client)
 
-    def discard(self, client: bytes, task: bytes) -> None:
+    def discard(self, client: bytes, task: bytes) -> str | None:
         """Drop one task that waits, by its client and id."""
-        self._order("discard", client, task)
+        return self._order("discard", client, task)
 
     def revive(self, place: str, numbers: tuple[int, ...]) -> None:
         """Have dead tasks there tried again."""
         self._order("revive", place, numbers)
 
-    def move(self, client: bytes, task: bytes, first: bool) -> None:
+    def move(self, client: bytes, task: bytes, first: bool) -> str | None:
         """Let one task that waits be the first there, or the last."""
-        self._order("move", client, task, first)
+        return self._order("move", client, task, first)
 
     def hurts(self, line: str) -> str:
         """What a fault does there; whether there is such a target is known there alone."""
@@ -186,17 +186,17 @@ class Remote(BrokerLab):
         given = f" by {amounts[0]:g} s" if amounts else ""
         return f"{fault.name} {clean(target)}{given} in process {self._link.found.pid}: {fault.does}"
 
-    def hurt(self, line: str) -> None:
+    def hurt(self, line: str) -> str | None:
         """Do the fault of a line such as ``freeze w3 5`` there."""
-        self._order("hurt", line)
+        return self._order("hurt", line)
 
-    def steer(self, order: object) -> None:
+    def steer(self, order: object) -> str | None:
         """An operator's order to the broker there."""
-        self._order("steer", order)
+        return self._order("steer", order)
 
-    def undo(self) -> None:
-        """Take back the newest order to the broker there that can be taken back."""
-        self._order("undo")
+    def undo(self) -> str | None:
+        """Take back the newest order there that can be taken back."""
+        return self._order("undo")
 
     def acknowledge(self, alert: str) -> None:
         """Have an alert of the other side acknowledged there."""
@@ -214,11 +214,11 @@ class Remote(BrokerLab):
         """Start it again, or let the fallback give the service back."""
         self._order("hand_back")
 
-    def operate(self, word: str, **fields: str) -> None:
+    def operate(self, word: str, **fields: str) -> str | None:
         """A word to a broker of a pair, or ``config``; ``pair`` only asks."""
-        self._order("operate", word, tuple(fields.items()), looks=word == "pair")
+        return self._order("operate", word, tuple(fields.items()), looks=word == "pair")
 
-    def _order(self, name: str, *args: Any, looks: bool = False) -> None:
+    def _order(self, name: str, *args: Any, looks: bool = False) -> str | None:
         if not looks:
             self._change(f"the order {name.replace('_', ' ')}")
-        self._link.order(name, args)
+        return self._link.order(name, args)

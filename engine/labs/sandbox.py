@@ -23,9 +23,11 @@ from engine.labs.brokers import check_hand_back
 from engine.labs.live import CLOSE
 from engine.labs.orders import WorkerOrders
 from engine.labs.pool import BULK, Pool
+from engine.labs.steered import limits
 from engine.labs.virtualclock import BEGAN, Happened
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.orders import Inspect, Pack
+from engine.parts.orders import Inspect, Pack, Throttle
+from engine.parts.view import BrokerView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import SEED_LANE, System
@@ -54,6 +56,7 @@ class Sandbox(Actors, WorkerOrders):
         self._wanted, self._slots, self._path, self._history = workers, slots, journal, history
         self._pool = Pool(_PoolSeats(self), self._worker, tell=None if system.goodbye else self._order_broker)
         self._run: RunReport | None = None
+        self._limited: list[tuple[float, Throttle]] = []  # limits that were set at this moment, and when
         self.attended = False  # somebody looks on, to whom a run that finds no worker yet shows nothing
         self._unsaved: History | None = None  # where the run that is going will be kept
 
@@ -129,8 +132,16 @@ class Sandbox(Actors, WorkerOrders):
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 
-    def _order_broker(self, order: object) -> None:
+    def _order_broker(self, order: object) -> str | None:
         self.order(self.server(), order)
+        if isinstance(order, Throttle):  # it is carried out when time goes on
+            self._limited = [(at, one) for at, one in self._limited if at == self.now] + [(self.now, order)]
+        return None
+
+    def _served(self) -> BrokerView | None:
+        view: BrokerView = self._snapshot(self.server())
+        found = limits(view) | {one.client: one.rate for at, one in self._limited if at == self.now}
+        return view._replace(limits=tuple((client, rate) for client, rate in found.items() if rate is not None))
 
     def _order_all(self, order: object) -> None:
         for name in self._made:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from engine.core import Note
 from engine.errors import Refused
 from engine.parts.orders import Drain, Throttle, Undrain
 from engine.parts.view import BrokerView
@@ -38,6 +40,15 @@ def inverse(system: System, order: Any, view: BrokerView | None) -> Any:
         case Throttle(_, client):
             return Throttle(limits(view).get(client), client)
     return None
+
+
+def said(notes: Sequence[Note] | None) -> str:
+    """What a broker noted of an order. Raises Refused where it is gone, or does not carry the order out."""
+    if notes is None:
+        raise Refused("the broker has left")
+    if why := "; ".join(note.text for note in notes if note.declines):
+        raise Refused(why)
+    return "; ".join(note.text for note in notes)
 
 
 def limits(view: BrokerView | None) -> dict[bytes, float]:

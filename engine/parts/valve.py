@@ -56,7 +56,9 @@ class Valve:
             self._limits.pop(client, None)
             out.append(Note("info", f"tasks{whose} are given out without a limit", client))
         elif client not in self._limits and client and len(self._limits) >= MOST:
-            out.append(Note("warn", f"{MOST} limits are set already: none is set for client {show(client)}", client))
+            out.append(
+                Note("warn", f"{MOST} limits are set already: none is set for client {show(client)}", client, True)
+            )
         else:
             self._limits[client] = Bucket(rate, now)
             words = f"up to {rate:g} tasks{whose} a second are given out" if rate else f"no tasks{whose} are given out"

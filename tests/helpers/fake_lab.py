@@ -123,6 +123,7 @@ class FakeLab(BrokerLab):
         self.limits: tuple[tuple[bytes, float], ...] = ()
         self.oldest: tuple[Underway, ...] = ()
         self.refusal = ""
+        self.came: str | None = None  # of an order that gives back words
         self.kept = [kept_run(100, "ping"), kept_run(500, "ping", failed=3), kept_run()] if busy else []
         self.state = HEALTHY
         self.at = 1000.0  # monotonic seconds
@@ -175,10 +176,11 @@ class FakeLab(BrokerLab):
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 
-    def _order(self, *order: Any) -> None:
+    def _order(self, *order: Any) -> str | None:
         if self.refusal:
             raise Refused(self.refusal)
         self.orders.append(order)
+        return self.came
 
     def health(self) -> Health:
         return self.state
@@ -216,26 +218,26 @@ class FakeLab(BrokerLab):
             raise Refused(f"{line}: not here")
         return f"what {line} does"
 
-    def hurt(self, line: str) -> None:
-        self._order("hurt", line)
+    def hurt(self, line: str) -> str | None:
+        return self._order("hurt", line)
 
-    def steer(self, order: object) -> None:
-        self._order("steer", order)
+    def steer(self, order: object) -> str | None:
+        return self._order("steer", order)
 
-    def undo(self) -> None:
-        self._order("undo")
+    def undo(self) -> str | None:
+        return self._order("undo")
 
-    def withdraw(self, client: bytes) -> None:
-        self._order("withdraw", client)
+    def withdraw(self, client: bytes) -> str | None:
+        return self._order("withdraw", client)
 
-    def discard(self, client: bytes, task: bytes) -> None:
-        self._order("discard", client, task)
+    def discard(self, client: bytes, task: bytes) -> str | None:
+        return self._order("discard", client, task)
 
     def revive(self, place: str, numbers: tuple[int, ...]) -> None:
         self._order("revive", place, numbers)
 
-    def move(self, client: bytes, task: bytes, first: bool) -> None:
-        self._order("move", client, task, first)
+    def move(self, client: bytes, task: bytes, first: bool) -> str | None:
+        return self._order("move", client, task, first)
 
     def inspect(self, key: bytes | None) -> None:
         self._order("inspect", key)

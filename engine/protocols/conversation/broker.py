@@ -229,7 +229,7 @@ class Broker:
             case _ if isinstance(order, Request):
                 self._do(b"", 0, order, now, out)
             case _:
-                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}"))
+                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}", declines=True))
 
     def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
         """A worker that can not be sent to is gone: its stream would have a hole."""

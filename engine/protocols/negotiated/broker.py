@@ -205,19 +205,19 @@ class Broker:
             case Move(client, ident, first) if self.serving:
                 service.reorder((client, ident), first)
             case Discard() | Move():
-                service.out.append(Note("warn", "requests wait at the broker that serves"))
+                service.out.append(Note("warn", "requests wait at the broker that serves", declines=True))
             case Withdraw(client):
                 if self.serving:
                     service.withdraw(client, now)
                 else:
-                    service.out.append(Note("warn", "requests are withdrawn at the broker that serves"))
+                    service.out.append(Note("warn", "requests are withdrawn at the broker that serves", declines=True))
             case Publish(version):
                 self._publish(version)
             case ShowPair() | HandBack() | Serve() | Configure():
                 answer = self._answer(0, order, now)
                 words = [answer.why] if isinstance(answer, Refused) else answer.lines
                 level: Level = "warn" if isinstance(answer, Refused) else "info"
-                service.out += [Note(level, line) for line in words]
+                service.out += [Note(level, line, declines=level == "warn") for line in words]
             case _:
                 raise TypeError(f"a negotiated broker takes no order {order!r}")
 

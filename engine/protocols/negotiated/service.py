@@ -302,7 +302,7 @@ class Service(Tasks):
         """An operator wants a worker to leave when what it holds is done."""
         member = self.desk.members.get(key)
         if member is None:
-            self.out.append(Note("warn", "there is no such worker to drain", key))
+            self.out.append(Note("warn", "there is no such worker to drain", key, True))
             return
         held = self.desk.in_flight.held(key)
         self.desk.step(member, On.DRAIN, If.HOLDS if held else "")

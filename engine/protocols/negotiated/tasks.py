@@ -79,7 +79,7 @@ class Tasks(Voice):
         """An operator ends what waits of a client."""
         gone = self._withdraw([client], now)
         if not gone:
-            self.out.append(Note("warn", "no request of this client waits", client))
+            self.out.append(Note("warn", "no request of this client waits", client, True))
             return
         for task in gone:
             self._fail(task.key, names.REFUSED, "an operator withdrew this request")
@@ -109,7 +109,7 @@ class Tasks(Voice):
         """A task that waits; where it does not, the operator is told."""
         task = self.desk.tasks.get(key)
         if task is None or task.worker:
-            self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0]))
+            self.out.append(Note("warn", f"request {key[1].hex()} does not wait any more", key[0], True))
             return None
         return task
 

@@ -365,7 +365,7 @@ class Broker:
         # ruling 5: EXIT, when an operator asks
         worker = self.table.get(key)
         if worker is None or worker.state == Seen.LOST:
-            out.append(Note("warn", "no such worker to stop", key))
+            out.append(Note("warn", "no such worker to stop", key, True))
             return
         if worker.leaving:
             return

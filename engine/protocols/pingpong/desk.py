@@ -96,7 +96,7 @@ class Desk:
         """An operator says that a task which waits is not to be done."""
         task = self._tasks.get(key)
         if task is None or not self._tasks.discard(task):
-            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0], True))
             return
         self._tell(task, WITHDRAWN, b"an operator said so", out)
         out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
@@ -105,7 +105,7 @@ class Desk:
         """An operator says that a task which waits is to be given before the others, or after them."""
         task = self._tasks.get(key)
         if task is None or not self._tasks.move(task, first):
-            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0], True))
         else:
             out.append(Note("info", f"task {key[1].hex()} {MOVED[first]}", key[0]))
 

@@ -173,7 +173,7 @@ class Broker:
         pool = self.pool
         worker = pool.workers.get(key)
         if worker is None or not worker.drained:
-            out.append(Note("warn", "it does not drain, or leaves by itself", key))
+            out.append(Note("warn", "it does not drain, or leaves by itself", key, True))
             return
         pool.table.step(worker, On.UNDRAIN, "" if worker.used < worker.slots else If.FULL)
         pool.offer(worker, worker.slots)
@@ -201,7 +201,7 @@ class Broker:
         """A task that waits; where it does not, the operator is told."""
         task = self.pool.tasks.get(key)
         if task is None or task.worker:
-            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0]))
+            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0], True))
             return None
         return task
 

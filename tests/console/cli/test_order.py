@@ -31,22 +31,22 @@ class Obeys(FakeLab):
     """Its workers leave when they are told to."""
 
     obeys = True
+    stuck = False
 
     def stop_worker(self, key: bytes) -> None:
         super().stop_worker(key)
         if self.obeys:
             self._set(key, "drain")
 
-    def steer(self, order: Any) -> None:
+    def steer(self, order: Any) -> str | None:
         self._order("steer", order)
         if isinstance(order, Drain | Undrain):
             self._set(order.worker, "drain" if type(order) is Drain else "ready")
-
-    def undo(self) -> None:
-        self._order("undo")
+        return self.came
 
     def _set(self, key: bytes, state: State) -> None:
-        self.workers = [row._replace(state=state) if row.key == key else row for row in self.workers]
+        held = 2 if self.stuck else 0
+        self.workers = [row._replace(state=state, in_flight=held) if row.key == key else row for row in self.workers]
         self.publish()
 
 
@@ -72,12 +72,16 @@ def kept(home: Path) -> list[dict[str, Any]]:
 def test_a_worker_is_drained_and_that_is_kept(lab: Obeys, home: Path, capsys: Capture) -> None:
     name = lab.workers[1].name
     assert main(["order", ENDPOINT, "drain", name, "--yes"]) == 0
-    assert capsys.readouterr().out == f"worker {name} drains\n"
+    assert capsys.readouterr().out == f"{name} drained: 0 tasks held\n"
     assert ("steer", Drain(lab.workers[1].key)) in lab.orders
     (line,) = kept(home)
-    assert (line["what"], line["result"], line["where"]) == (f"drain {name}", "seen", "tcp-127.0.0.1-6714")
+    assert (line["what"], line["result"], line["where"]) == (
+        f"drain {name}",
+        f"seen: {name} drained: 0 tasks held",
+        "tcp-127.0.0.1-6714",
+    )
     assert main(["order", ENDPOINT, "log"]) == 0
-    assert capsys.readouterr().out.rstrip().endswith(f"drain {name}  seen")
+    assert capsys.readouterr().out.rstrip().endswith(f"drain {name}  seen: {name} drained: 0 tasks held")
     assert main(["order", "another", "log"]) == 0
     assert "no order is in the log" in capsys.readouterr().err
 
@@ -112,8 +116,22 @@ def test_an_order_without_an_effect_is_not_called_done(
     monkeypatch.setattr(module, "LOOKS", 3)
     lab.obeys = False
     assert main(["order", ENDPOINT, "stop", lab.workers[0].name, "--yes"]) == 1
-    assert "no effect of it was seen" in capsys.readouterr().err
-    assert kept(home)[0]["result"] == "given; no effect was seen"
+    name = lab.workers[0].name
+    assert f"asked; not yet seen after 0 s: {name} leaves: " in capsys.readouterr().err
+    assert kept(home)[0]["result"].startswith(f"given; not yet seen: {name} leaves: ")
+    lab.obeys = lab.stuck = True
+    assert main(["order", ENDPOINT, "drain", name, "--yes"]) == 1, "it drains, and still holds something"
+    assert f"{name} drained: 2 tasks held" in capsys.readouterr().err
+
+
+def test_what_came_of_it_there_is_told(lab: Obeys, home: Path, capsys: Capture) -> None:
+    lab.came = "tasks are given out without a limit"
+    assert main(["order", ENDPOINT, "undo", "--yes"]) == 0
+    assert capsys.readouterr().out == "tasks are given out without a limit\n"
+    lab.came = None
+    assert main(["order", ENDPOINT, "undo", "--yes"]) == 0
+    assert capsys.readouterr().out == "the newest order is taken back\n"
+    assert kept(home)[0]["result"] == "seen: tasks are given out without a limit"
 
 
 def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:

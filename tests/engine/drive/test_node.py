@@ -327,6 +327,19 @@ def test_notes_become_facts_and_pictures_are_drawn_only_for_who_looks(nodes: Any
     assert nodes.feed.pictures == {}
 
 
+def test_whoever_gives_an_order_may_have_what_the_core_notes_of_it_and_of_nothing_else(nodes: Any) -> None:
+    node = nodes("pool")
+    core = Scripted()
+    core.script = lambda event, now: [Note("info", f"{event.order}")] if isinstance(event, Ordered) else []
+    node.seat("core", Seat(core, (dealer(b"p1"),))).result(WAIT)
+    node.order("core", "first")
+    assert node.carry("core", "second").result(WAIT) == [Note("info", "second")]
+    node.order("core", "third")
+    assert node.carry("nobody", "fourth").result(WAIT) is None
+    core.script = lambda event, now: [Exit("done")]
+    assert node.carry("core", "fifth").result(WAIT) == [] and node.carry("core", "sixth").result(WAIT) is None
+
+
 def test_a_batch_that_took_long_is_followed_by_a_smaller_one(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that one peer's messages that take long do not hold up those of all others."""
     monkeypatch.setattr("engine.drive.node.QUICK", -1.0)

@@ -146,7 +146,7 @@ def test_numbers_that_are_none_are_unreadable(shop: Shop, fields: dict[str, Any]
 
 
 def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
-    assert shop.order("add_workers", 2).result(60) == ("done", {})
+    assert shop.order("add_workers", 2).result(60) == ("done", {"Came": ""})
     with pytest.raises(Refused, match="this lab does not take that order"):
         shop.order("operate", "config", (("key", "k"),)).result(60)
     assert shop.lab.orders[0] == ("add_workers", 2)
@@ -157,6 +157,8 @@ def test_an_order_is_carried_out_or_refused_as_the_lab_does(shop: Shop) -> None:
         "an unknown process orders: run 7 ping",
         "an unknown process orders: stop worker w1",
     ]
+    shop.lab.came = "it is taken back"
+    assert shop.order("undo").result(60) == ("done", {"Came": "it is taken back"})
     shop.lab.refusal = "not now"
     with pytest.raises(Refused, match="not now"):
         shop.order("stop_run").result(60)
@@ -174,7 +176,7 @@ def test_an_alert_is_acknowledged_and_silenced_from_elsewhere_and_that_is_kept(s
     rules = Rules((Rule("few", "workers", "critical", below=9),))
     lab.watcher = watcher = Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), rules)
     watcher.look(time.monotonic())
-    assert shop.order("acknowledge", "few").result(60) == ("done", {})
+    assert shop.order("acknowledge", "few").result(60) == ("done", {"Came": ""})
     assert watcher.alerts()[0].state == "acknowledged"
     shop.order("silence", "few", 3600.0).result(60)
     assert watcher.alerts()[0].state == "silenced"

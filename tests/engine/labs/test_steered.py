@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import SYSTEMS
+from engine.core import Note
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.labs.sandbox import Sandbox
-from engine.labs.steered import WORDS, inverse, limits, refuse
+from engine.labs.steered import WORDS, inverse, limits, refuse, said
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Drain, Inspect, Throttle, Undrain
 from engine.protocols.roundrobin.broker import Broker
@@ -74,6 +75,57 @@ def test_a_worker_is_drained_given_tasks_again_and_that_is_undone() -> None:
         until(lambda: state() == "ready")
         with pytest.raises(Refused, match="no order that can be taken back"):
             lab.undo()
+
+
+def test_limits_that_follow_each_other_at_once_are_taken_back_one_by_one() -> None:
+    with LiveLab(ROUND, bind=(free_endpoint(),), workers=0, client=False) as lab:
+        assert lab.steer(Throttle(5.0)) == "up to 5 tasks a second are given out"
+        lab.steer(Throttle(7.0))
+        lab.steer(Throttle(0.0))
+        assert lab.undo() == "up to 7 tasks a second are given out"
+        assert lab.table().limits == ((b"", 7.0),)
+        lab.undo()
+        assert lab.table().limits == ((b"", 5.0),)
+        assert lab.undo() == "tasks are given out without a limit"
+        with pytest.raises(Refused, match="it does not drain, or leaves by itself"):
+            lab.steer(Undrain(b"nobody"))
+        with pytest.raises(Refused, match="no order that can be taken back"):
+            lab.undo()
+        with pytest.raises(Refused, match="task 07 does not wait any more"):
+            lab.discard(b"c", b"\7")
+    with Sandbox(ROUND, workers=0) as sandbox:
+        for rate in (5.0, 7.0, None):
+            sandbox.steer(Throttle(rate))
+        for before in ({b"": 7.0}, {b"": 5.0}, {}):
+            sandbox.undo()
+            sandbox.advance(1.0)
+            assert limits(sandbox.feed.picture("broker")) == before
+
+
+def test_what_came_of_an_order() -> None:
+    assert said([Note("info", "a"), Note("warn", "b")]) == "a; b" and said([]) == ""
+    with pytest.raises(Refused, match=r"^c$"):
+        said([Note("info", "a"), Note("warn", "c", b"", True)])
+    with pytest.raises(Refused, match="has left"):
+        said(None)
+
+
+def test_a_delay_and_a_lane_are_taken_back() -> None:
+    with Sandbox(ROUND, workers=2) as lab:
+        lab.advance(5.0)
+        lab.slow(2.0)
+        lab.slow(3.0)
+        lab.choose_lane("packed")
+        lab.choose_lane("seed")
+        lanes = []
+        for _ in range(2):
+            lab.undo()
+            lanes.append(lab.lane)
+        assert lanes == ["packed", ""]
+        assert lab.undo() == "workers here answer 2 s late"
+        assert lab.undo() == "workers here answer at once"
+        lab.advance(1.0)
+        assert {dict(view.terms)["delay"] for view in lab.feed.picture("pool").values()} == {"0 s"}
 
 
 def test_undo_says_what_it_can_not_take_back_and_goes_on_with_the_order_before() -> None:

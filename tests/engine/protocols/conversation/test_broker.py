@@ -222,7 +222,7 @@ def test_a_worker_that_is_started_anew_under_its_id_is_not_stopped_for_one_that_
 def test_events_that_concern_no_broker_and_orders_that_it_does_not_take() -> None:
     broker = Broker(Options())
     assert broker.handle(Started(), 0.0) == broker.handle(Woken(), 0.0) == broker.handle(Finished(1, True, b""), 0.0)
-    assert broker.handle(Ordered(42), 0.0) == [Note("warn", "the broker takes no such order: int")]
+    assert broker.handle(Ordered(42), 0.0) == [Note("warn", "the broker takes no such order: int", declines=True)]
     assert len(broker.handle(Paused(3.0), 0.0)) == 1
 
 

@@ -207,7 +207,7 @@ def test_exit_that_finds_nobody_forgets_the_worker() -> None:
     assert row(broker, b"w").state == "drain"
     assert sent(broker.handle(Unsent([b"w", b"", EXIT], "unreachable", "backend"), T)) == []
     assert broker.snapshot(T).workers == ()
-    assert broker.handle(Ordered(Drain(b"w")), T) == [Note("warn", "no such worker to stop", b"w")]
+    assert broker.handle(Ordered(Drain(b"w")), T) == [Note("warn", "no such worker to stop", b"w", True)]
     broker.check()
 
 

@@ -290,7 +290,7 @@ def test_r10_a_drained_worker_stays_empty_until_it_leaves_or_drains_no_more() ->
     front.told([b"w", *wire.deregister()])
     assert front.states == {}
     front.ordered(Undrain(b"w"))
-    assert front.notes[-1] == Note("warn", "it does not drain, or leaves by itself", b"w")
+    assert front.notes[-1] == Note("warn", "it does not drain, or leaves by itself", b"w", True)
 
 
 def test_a_pause_and_a_rate_hold_tasks_up_and_let_them_go_in_their_order() -> None:
