@@ -148,7 +148,9 @@ TIMES = (
 )
 """In the key bar of the lists of which times are read first."""
 EVENTS = (
-    Key("filter", "slash", "filter", "filter", "show only events that match a regular expression; !RE: that do not"),
+    Key("filter", "slash", "filter", "filter", "show only events that match: since 10:05 until 10:20 RE; !RE excludes"),
+    Key("events.level", "l", "level", "level", "show events of all levels, warn or bad, bad"),
+    Key("events.span", "z", "span", "span", "show events of all time, the last minute, ten minutes, hour"),
     *TIMES,
 )
 JOBS = (
@@ -222,7 +224,7 @@ TURN = (
 )
 
 SEE = (
-    Key("events", "E", "events", "events", "list all events, with a filter"),
+    Key("events", "E", "events", "events", "list all events, by level, time and text"),
     Key("trace", "T", "see('trace')", "trace", "list every message, with the rule of the seed"),
     Key("ladder", "L", "see('ladder')", "ladder", "draw messages as arrows between client, broker and workers"),
     *(key._replace(bar="") for key in TIMES),
@@ -233,7 +235,7 @@ SEE = (
     ),
 )
 _OF_QUEUES = {
-    "events": "list all events, with a filter",
+    "events": "list all events, by level, time and text",
     "times": "times of the day, or seconds since the pipeline was opened: in all lists",
     "trace": "list what each driver did with which file, with the rule",
     "ladder": "draw the same as arrows between queues and drivers",
@@ -355,6 +357,7 @@ IDS = frozenset(
         TURN,
         SPAN,
         CHART,
+        EVENTS,
         KEPT,
         TABLE,
         SYSTEM,

@@ -263,6 +263,14 @@ class Shell(App[None]):
         if not text:
             self.say("there is nothing to copy here", "warn")
             return
+        self._copy(text)
+
+    def on_text_selected(self) -> None:
+        """Copy what the mouse has marked, as soon as it is let go: terminals do so with their own selection."""
+        if text := self.screen.get_selected_text():
+            self._copy(text)
+
+    def _copy(self, text: str) -> None:
         self.copy_to_clipboard(text)
         first, *more = text.splitlines()
         self.say(f"copied {units.several(len(more) + 1, 'line')}" if more else f"copied {clean(first)}", "good")

@@ -1,9 +1,10 @@
-"""All events that the console has kept, with a filter."""
+"""All events that the console has kept: of every level or the worse ones, of all the time or a part of it, filtered."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,25 +14,31 @@ from textual.content import Content
 from console import keys, units
 from console.history import History
 from console.host import Host
-from console.pictures.eventlog import Line
+from console.pictures.eventlog import Gap, Line
+from console.pictures.sought import LEVELS, SPANS, Said, Sought, typed
 from console.screens.layer import Layer
 from console.text import clean
-from console.widgets.events import Namer, Names, Told, counted_from, event_lines, zone_of
+from console.widgets.events import Group, Namer, Names, Told, counted_from, event_line, grouped, routine, zone_of
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.pager import Pager
 from console.widgets.prompt import Prompt
+from engine.core import Level
 
 
-def matching(lines: Sequence[Parts], pattern: re.Pattern[str] | None, inverse: bool) -> list[Parts]:
-    """The lines in which a pattern is found, or those in which it is not."""
-    if pattern is None:
-        return list(lines)
-    return [line for line in lines if bool(pattern.search("".join(text for text, _ in line))) is not inverse]
+def said(groups: Sequence[Group], lines: Sequence[Parts]) -> list[Said]:
+    """Of each line its level as it is drawn, its time and its text. A gap has the time of what was before it."""
+    found: list[Said] = []
+    at = float("-inf")
+    for (last, *_), line in zip(groups, lines, strict=True):
+        level: Level = "warn" if isinstance(last, Gap) else "info" if routine(last) else last.level
+        at = at if isinstance(last, Gap) else last.at
+        found.append(Said(level, at, "".join(text for text, _ in line)))
+    return found
 
 
 class AllEvents(Layer):
-    """The events, newest at the bottom; ``/`` takes a regular expression, also on times: ``/^12:0[0-5]``."""
+    """The events, newest at the bottom; ``/`` takes times and a regular expression: ``/since 12:05 lost``."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.EVENTS))]
     app: Host
@@ -40,8 +47,7 @@ class AllEvents(Layer):
         super().__init__()
         self._namer = Names(namer)
         self._events: Sequence[Line] = ()
-        self._text = ""
-        self._pattern: re.Pattern[str] | None = None
+        self._sought = Sought()
         self.page = Pager(follow=True, id="page")
         self.keybar = KeyBar(id="keys")
         self.prompt = Prompt(history, id="prompt")
@@ -60,29 +66,67 @@ class AllEvents(Layer):
     def show(self, picture: Told) -> None:
         """Show a picture."""
         self._events = picture.events
-        zero = counted_from(self.app)
-        lines = event_lines(self._events, self._namer, zero)
-        found = matching(lines, self._pattern, self._text.startswith("!"))
-        wanted = f" · /{clean(self._text)}" if self._text else ""
-        self.page.border_title = Content(f"all events{zone_of(self._events, zero)}")
-        self.page.border_subtitle = Content(f" {len(found):,} of {units.several(len(lines), 'line')}{wanted} ")
+        zero, now, sought = counted_from(self.app), self._now(), self._sought
+        groups = grouped(self._events)
+        lines = [event_line(last, self._namer, times, subjects, zero) for last, times, subjects in groups]
+        told = said(groups, lines)
+        found = [line for line, one in zip(lines, told, strict=True) if sought.fits(one, now)]
+        self.page.border_title = self._heading(sought.counts(told, now), zero)
+        self.page.border_subtitle = Content(self._shown(len(found), len(lines)))
         self.page.set_lines(found or [[("no event matches" if lines else "nothing has happened yet", "label")]])
 
+    def _heading(self, counts: Sequence[int], zero: float | None) -> Content:
+        """How many lines there are of each level, the chosen one marked."""
+        chosen = self._sought.level
+        levels = [
+            (f" {name} {units.count(n)} ", "reverse" if place == chosen else "")
+            for place, ((name, _), n) in enumerate(zip(LEVELS, counts, strict=True))
+        ]
+        return Content.assemble(f"all events{zone_of(self._events, zero)} ·", *levels)
+
+    def _shown(self, shown: int, of: int) -> str:
+        """How many lines are shown, and by what the others are hidden."""
+        sought = self._sought
+        hidden = f", {units.count(of - shown)} hidden" if of > shown else ""
+        bounds = (("since", sought.since), ("until", sought.until))
+        parts = [
+            f"{units.count(shown)} of {units.several(of, 'line')}{hidden}",
+            *(f"{word} {units.time_of_day(at)}" for word, at in bounds if isfinite(at)),
+            *([SPANS[sought.span][0]] if sought.span else []),
+            *([f"/{clean(sought.typed)}"] if sought.typed else []),
+        ]
+        return f" {' · '.join(parts)} "
+
+    def _now(self) -> float:
+        return self.app.session.now(self.app.wall())
+
+    def action_level(self) -> None:
+        """Only worse ones; after the worst, all of them again."""
+        self._seek(self._sought._replace(level=(self._sought.level + 1) % len(LEVELS)))
+
+    def action_span(self) -> None:
+        """Those of the next span."""
+        self._seek(self._sought._replace(span=(self._sought.span + 1) % len(SPANS)))
+
+    def _seek(self, sought: Sought) -> None:
+        self._sought = sought
+        self.app.tick()
+
     def action_back(self) -> None:
-        """Clear the filter; then close."""
-        if self._text:
-            self.perform_filter("")
+        """Show all of them; then close."""
+        if self._sought.any:
+            self._seek(Sought())
         else:
             self.dismiss()
 
     def action_filter(self) -> None:
         """Type a filter, beginning with the one that is set."""
         self.keybar.display = False
-        self.prompt.open("/", self._text)
+        self.prompt.open("/", self._sought.typed)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text."""
-        return not (action == "filter" and self.prompt.display)
+        return not (action in ("filter", "level", "span") and self.prompt.display)
 
     def _close(self) -> None:
         self.prompt.close()
@@ -102,22 +146,19 @@ class AllEvents(Layer):
     def on_prompt_edited(self, event: Prompt.Edited) -> None:
         """Filter while typing; what is wrong is marked."""
         try:
-            self._set(event.line)
-        except re.error as error:
+            self._seek(self._typed(event.line))
+        except (re.error, ValueError) as error:
             self.prompt.mark(str(error))
         else:
             self.prompt.mark("")
-            self.app.tick()
 
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""
         try:
-            self._set(text)
-        except re.error as error:
+            self._seek(self._typed(text))
+        except (re.error, ValueError) as error:
             self.app.say(f"filter {clean(text)!r}: {error}", "bad")
-        self.app.tick()
 
-    def _set(self, text: str) -> None:
-        expression = text.removeprefix("!")
-        self._pattern = re.compile(expression, re.IGNORECASE) if expression else None
-        self._text = text if expression else ""
+    def _typed(self, text: str) -> Sought:
+        zero = self.app.session.zero(self.app.wall(), self.app.clock())
+        return typed(self._sought, text, self._now(), zero)

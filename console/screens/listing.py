@@ -20,6 +20,7 @@ GROUPS: Groups = (
     ("anywhere", (*keys.APP, *keys.SYSTEM)),
     ("main screen", keys.MAIN),
     ("clients, backlog, charts", (*keys.WAITS, *keys.TENDS, *keys.SPAN, *keys.CHART)),
+    ("all events", keys.EVENTS),
     ("alerts", keys.ALERTS),
     ("kept runs", keys.KEPT),
     ("table", keys.TABLE),

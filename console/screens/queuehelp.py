@@ -48,6 +48,7 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
     groups = (
         *own,
         ("tables", keys.TABLE),
+        ("all events", keys.EVENTS),
         ("the protocol made visible", keys.SEE_QUEUES),
         ("trace and ladder", messages),
         ("sandbox", keys.STEP_QUEUES),

@@ -47,6 +47,11 @@ class Session(Generic[L]):
             self._zero = lab.started, wall - (clock - lab.started)
         return self._zero[1]
 
+    def now(self, wall: float) -> float:
+        """The time that an event of this moment has, in seconds since the epoch. ``wall``: now."""
+        lab: Any = self.lab
+        return wall if self.mode in RUNNING else float(lab.began + lab.now - lab.started)
+
     @property
     def mode(self) -> Mode:
         """Where its time comes from."""

@@ -14,6 +14,7 @@ from console.keys import (
     ATTACH,
     BACK,
     CHART,
+    EVENTS,
     EXPLORE,
     FLEET,
     JOBS,
@@ -39,7 +40,21 @@ SECONDS = 6.0  # that a notice stays
 _ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
 _OWN = tuple(
     key
-    for key in (*CHART[:2], *TENDS, *TURN, *KEPT, *JOBS, *TASKS, *PAIR, *STEP, *EXPLORE, *REPLAY, *MESSAGES, *QUEUES)
+    for key in (
+        *EVENTS,
+        *CHART[:2],
+        *TENDS,
+        *TURN,
+        *KEPT,
+        *JOBS,
+        *TASKS,
+        *PAIR,
+        *STEP,
+        *EXPLORE,
+        *REPLAY,
+        *MESSAGES,
+        *QUEUES,
+    )
     if key.id not in _ALSO
 )
 _ORDER = (*BACK, *APP[:2], *FLEET[:1], *_OWN, *MAIN, *WAITS, *SPAN, *SEE, *ATTACH, *APP[2:])

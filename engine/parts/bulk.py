@@ -5,7 +5,8 @@ due at start + i / rate whatever has come back, and its planned latency counts f
 to everything that it delayed (no coordinated omission). With a rate, ``in_flight`` still bounds what is out: what the
 bound holds back is sent late, and its planned latency shows it. Whether the rate was held is said apart.
 
-The first tasks warm up what they pass through: they are in the books and in the rate, and in no latency.
+The first tasks warm up what they pass through: they are in the books and in the rate, and of the latencies in the
+maximum alone, so that nobody waits unseen.
 
 Tasks are numbers 0..n-1; the client core maps them to ids on its wire.
 """
@@ -62,7 +63,7 @@ class BulkView(NamedTuple):
     planned: Summary | None  # only with a rate
     histogram: tuple[tuple[float, float, int], ...]  # (low µs, high µs, count) of service time
     bytes: int  # payload received
-    warmup: int = 0  # replies that no latency tells of
+    warmup: int = 0  # replies that of all latencies only the maximum tells of
     warm_at: float = NEVER  # when the first task behind the warm-up was sent
     reached: float | None = None  # tasks a second that were sent, where a rate was asked for and is not held
     planned_histogram: tuple[tuple[float, float, int], ...] = ()  # of the latency as planned, only with a rate
@@ -100,6 +101,7 @@ class Bulk:
         self.warmed = 0  # replies of the warm-up
         self.warm_at = NEVER
         self._warmup = spec.warmup
+        self._slowest = [0.0, 0.0]  # of the warm-up, in seconds: from sending, from when it was due
         # task → when it was sent, oldest first; a dict would look for it behind the places of all that came back
         self._out: OrderedDict[int, float] = OrderedDict()
         self._next = 0
@@ -139,6 +141,7 @@ class Bulk:
         self.bytes += size
         if task < self._warmup:
             self.warmed += 1
+            self._slowest = [max(self._slowest[0], now - sent), max(self._slowest[1], now - self._planned(task))]
         else:
             self.service.record(now - sent)
             if self.spec.rate is not None:
@@ -221,8 +224,8 @@ class Bulk:
             sent=self.ledger.sent,
             ledger=self.ledger.view(len(self._out), 0),
             elapsed=(now if self.ended is None else self.ended) - self.started,
-            service=self.service.summary(),
-            planned=self.planned.summary() if self.spec.rate is not None else None,
+            service=_with(self.service.summary(), self._slowest[0]),
+            planned=_with(self.planned.summary(), self._slowest[1]) if self.spec.rate is not None else None,
             histogram=tuple(self.service.buckets()),
             bytes=self.bytes,
             warmup=self.warmed,
@@ -254,3 +257,8 @@ class Bulk:
     def _end(self, now: float) -> None:
         if self.ended is None and not self._out and (self.stopped or self._next >= self.spec.n):
             self.ended = now
+
+
+def _with(of: Summary, slowest: float) -> Summary:
+    """With the slowest of the warm-up, in seconds, in its maximum; nothing where nothing else was measured."""
+    return of._replace(max=max(of.max, slowest * 1e6)) if of.max > 0 else of

@@ -127,7 +127,7 @@ class RunRecord(TypedDict):
     workers: Count | None  # that had joined the broker and were not leaving, at the end; null where it is elsewhere
     slots: Count | None  # of those workers together
     timeout_s: float | None  # of each task
-    warmup: Count  # replies to the first tasks, which no latency below tells of
+    warmup: Count  # replies to the first tasks, of which the latencies below tell the slowest alone, as max
     rate_asked: Amount | None  # tasks a second of an open loop
     rate_missed: Missed | None
     service_us: Durations  # from sending to the reply

@@ -33,6 +33,8 @@ def summary(run: RunRecord) -> str:
         rows += _latency("service", run["service_us"])
     if run["planned_us"] is not None:
         rows += _latency("planned", run["planned_us"])
+    if run["warmup"]:
+        rows.append(_counted(run["succeeded"], run["warmup"]))
     if run["legs_us"] is not None:
         legs = cast(dict[str, Durations], run["legs_us"])
         rows.append("legs p50  " + "  ".join(f"{name} {duration(of['p50'])}" for name, of in legs.items()))
@@ -40,9 +42,6 @@ def summary(run: RunRecord) -> str:
         rows.append(f"legs      left out: {run['legs_missing']}")
     if run["clock"] is not None:
         rows.append(f"clock     {_offset(run['clock'])}")
-    if run["warmup"]:
-        replies = "reply is" if run["warmup"] == 1 else f"{run['warmup']:,} replies are"
-        rows.append(f"warm-up   the first {replies} in no latency")
     if run["observer"] is not None:
         rows.append(f"observer  {_observed(run['observer'])}")
     if run["timeout_s"] is not None:
@@ -76,6 +75,13 @@ def _latency(name: str, of: Durations) -> list[str]:
             f"          {duration(ends[0])} {drawn} {duration(ends[1])}, tasks by time",
         ]
     return rows
+
+
+def _counted(replies: int, warmup: int) -> str:
+    """Of how many tasks the latencies tell."""
+    first = f"{warmup:,} are" if warmup > 1 else "one is"
+    rest = f"the first {first} warm-up, and only the slowest of it counts, as max"
+    return f"counted   {replies - warmup:,} of {several(replies, 'task')}; {rest}"
 
 
 def _first(run: RunRecord, kind: str) -> str:

@@ -1,10 +1,14 @@
-"""All events, and their filter."""
+"""All events, and what hides some of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from console.screens.allevents import AllEvents
+from console.pictures.eventlog import Gap
+from console.screens.allevents import AllEvents, said
+from console.widgets.events import Group
+from engine.feed import Fact
+from tests.helpers.fake_lab import EPOCH
 from tests.helpers.fake_queues import QueueDriver, drive_queues
 from tests.helpers.pilot import Driver, drive
 
@@ -16,7 +20,7 @@ def test_all_of_them_with_a_filter_that_is_marked_where_it_is_wrong(tmp_path: Pa
         assert driver.shows("worker otter-01 joined") and driver.shows("8 of 8 lines")
         await driver.press("E")
         await driver.type("/worker")
-        assert driver.shows("5 of 8 lines · /worker") and not driver.shows("bulkping started")
+        assert driver.shows("5 of 8 lines, 3 hidden · /worker") and not driver.shows("bulkping started")
         await driver.type("(")
         assert driver.shows("missing ), unterminated subpattern")
         await driver.press("enter")
@@ -25,7 +29,7 @@ def test_all_of_them_with_a_filter_that_is_marked_where_it_is_wrong(tmp_path: Pa
         assert driver.shows("8 of 8 lines")
         await driver.type("/!worker")
         await driver.press("enter")
-        assert driver.shows("3 of 8 lines · /!worker")
+        assert driver.shows("3 of 8 lines, 5 hidden · /!worker")
         driver.lab.fact("it happened just now", "warn")
         await driver.tick()
         assert driver.shows("it happened just now") and driver.shows("4 of 9 lines")
@@ -38,9 +42,61 @@ def test_all_of_them_with_a_filter_that_is_marked_where_it_is_wrong(tmp_path: Pa
     drive(scenario, tmp_path)
 
 
+def test_a_key_shows_the_worse_ones_with_counts_and_another_those_of_a_time(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.wall = lambda: EPOCH + 80
+        await driver.press("E")
+        assert driver.shows("· all 8  warn or bad 3  bad 1") and driver.shows("8 of 8 lines ")
+        await driver.press("l")
+        assert driver.shows("3 of 8 lines, 5 hidden") and driver.shows("osprey-01 lost")
+        assert driver.shows("missed 2 heartbeats") and not driver.shows("otter-01 joined")
+        await driver.press("z")
+        assert driver.shows("all 5  warn or bad 3  bad 1"), "the counts are of the last minute"
+        assert driver.shows("3 of 8 lines, 5 hidden · last minute")
+        await driver.press("l")
+        assert driver.shows("1 of 8 lines, 7 hidden · last minute") and not driver.shows("missed 2 heartbeats")
+        await driver.press("l", "z")
+        assert driver.shows("8 of 8 lines · last 10 minutes") and driver.shows("otter-01 joined")
+        await driver.press("z")
+        assert driver.shows("8 of 8 lines · last hour")
+        await driver.press("l", "escape")
+        assert driver.shows("8 of 8 lines "), "escape takes all of it away"
+        await driver.press("escape")
+        assert driver.at_main
+
+    drive(scenario, tmp_path)
+
+
+def test_times_are_typed_in_the_filter(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        driver.app.wall = lambda: EPOCH + 80
+        await driver.press("E")
+        await driver.type("/since 59s until 30s")
+        assert driver.shows("5 of 8 lines, 3 hidden · since ")
+        await driver.type(" worker")
+        await driver.press("enter")
+        assert driver.shows("3 of 8 lines, 5 hidden · since ") and driver.shows("ibex-01 missed")
+        await driver.press("escape")
+        await driver.type("/since 99:99")
+        assert driver.shows("since when: 10:05, 10:05:30") and driver.shows("8 of 8 lines")
+        await driver.press("enter")
+        assert driver.shows("filter 'since 99:99': since when")
+
+    drive(scenario, tmp_path)
+
+
+def test_what_was_missed_is_as_old_as_what_was_before_it() -> None:
+    lost = Fact(1, 70.0, "broker", "bad", "w1 lost", b"")
+    groups = [Group(lost, 1, [b""]), Group(Gap(3), 1, []), Group(lost._replace(source="pool", level="good"), 1, [b""])]
+    told = said(groups, [[("a", "x"), ("b", "y")], [("c", "x")], []])
+    assert told == [("bad", 70.0, "ab"), ("warn", 70.0, "c"), ("info", 70.0, "")]
+
+
 def test_disk_queues_and_an_empty_beginning(tmp_path: Path) -> None:
     async def scenario(driver: QueueDriver) -> None:
         await driver.press("E")
         assert driver.shows("all events") and driver.shows("a pipeline of values 1, parse 3, output 2")
+        await driver.press("l", "l")
+        assert driver.shows("no event matches") or driver.shows("bad ")
 
     drive_queues(scenario, tmp_path)

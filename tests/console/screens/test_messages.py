@@ -284,3 +284,11 @@ def test_second_0_is_when_the_lab_began(tmp_path: Path) -> None:
     assert session.zero(wall=1_000.0, clock=50.0) == 990.0 == session.zero(wall=1_000.3, clock=50.0)
     lab.started = 45.0
     assert session.zero(wall=1_000.3, clock=50.0) == 995.3
+
+
+def test_now_is_told_by_the_clock_that_events_have(tmp_path: Path) -> None:
+    session = session_of("roundrobin", FakeLab())
+    lab: Any = session.lab
+    assert session.now(wall=1_000.0) == 1_000.0
+    lab.mode, lab.began, lab.started, lab.now = "replay", 500.0, 40.0, 43.5
+    assert session.now(wall=1_000.0) == 503.5

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from textual.strip import Strip
 
+from console.widgets.events import Events
 from console.widgets.ink import Inked, cells, cut, first_that_fits, folded, joined, spread, values, wrapped
 from console.widgets.ledger import Ledger
 from tests.helpers.pilot import Driver, drive
@@ -116,6 +117,11 @@ def test_the_mouse_selects_text(tmp_path: Path) -> None:
         await driver.pilot.pause()
         text = driver.main.get_selected_text()
         assert text is not None and "worker otter-01" in text
+        assert driver.app.clipboard == text and driver.notice == f"✓ copied {text.strip()}", "at once"
+        marked = driver.app.screen.get_component_rich_style("screen--selection").bgcolor
+        line = driver.main.query_one("#events", Events).render_line(0)
+        assert "".join(part.text for part in line if part.style and part.style.bgcolor == marked) == text
+        driver.app.copy_to_clipboard("")
         await driver.press("ctrl+c")
         assert driver.app.clipboard == text
 

@@ -154,7 +154,7 @@ def test_the_crew_is_whoever_had_joined_when_the_run_had_ended_and_stays_that() 
     assert (report(spec).nothing()["workers"], report(spec).nothing()["slots"]) == (None, None)
 
 
-def test_the_warm_up_is_counted_and_said_and_in_no_latency() -> None:
+def test_the_warm_up_is_counted_and_of_it_the_slowest_is_the_maximum() -> None:
     spec = BulkSpec("ping", 20, in_flight=1)
     bulk, now = Bulk(spec, 100.0), 100.0
     while (task := bulk.due(now)) is not None:
@@ -166,7 +166,11 @@ def test_the_warm_up_is_counted_and_said_and_in_no_latency() -> None:
     )
     run = report(spec).document(ClientView(now, True, bulk.view(now), 0, legs), b"c", broker)
     assert (run["warmup"], run["succeeded"]) == (2, 20)
-    assert run["service_us"]["max"] == pytest.approx(1000)
+    assert (
+        run["service_us"]["p999"] == pytest.approx(1000, rel=0.01)
+        and sum(n for _, n in run["service_us"]["buckets"]) == 18
+    )
+    assert run["service_us"]["max"] == pytest.approx(1_000_000)
     assert run["legs_us"] is not None and run["legs_us"]["client"]["max"] == 0.0
 
 

@@ -25,7 +25,7 @@ def test_the_summary_of_everything_else() -> None:
     run["planned_us"] = {**of, "p50": 12.3, "p90": 12_345.0, "p99": 1_234_567.0}
     run["legs_us"] = {"client": of, "backlog": of, "worker": of, "return": of}
     run["rate_missed"] = {"asked": 20_000.0, "reached": 9000.0}
-    run["warmup"] = 1_000
+    run["succeeded"], run["warmup"] = 10_000, 1_000
     run["observer"] = {"loop_lag_us": 1500.0, "refresh_hz": 3.96}
     run["failed"] = {"timeout": 2, "wrong data": 1}
     run["first_failed"] = {"timeout": (0, 7), "wrong data": ()}
@@ -35,8 +35,8 @@ def test_the_summary_of_everything_else() -> None:
         "missed    20,000 /s were asked for: 9,000 /s sent, 55.0 % less",
         "service   p50 1.00 ms  p90 1.00 ms  p99 1.00 ms  p99.9 1.00 ms  max 1.00 ms",
         "planned   p50 12 µs  p90 12.35 ms  p99 1.23 s  p99.9 1.00 ms  max 1.00 ms",
+        "counted   9,000 of 10,000 tasks; the first 1,000 are warm-up, and only the slowest of it counts, as max",
         "legs p50  client 1.00 ms  backlog 1.00 ms  worker 1.00 ms  return 1.00 ms",
-        "warm-up   the first 1,000 replies are in no latency",
         "observer  loops late by 1.50 ms at most, screen drawn 4.0 times a second",
         "timeout   5 s for each task",
         "failed    timeout 2 (task 1, 8), wrong data 1",
@@ -54,7 +54,7 @@ def test_numbers_are_written_with_separators_and_one_is_not_several() -> None:
         "",
         "stopped   20,000 were asked for",
     ]
-    assert "warm-up   the first reply is in no latency\n" in summary(run)
+    assert "counted   9,999 of 10,000 tasks; the first one is warm-up, and only the slowest of it" in summary(run)
     assert "failed    timeout 1,200 (task 4, …)\n" in summary(run)
     assert "ledger    10,000 sent = 10,000 succeeded + 0 failed" in summary(run)
 
