@@ -9,11 +9,13 @@ import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.drive.control.place import NOWHERE
-from engine.drive.security.users import User, user_named
 from engine.schema import Misfit, fit, parse
+
+if TYPE_CHECKING:
+    from engine.drive.security.users import User
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -90,7 +92,17 @@ def control(text: str) -> Path | str:
 
 def user(text: str) -> User:
     """Somebody of this machine, by name or uid."""
+    from engine.drive.security.users import user_named
+
     try:
         return user_named(given(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def percent(text: str) -> float:
+    """The bound of a comparison; what compares is imported for a command that has one."""
+    from engine.runs.compare import BOUND
+
+    bound: float = value(BOUND)(text)
+    return bound

@@ -1,18 +1,19 @@
 """The systems by name: the only list of them. The first is the one that opens where none is named.
 
 A system is imported when it is asked for; names alone cost nothing. All five take a tenth of a second, which a command
-that only prints its help or a path need not wait for.
+that only prints its help or a path need not wait for; what the help says of them stands here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from engine.system import QueueSystem, System
+if TYPE_CHECKING:
+    from engine.system import QueueSystem, System
 
-S = TypeVar("S", bound=System | QueueSystem)
+S = TypeVar("S", bound="System | QueueSystem")
 
 _BROKERS = ("roundrobin", "conversation", "pingpong", "negotiated")
 _QUEUES = ("diskqueue",)
@@ -25,6 +26,15 @@ PAIRS = ("negotiated",)
 
 SERVERS = ("negotiated",)
 """Those whose workers offer services by name."""
+
+STORED = ("roundrobin",)
+"""Those that keep what they accept in a store."""
+
+SEED_LANE = "seed"
+"""The name of the lane that every system has: the seed's own messages."""
+
+LANES = {"roundrobin": "packed"}
+"""Those with a second lane, and what that is called."""
 
 
 class Systems(MutableMapping[str, S], Generic[S]):

@@ -133,10 +133,6 @@ class QueueSystem:
     watchdog: Callable[..., Seat]
 
 
-SEED_LANE = "seed"
-"""The name of the lane that every system has: the seed's own messages."""
-
-
 def lane_of(system: System, options: Any) -> str:
     """The lane that these options choose; empty where it is the seed's."""
     return system.lane if system.lane and getattr(options, system.lane, False) else ""

@@ -21,17 +21,15 @@ from console.cli import (
 from console.cli.consent import consenting
 from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option, otel
 from console.jobs.arguments import add_job
-from console.readers import given, source, target, user, value
+from console.readers import given, percent, source, target, user, value
 from engine import __version__, catalogue
-from engine.catalogue import QUEUES, SYSTEMS
-from engine.runs.compare import BOUND
+from engine.catalogue import QUEUES, SEED_LANE, SYSTEMS
 from engine.schema import Endpoint, OneOf, Range
 from engine.settings import Flag, Pool, Run
-from engine.system import SEED_LANE
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
 TAKERS = " or ".join(catalogue.TAKERS)
-LANED = next(system for system in SYSTEMS.values() if system.lane)
+((LANED, LANE),) = catalogue.LANES.items()
 EXAMPLES = (
     "roundhouse",
     f"roundhouse --system {OTHER}",
@@ -129,10 +127,10 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error("jobs: --failed is for show")
         case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
             parser.error(f"{command}: --bound needs a --baseline")
-        case command if systems and any(flag.name == "--lane" for flag in flags) and LANED.name not in systems:
+        case command if systems and any(flag.name == "--lane" for flag in flags) and LANED not in systems:
             parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
         case command if (
-            systems and any(flag.place[-1] == "backlog" for flag in flags) and storearguments.STORED.name not in systems
+            systems and any(flag.place[-1] == "backlog" for flag in flags) and not systems & set(catalogue.STORED)
         ):
             parser.error(f"--durable, --backlog: {', '.join(sorted(systems))} keeps its tasks in memory")
         case command if hasattr(options, "env") and command not in RUNNERS:
@@ -209,9 +207,9 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
 
 def _lane(keep: Keep) -> dict[str, Any]:
     """The argument that chooses between two ways to write the same messages."""
-    action = keep(LANED.name, LANED.lane, **{SEED_LANE: "false", LANED.lane: "true"})
-    words = f"write {LANED.name}'s messages as the seed does, or {LANED.lane}, many tasks in one ({SEED_LANE})"
-    return {"metavar": "LANE", "action": action, "choices": (SEED_LANE, LANED.lane), "help": words}
+    action = keep(LANED, LANE, **{SEED_LANE: "false", LANE: "true"})
+    words = f"write {LANED}'s messages as the seed does, or {LANE}, many tasks in one ({SEED_LANE})"
+    return {"metavar": "LANE", "action": action, "choices": (SEED_LANE, LANE), "help": words}
 
 
 def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parser) -> None:
@@ -396,4 +394,4 @@ def _json(what: str) -> Parser:
 
 def _bound() -> Parser:
     worse = "exit status 1 if it is worse by more than this and by more than repeats differ (only shown)"
-    return option("--bound", metavar="PERCENT", type=value(BOUND), help=worse)
+    return option("--bound", metavar="PERCENT", type=percent, help=worse)

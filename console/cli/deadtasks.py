@@ -17,9 +17,10 @@ from typing import Any
 from console.cli.asking import ask
 from console.cli.common import settings_of
 from console.cli.signals import Signals
-from console.cli.storearguments import STORED
+from console.cli.storearguments import SYSTEM
 from console.cli.streams import deliver, result, tell
 from console.text import clean
+from engine.catalogue import SYSTEMS
 from engine.core import Store
 from engine.drive.control.found import running
 from engine.drive.stores import NATS, SQLITE, opened, path_of
@@ -43,11 +44,11 @@ LOOKS = 100  # of them until they are seen to wait again
 def tasks(options: Namespace, flags: list[Flag]) -> int:
     """List, show or revive them. 0 where all that were named were there. Raises Refused, Wrong."""
     settings = settings_of(flags)
-    folder, name = settings.paths.kept / FOLDER, settings.options[STORED.name].backlog or SQLITE
+    folder, name = settings.paths.kept / FOLDER, settings.options[SYSTEM].backlog or SQLITE
     if name.startswith(NATS):
         place = place_of(name)
         raise Refused(f"what died of {place.shown} is in its stream {place.name}-dead: nats stream view shows it")
-    path = path_of(name, folder, STORED.name)
+    path = path_of(name, folder, SYSTEM)
     try:
         found = listed(path)
         if options.order == "dead":
@@ -79,7 +80,7 @@ def _list(found: Sequence[Dead], options: Namespace) -> int:
 def revive(settings: Settings, path: Path, numbers: Sequence[int]) -> bool:
     """Have these tried again; whether they are dead no longer. Raises Refused where nobody could be asked."""
     try:
-        with closing(opened(f"{SQLITE}{path}", path.parent, STORED.name)) as store:
+        with closing(opened(f"{SQLITE}{path}", path.parent, SYSTEM)) as store:
             revived = store.perform([Store(1, [], [], [], 0, tuple(numbers))])[0].revived
             result(f"{several(revived, 'task')} wait for the next broker with {path}\n")
             return revived == len(numbers)
@@ -100,12 +101,12 @@ def _order(settings: Settings, path: Path, numbers: Sequence[int], why: str) -> 
     """Ask whoever runs here and has the file; its name."""
     refusals = []
     for found in running(settings.paths.control):
-        if found.system != STORED.name or found.role not in ("broker", "console"):
+        if found.system != SYSTEM or found.role not in ("broker", "console"):
             continue
         try:
             for at in range(0, len(numbers), AT_ONCE):
                 some = tuple(numbers[at : at + AT_ONCE])
-                args = packed(codec_of(STORED), (f"{SQLITE}{path}", some))
+                args = packed(codec_of(SYSTEMS[SYSTEM]), (f"{SQLITE}{path}", some))
                 ask(found.path, "order", Name="revive", Args=args)
         except Refused as refusal:
             refusals.append(str(refusal))

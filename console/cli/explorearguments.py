@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from console.cli.parsing import Parser
 from console.readers import given, source, target, value
 from engine.schema import Misfit, Range, fit
-from engine.sim.explore.scene import Fault
 
 DEPTH = Annotated[int, Range(1, 1_000_000)]
 STATES = Annotated[int, Range(1, 100_000_000)]
@@ -49,6 +48,8 @@ def faults(text: str) -> tuple[str, ...]:
         return ()
     if text.strip() == EACH[0]:
         return EACH
+    from engine.sim.explore.scene import Fault
+
     try:
         return tuple(word if word == POWER else fit(word, Fault) for word in map(str.strip, text.split(",")))
     except Misfit as misfit:

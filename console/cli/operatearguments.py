@@ -9,7 +9,6 @@ from typing import Any
 from console.cli.keyarguments import shared
 from console.cli.parsing import Parser, option
 from console.readers import given, source, target
-from engine.catalogue import SYSTEMS
 
 UNKNOWN = 3  # the exit status of a plugin that was called wrongly: 2 means that the broker is in trouble
 ASKERS = ("status", "check", "order")
@@ -21,8 +20,7 @@ TARGET = "endpoint of its broker, or its name as roundhouse attach lists it (the
 
 def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> None:
     """``command`` makes a parser of a command, ``keep`` an action that keeps a setting."""
-    broker = next(iter(SYSTEMS.values()))
-    shown: Sequence[str] = ("roundhouse attach", f"roundhouse attach {broker.endpoint}", "roundhouse attach --list")
+    shown: Sequence[str] = ("roundhouse attach", "roundhouse attach tcp://127.0.0.1:6714", "roundhouse attach --list")
     attach = command(
         "attach", "open the console on a broker, workers or a pipeline of another process", shared(keep), examples=shown
     )

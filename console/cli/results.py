@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from console.cli.common import settings_of
-from console.cli.storearguments import STORED
+from console.cli.storearguments import SYSTEM
 from console.cli.streams import deliver, result, tell
 from console.text import clean
 from engine.drive.stores import NATS, SQLITE, path_of
@@ -28,8 +28,8 @@ PATIENCE = 3.0  # seconds until a NATS server is not there
 def show(options: Namespace, flags: list[Flag]) -> int:
     """Print it. 0 where it has succeeded, 1 where it failed, has not ended or is not known."""
     settings = settings_of(flags)
-    name = settings.options[STORED.name].backlog or SQLITE
-    path = path_of(name, settings.paths.kept / FOLDER, STORED.name)
+    name = settings.options[SYSTEM].backlog or SQLITE
+    path = path_of(name, settings.paths.kept / FOLDER, SYSTEM)
     where = place_of(name).shown if name.startswith(NATS) else str(path)
     try:
         found = shared(name, options.id or b"") if name.startswith(NATS) else read(path, options.id or b"", NEWEST)

@@ -13,14 +13,16 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from console import units
 from console.text import clean, clean_lines, label
-from engine.drive.logfile import Form, line_of
-from engine.feed import Feed
 from engine.files import safely
-from engine.parts.bulk import BulkView
+
+if TYPE_CHECKING:
+    from engine.drive.logfile import Form
+    from engine.feed import Feed
+    from engine.parts.bulk import BulkView
 
 AT_ONCE = 10  # events printed at a time: nobody can read more …
 LINES = 20  # … and in so many seconds: an attack may go on for days, and a log is not to be filled
@@ -257,6 +259,8 @@ class Alarms:
         for fact in shown:
             who = f" · {label(fact.subject)}" if fact.subject else ""
             if _Form.json:
+                from engine.drive.logfile import line_of
+
                 _tell_line(line_of(fact, "json"))
             else:
                 tell(f"{fact.source}: {fact.text}{who}")

@@ -45,9 +45,9 @@ from console.widgets.ledger import Ledger
 from console.widgets.prompt import Prompt
 from console.widgets.runs import Runs
 from console.widgets.workers import Workers
+from engine.catalogue import SEED_LANE
 from engine.labs.content import BrokerLab
 from engine.parts.bulk import BulkSpec
-from engine.system import SEED_LANE
 
 
 class Main(Overview):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.catalogue import SEED_LANE
 from engine.core import Note, Seat
 from engine.drive.control.place import NOWHERE
 from engine.drive.keepsake import Keepsake
@@ -46,7 +47,7 @@ from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
 from engine.runs.load import Afar, RunRecord, RunReport
 from engine.runs.spans import TaskTrace
-from engine.system import SEED_LANE, System
+from engine.system import System
 from engine.tracing.trace import Trace
 
 CLOSE = 1.5  # seconds that closing may take

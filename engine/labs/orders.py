@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from engine.catalogue import SEED_LANE
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.content import BrokerLab
@@ -19,7 +20,6 @@ from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
 from engine.parts.view import BrokerView
 from engine.runs.history import History
-from engine.system import SEED_LANE
 
 SLOWEST = 3600.0  # seconds
 UNDOS = 100  # orders that can be taken back

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from engine.catalogue import SEED_LANE
 from engine.core import Command, Event, Note, Received, Seat
 from engine.errors import Refused
 from engine.labs.actors import Actors
@@ -30,7 +31,7 @@ from engine.parts.orders import Inspect, Pack, Throttle
 from engine.parts.view import BrokerView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
-from engine.system import SEED_LANE, System
+from engine.system import System
 
 SETTLED = 10.0  # virtual seconds in which every worker has joined
 

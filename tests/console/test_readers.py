@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console.readers import control, given, source, target
+from console.readers import control, given, percent, source, target
 from engine.drive.control.place import NOWHERE
 
 
@@ -41,3 +41,9 @@ def test_a_control_socket_is_a_path_or_none() -> None:
     ):
         with pytest.raises(argparse.ArgumentTypeError, match=why):
             control(text)
+
+
+def test_a_bound_is_in_percent() -> None:
+    assert percent("5") == 5.0
+    with pytest.raises(argparse.ArgumentTypeError, match="percent"):
+        percent("-1")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import CATALOGUE, PAIRS, SYSTEMS, TAKERS
+from engine.catalogue import CATALOGUE, LANES, PAIRS, STORED, SYSTEMS, TAKERS
 from engine.core import Core, Seat
 from engine.labs.binding import beside
 from engine.settings import Known, Paths, read_settings
@@ -68,9 +68,16 @@ def test_those_that_have_pairs_are_named() -> None:
     assert list(PAIRS) == operated
 
 
-def test_names_alone_import_no_system() -> None:
+def test_those_with_a_store_and_those_with_a_second_lane_are_named() -> None:
+    stored = [name for name, system in SYSTEMS.items() if isinstance(getattr(system.options(), "backlog", None), str)]
+    assert list(STORED) == stored
+    assert {name: system.lane for name, system in SYSTEMS.items() if system.lane} == LANES
+
+
+def test_neither_names_alone_nor_the_arguments_import_a_system() -> None:
     code = (
-        "import sys; from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS, QUEUES;"
+        "import sys; from console.cli import arguments; arguments.make_parsers(arguments.keeper([]));"
+        "from engine.catalogue import CATALOGUE, SYSTEMS, TAKERS, QUEUES;"
         "assert 'pingpong' in SYSTEMS and 'x' not in SYSTEMS and len(CATALOGUE) == len(SYSTEMS) + len(QUEUES);"
         "print([name for name in sys.modules if name.startswith('engine.protocols.')], SYSTEMS['pingpong'].name)"
     )

@@ -5,7 +5,6 @@ The name of one is made of the broker's endpoint, of the pipeline's root, or of 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -24,13 +23,13 @@ def place(folder: Path, endpoint: str) -> Path:
     """The control socket of the broker at this endpoint."""
     name = re.sub(r"[^\w.]+", "-", LOCALHOST.sub("tcp://127.0.0.1:", endpoint))
     if len(name) > LONG or endpoint.startswith("ipc://"):
-        name = f"ipc-{hashlib.blake2b(os.fsencode(os.path.abspath(endpoint[6:])), digest_size=8).hexdigest()}"
+        name = f"ipc-{_short(endpoint[6:])}"
     return folder / name
 
 
 def place_of_root(folder: Path, root: str) -> Path:
     """The control socket of the pipeline under this root."""
-    return folder / f"pipeline-{hashlib.blake2b(os.fsencode(os.path.abspath(root)), digest_size=8).hexdigest()}"
+    return folder / f"pipeline-{_short(root)}"
 
 
 def place_of(folder: Path, role: str, endpoints: Sequence[str]) -> Path:
@@ -61,3 +60,10 @@ def make_folder(folder: Path) -> None:
     except FileExistsError:
         pass
     check_folder(folder)
+
+
+def _short(path: str) -> str:
+    """A path in 16 characters."""
+    from hashlib import blake2b  # brings OpenSSL along, which takes as long as all else that a help needs
+
+    return blake2b(os.fsencode(os.path.abspath(path)), digest_size=8).hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.catalogue import QUEUES, SYSTEMS
+from engine.catalogue import QUEUES, SEED_LANE, SYSTEMS
 from engine.errors import Refused
 from engine.labs.content import BrokerLab, QueueLab
 from engine.labs.live import LiveLab
@@ -17,7 +17,6 @@ from engine.labs.queues import LiveQueueLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Drain
-from engine.system import SEED_LANE
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "run": (BulkSpec("ping", 1),),
