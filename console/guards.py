@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from engine.alerts.rules import Notify, Rules
 from engine.alerts.watch import SHOWN, Change
 from engine.core import Note
 from engine.files.minutes import path_of, read
+from engine.labs.audit import noted, own
 from engine.labs.watcher import LOOK, Watcher, of_lab
 from engine.system import System
 
@@ -38,6 +39,7 @@ class Guards:
     def __init__(self, rules: Rules, folder: Path) -> None:
         self._rules, self._folder = rules, folder
         self._watchers: dict[str, Watcher] = {}
+        self._labs: dict[str, Any] = {}
         self._due: dict[str, float] = {}
         self.loud = False  # ring, and notify the desktop through the terminal
 
@@ -88,13 +90,18 @@ class Guards:
 
     def acknowledge(self, row: AlertRow, now: float) -> None:
         """Somebody knows of it. Raises Refused unless it fires."""
-        self._watchers[row.where].acknowledge(row.name, now)
+        self._kept(row, f"acknowledge {row.name}", lambda of: of.acknowledge(row.name, now))
 
     def silence(self, row: AlertRow, now: float) -> float:
         """Say nothing of it for an hour, or end that; for how many seconds."""
         seconds = 0.0 if row.state == "silenced" else HOUR
-        self._watchers[row.where].silence(row.name, seconds, now)
+        self._kept(row, f"silence {row.name} {seconds}", lambda of: of.silence(row.name, seconds, now))
         return seconds
+
+    def _kept(self, row: AlertRow, what: str, act: Callable[[Watcher], object]) -> None:
+        """An order to a watcher of this console; of a process of its own a line is kept."""
+        lab = self._labs[row.where]
+        noted(lab, lab.audit, own(), what, lambda: act(self._watchers[row.where]))
 
     def close(self) -> None:
         """Tell nobody any more."""
@@ -104,7 +111,7 @@ class Guards:
     def _of(self, session: Session[Any], now: float) -> Watcher:
         watcher = self._watchers.get(session.name)
         if watcher is None:
-            lab = session.lab
+            lab = self._labs[session.name] = session.lab
             rules = self._rules
             if session.mode == "remote":
                 rules = rules._replace(notify=Notify())  # the process itself tells others

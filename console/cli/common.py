@@ -12,7 +12,7 @@ from pathlib import Path
 from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.control.dial import Far, Place
-from engine.drive.control.place import place_of
+from engine.drive.control.place import NOWHERE, place_of
 from engine.drive.security import curve
 from engine.drive.security.users import Trust, User
 from engine.errors import Refused
@@ -160,7 +160,8 @@ def lab_of(
         curve=keys,
         elsewhere=elsewhere,
     )
-    lab.audit = audit_of(settings, place_of(settings.paths.control, role, bind))
+    if (broker or role) and listens != NOWHERE:  # who has no control socket is nobody's to order
+        lab.audit = audit_of(settings, place_of(settings.paths.control, role, bind))
     return lab
 
 

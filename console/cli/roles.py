@@ -22,6 +22,7 @@ from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
 from console.history import History
 from engine.errors import Refused
+from engine.labs.audit import given_by, origin, who
 from engine.labs.health import Workers
 from engine.labs.live import LiveLab
 from engine.labs.livefaults import NAMES
@@ -264,7 +265,8 @@ def drain(lab: LiveLab, signals: Signals) -> None:
     """After a signal: let the workers finish what they hold, until a second signal or ``DRAIN`` seconds later."""
     with suppress(Refused):  # they are leaving already, or there are none
         if signals.caught is not None:
-            lab.remove_workers(lab.workers().here)
+            with given_by((who(), f"{origin()}, by a signal")):
+                lab.remove_workers(lab.workers().here)
             for _ in range(round(DRAIN / STEP)):
                 if not any(view.running for view in lab.crew().values()) or signals.again(STEP):
                     return
@@ -280,7 +282,8 @@ def finish(lab: LiveLab, signals: Signals) -> None:
         return
     with suppress(Refused):  # its plug is pulled, or it is too busy to say
         if Throttle in lab.system.takes:
-            lab.steer(Throttle(0.0))
+            with given_by((who(), f"{origin()}, by a signal")):
+                lab.steer(Throttle(0.0))
         if held := lab.table().in_flight:
             tell(f"ends once workers have finished {units.several(held, 'task')}; a second signal ends it at once")
             for _ in range(round(FINISH / STEP)):

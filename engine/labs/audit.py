@@ -1,32 +1,45 @@
 """A line for each order: who gave it, when, from where, to whom, what it was and what came of it.
 
-The process that carries an order out keeps the line, whoever gave it: a console, or another process over the socket.
-``roundhouse order`` keeps one as well, with the effect that it saw.
+The process that carries an order out keeps the line, whoever gave it: its own console or prompt, or another process
+over the socket. ``engine.labs.lab.Lab`` has every order that a lab takes pass ``audited``; those of a protocol's
+clients, which reach a broker past its lab, are kept by ``engine.labs.desk``. ``roundhouse order`` keeps a line as well,
+with the effect that it saw.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from engine.core import Note
 from engine.drive.security.users import name_of
 from engine.errors import Refused
-from engine.labs.carried import ORDERS
 from engine.parts.bulk import BulkSpec
 from engine.parts.plain import clean
 
 SCHEMA = "roundhouse.order/1"
 FILE = "orders.log"
 TAIL = 1_000_000  # bytes of the end of the file that are read
-SILENT = ("inspect", "order_client")  # orders that are no events: who looks at what, and what clients tell themselves
-HERE = "this console"
+HERE = "the process itself"
+
+Giver = tuple[str, str]
+"""Who gives an order, and from where."""
+
+
+class _Local(threading.local):
+    giver: Giver | None = None  # whose orders this thread gives; None: this process's own
+    inside = False  # it carries one out, whose line is kept
+
+
+_local = _Local()
 
 
 class Audit:
@@ -72,6 +85,11 @@ def origin() -> str:
     return f"{os.uname().nodename}, process {os.getpid()}" + (f", ssh from {came}" if came else "")
 
 
+def own() -> Giver:
+    """Who gives an order by the screen or at the prompt of this process."""
+    return who(), f"{origin()}, {HERE}"
+
+
 def words_of(lab: Any, name: str, args: tuple[Any, ...]) -> str:
     """An order to a lab for people; a worker by its name, where it is known."""
     feed = getattr(lab, "feed", None)
@@ -88,34 +106,57 @@ def words_of(lab: Any, name: str, args: tuple[Any, ...]) -> str:
             return " ".join((*kind, *map(plain, value)))
         return str(value)
 
-    return clean(" ".join(filter(None, (name.replace("_", " ") if name != "steer" else "", *map(plain, args)))))
+    if name == "order_client":
+        args = args[:1]
+    word = "" if name in ("steer", "order_client") else name.replace("_", " ")
+    return clean(" ".join(filter(None, (word, *map(plain, args)))))
 
 
-class Noted:
-    """A lab of a console that keeps a line of each order that it is given. ``names``: the methods that are orders."""
-
-    def __init__(self, lab: Any, audit: Audit, names: frozenset[str]) -> None:
-        self._lab, self._audit, self._names = lab, audit, names
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._lab, name)
-        if name not in self._names or name in SILENT:
-            return found
-
-        def order(*args: Any, **fields: Any) -> Any:
-            what = words_of(self._lab, name, (*args, *fields.values()))
-            return noted(self._lab, self._audit, (who(), f"{origin()}, {HERE}"), what, lambda: found(*args, **fields))
-
-        return order
+def looks(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether an order to a lab changes nothing, so that no line of it is kept."""
+    match name:
+        case "inspect":
+            return True
+        case "order_client":
+            return not args[1:] or not args[1]
+        case "operate":
+            return args[:1] == ("pair",)
+    return False
 
 
-def to_be_noted(lab: Any) -> Any:
-    """The lab, or what keeps a line of each order to it, where lines are kept."""
-    return lab if lab.audit is None else Noted(lab, lab.audit, frozenset(ORDERS[lab.system.kind]))
+@contextmanager
+def given_by(giver: Giver) -> Iterator[None]:
+    """What this thread orders meanwhile is somebody's."""
+    before, _local.giver = _local.giver, giver
+    try:
+        yield
+    finally:
+        _local.giver = before
 
 
-def noted(lab: Any, audit: Audit | None, giver: tuple[str, str], what: str, act: Callable[[], Any]) -> Any:
-    """Carry an order out, and keep its line. ``giver``: who, and from where."""
+def audited(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of a lab that carries out the order of this name, with a line of it where the lab keeps any.
+
+    What an order gives in turn, to carry itself out, is no order of its own.
+    """
+
+    @wraps(method)
+    def order(self: Any, *args: Any, **fields: Any) -> Any:
+        given = (*args, *fields.values())
+        if self.audit is None or _local.inside or looks(name, given):
+            return method(self, *args, **fields)
+        giver = _local.giver or own()
+        _local.inside = True
+        try:
+            return noted(self, self.audit, giver, words_of(self, name, given), lambda: method(self, *args, **fields))
+        finally:
+            _local.inside = False
+
+    return order
+
+
+def noted(lab: Any, audit: Audit | None, giver: Giver, what: str, act: Callable[[], Any]) -> Any:
+    """Carry an order out, and keep its line."""
     came = "done"
     try:
         words = act()
@@ -128,5 +169,10 @@ def noted(lab: Any, audit: Audit | None, giver: tuple[str, str], what: str, act:
         came = f"failed: {type(error).__name__}: {error}"
         raise
     finally:
-        if audit is not None and (trouble := audit.keep(*giver, what, came)):
-            lab.feed.fact(Note("bad", trouble), "control", time.time())
+        keep(lab, audit, giver, what, came)
+
+
+def keep(lab: Any, audit: Audit | None, giver: Giver, what: str, came: str) -> None:
+    """Keep the line of an order; that it can not be kept is an event."""
+    if audit is not None and (trouble := audit.keep(*giver, what, came)):
+        lab.feed.fact(Note("bad", trouble), "control", time.time())

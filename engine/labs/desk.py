@@ -33,7 +33,7 @@ from engine.drive.control.server import Control, Said, Word, listen
 from engine.drive.sockets import Context
 from engine.errors import Refused
 from engine.feed import Fact
-from engine.labs.audit import SILENT, noted, words_of
+from engine.labs.audit import Giver, given_by, keep, looks, words_of
 from engine.labs.brokers import FIRST, SECOND
 from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
@@ -74,7 +74,7 @@ class Desk:
         place = at or place_of(folder, self._role, self._lab.endpoints)
         told = about(self._lab.system.name, self._role, self._lab.endpoints)
         self.control = self._lab.control = listen(
-            context, place, told, self.all_words, orders, readonly=self._lab.readonly
+            context, place, told, self.all_words, orders, readonly=self._lab.readonly, ordered=self._ordered
         )
 
     @property
@@ -133,25 +133,24 @@ class Desk:
         self._waiting += 1
         return self._clerk.submit(self._carry_out, name, args, giver_of(fields))
 
-    def _carry_out(self, name: str, args: tuple[Any, ...], giver: tuple[str, str]) -> Said:
-        came = None
-
-        def act() -> Any:
-            with self._lab.turn:
-                if name == "operate":
-                    return self._lab.operate(args[0], **dict(args[1]))
-                return getattr(self._lab, name)(*args)
-
+    def _carry_out(self, name: str, args: tuple[Any, ...], giver: Giver) -> Said:
         try:
-            if name in SILENT:
-                act()
-            else:
+            if not looks(name, args):
                 words = words_of(self._lab, name, args)
                 self._lab.feed.fact(Note("info", f"{giver[0]} orders: {words}"), "control", time.time())
-                came = noted(self._lab, self._lab.audit, giver, words, act)
+            with self._lab.turn, given_by(giver):
+                if name == "operate":
+                    came = self._lab.operate(args[0], **dict(args[1]))
+                else:
+                    came = getattr(self._lab, name)(*args)
         finally:
             self._waiting -= 1
         return "done", {"Came": came[:CAME] if isinstance(came, str) else ""}
+
+    def _ordered(self, giver: Giver, request: object) -> Callable[[str], None]:
+        """Somebody gives the broker an order of its clients; what keeps its line, once it is known what came of it."""
+        words = words_of(self._lab, "", (request,))
+        return lambda came: keep(self._lab, self._lab.audit, giver, words, came)
 
 
 class BrokerDesk(Desk):
@@ -280,7 +279,7 @@ def packed(codec: Any, args: tuple[Any, ...]) -> bytes:
     return data
 
 
-def giver_of(fields: dict[str, Any]) -> tuple[str, str]:
+def giver_of(fields: dict[str, Any]) -> Giver:
     """Who gives an order, and from where: as the socket tells, never as the asker does."""
     return str(fields.get("Who", "an unknown process")), str(fields.get("From", "the control socket"))
 

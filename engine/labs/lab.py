@@ -19,10 +19,12 @@ from typing import Any, ClassVar, Literal, Self
 from engine.drive.control.server import Control
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.labs.audit import Audit
+from engine.labs.audit import Audit, audited
+from engine.labs.carried import ORDERS
 from engine.labs.health import Health
 from engine.tracing.ring import Ring
 
+_NAMES = frozenset(name for orders in ORDERS.values() for name in orders)
 Mode = Literal["live", "replay", "sandbox", "remote"]
 
 
@@ -46,6 +48,11 @@ class Lab(ABC):
     control: Control | None = None  # its own control socket, where one is open
     watcher: Any = None
     """The ``engine.labs.watcher.Watcher`` of this process; None where nobody watches over its alerts."""
+
+    def __init_subclass__(cls) -> None:
+        """Every order that a lab defines keeps its line where lines are kept (``engine.labs.audit``)."""
+        super().__init_subclass__()
+        _audit(cls)
 
     def __new__(cls, *_: object, **__: object) -> Self:
         """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""
@@ -122,3 +129,11 @@ class Lab(ABC):
         """Raises Refused where nothing may be changed."""
         if self.readonly:
             raise Refused(f"{what} is refused: readonly is set")
+
+
+def _audit(lab: type) -> None:
+    for name in {*vars(lab)} & _NAMES:
+        setattr(lab, name, audited(name, vars(lab)[name]))
+
+
+_audit(Lab)

@@ -18,7 +18,6 @@ from queue import Full, Queue
 from typing import Any
 
 from engine.errors import Refused
-from engine.labs.audit import to_be_noted
 from engine.labs.lab import Lab
 
 CLOSE = 1.9  # seconds that closing may take
@@ -71,7 +70,7 @@ class LabThread:
         while (order := self._orders.get()) is not None:
             give, answer = order
             with lab.turn:
-                _answer(answer, lambda give=give: give(to_be_noted(lab)))  # type: ignore[misc]
+                _answer(answer, lambda give=give: give(lab))  # type: ignore[misc]
 
     def _close(self, closed: Future[None]) -> None:
         if self.opened.exception() is None:

@@ -20,7 +20,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import zmq
 
@@ -59,10 +59,24 @@ what ``UNREADABLE`` names, as fields that can not be read.
 """
 
 
+Ordered = Callable[[tuple[str, str], object], Callable[[str], None]]
+"""Is told who gives the broker an order, from where, and the order; what it returns is told what came of that, once."""
+
+
+class Pending(NamedTuple):
+    """A request that was passed on to the broker."""
+
+    peer: Peer
+    number: int  # the peer's own
+    followed: bool  # one answer of many
+    settle: Callable[[str], None] | None  # is told what came of it
+
+
 class Control:
     """Listens at ``endpoint``. ``about``: what ``hello`` is answered; ``words``: what else is answered, and by whom.
 
-    ``orders``: of the broker within this process that takes them at ``broker``; None where there is none.
+    ``orders``: of the broker within this process that takes them at ``broker``; None where there is none. ``ordered``:
+    is told of those that change something.
     """
 
     def __init__(
@@ -75,12 +89,13 @@ class Control:
         broker: str = "",
         *,
         readonly: bool = False,
+        ordered: Ordered = lambda giver, order: lambda came: None,
     ) -> None:
         """Raises zmq.ZMQError where it can not listen there."""
         self.dead: str | None = None
         self.counts = Counts()
         self._context, self._orders, self._readonly = context, orders, readonly
-        self._about, self._words = about, words
+        self._about, self._words, self._ordered = about, words, ordered
         self._door = open_socket(context, Spec("router", bind=(endpoint,), private=True))
         self._broker: ZSocket | None = None
         if orders is not None:
@@ -89,7 +104,7 @@ class Control:
         self._keyed: Keyed | None = None
         if context.curve is not None and context.curve.control:
             self._open_keyed(context.curve)
-        self._asked: dict[int, tuple[Peer, int, bool]] = {}  # our number → the peer, its own, one answer of many?
+        self._asked: dict[int, Pending] = {}  # by our number
         self._last = 0
         thread = threading.Thread(target=self._main, name="roundhouse-control", daemon=True)
         context.threads = (*context.threads, thread)
@@ -143,6 +158,8 @@ class Control:
             if self._broker is not None:
                 close_socket(self._context, self._broker)
             self._inbox.close("the control socket has ended")
+            for pending in self._asked.values():
+                _settle(pending, "not known: the control socket has ended")
 
     def _request(self, peer: Peer, frames: list[bytes], giver: Callable[[], tuple[str, str]]) -> None:
         self.counts.totals["requests"] += 1
@@ -177,6 +194,7 @@ class Control:
             return
         if self._readonly and asked.word not in LOOKS:
             self.counts.totals["refused"] += 1
+            self._ordered(giver(), asked.word)(f"refused: {READONLY}")
             self._say(peer, Message(asked.id, "refused", {"Why": READONLY}))
             return
         self._last += 1
@@ -186,12 +204,15 @@ class Control:
             self._say(peer, Message(asked.id, "refused", {"Why": f"{asked.word}: {request}"}))
             return
         if len(self._asked) >= PENDING:
-            del self._asked[next(iter(self._asked))]
-        self.counts.totals["orders"] += asked.word not in LOOKS
-        self._asked[self._last] = peer, asked.id, self._orders.follows(request[1])
+            _settle(self._asked.pop(next(iter(self._asked))), "not known: too many others were given since")
+        settle = None
+        if asked.word not in LOOKS:
+            self.counts.totals["orders"] += 1
+            settle = self._ordered(giver(), request[1])
+        self._asked[self._last] = Pending(peer, asked.id, self._orders.follows(request[1]), settle)
         if send(self._broker, [self._orders.pack(*request)]):
             self.counts.totals["unsent"] += 1
-            del self._asked[self._last]
+            _settle(self._asked.pop(self._last), "refused: the broker is gone")
             self._say(peer, Message(asked.id, "refused", {"Why": "the broker is gone"}))
 
     def _told(self, peer: Peer, asked: Message, word: Word) -> None:
@@ -223,16 +244,23 @@ class Control:
         ref, word = said.pop("Ref"), said.pop("Say")
         if ref not in self._asked:
             return  # forgotten: too many others were asked since
-        peer, number, followed = self._asked[ref]
-        if not followed or word in LAST:
+        pending = self._asked[ref]
+        _settle(pending, f"refused: {said.get('Why')}" if word == "refused" else "done")
+        self._asked[ref] = pending._replace(settle=None)
+        if not pending.followed or word in LAST:
             del self._asked[ref]
-        self._say(peer, Message(number, word, said))
+        self._say(pending.peer, Message(pending.number, word, said))
 
     def _say(self, peer: Peer, message: Message) -> None:
         door, name = peer
         cut = self._keyed is not None and door is self._keyed.socket and not self._keyed.reaches(name)
         if cut or send(door, [name, pack("say", message)]):
             self.counts.totals["unsent"] += 1  # the peer has gone, or does not read
+
+
+def _settle(pending: Pending, came: str) -> None:
+    if pending.settle is not None:
+        pending.settle(came)
 
 
 def _heard(door: ZSocket) -> Iterator[tuple[list[bytes], str]]:
@@ -268,6 +296,7 @@ def listen(
     orders: tuple[Orders, str] | None = None,
     *,
     readonly: bool = False,
+    ordered: Ordered = lambda giver, order: lambda came: None,
 ) -> Control | None:
     """The control socket ``at`` this path, in a folder that is made; None where there can be none, and why is told.
 
@@ -275,7 +304,7 @@ def listen(
     """
     try:
         make_folder(at.parent)
-        return Control(context, f"ipc://{at}", about, words, *(orders or ()), readonly=readonly)
+        return Control(context, f"ipc://{at}", about, words, *(orders or ()), readonly=readonly, ordered=ordered)
     except (OSError, zmq.ZMQError) as error:
         said = f"other processes can not attach here or give orders: no control socket: {error}"
         context.door.say(Note("bad", said))

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.catalogue import QUEUES, SYSTEMS
 from engine.errors import Refused
-from engine.labs.audit import Audit, Noted, noted, origin, to_be_noted, who, words_of
+from engine.labs.audit import Audit, given_by, noted, origin, who, words_of
+from engine.labs.carried import ORDERS
+from engine.labs.content import BrokerLab, QueueLab
+from engine.labs.live import LiveLab
+from engine.labs.queues import LiveQueueLab
 from engine.parts.bulk import BulkSpec
+from engine.protocols.conversation.frontend import Hold
+from engine.system import System
+from tests.engine.labs.test_readonly import ARGUMENTS, arguments, orders
 from tests.helpers.fake_lab import FakeLab
 
 
@@ -43,29 +53,68 @@ def test_that_it_can_not_be_kept_is_said(tmp_path: Path) -> None:
     assert "the order could not be kept" in lab.feed.since(0)[0][-1].text
 
 
-def test_a_console_keeps_its_own_orders_and_no_questions(tmp_path: Path) -> None:
+def test_who_gives_it_is_kept_and_questions_are_not(tmp_path: Path) -> None:
     lab = FakeLab(3)
-    assert to_be_noted(lab) is lab
+    lab.slow(1.0)  # nobody keeps anything
     lab.audit = Audit(tmp_path / "orders.log", "x")
-    lab_of_console = to_be_noted(lab)
-    assert isinstance(lab_of_console, Noted) and lab_of_console.system is lab.system
-    lab_of_console.stop_worker(lab.workers[1].key)
-    lab_of_console.inspect(lab.workers[1].key)
+    lab.stop_worker(lab.workers[1].key)
+    lab.inspect(lab.workers[1].key)
+    lab.order_client("how is it", "")
+    with pytest.raises(Refused, match="does not take that order"):
+        lab.operate("pair")
     lab.refusal = "not now"
-    with pytest.raises(Refused, match="not now"):
-        lab_of_console.slow(2.0)
+    with given_by(("a key", "over tcp")), pytest.raises(Refused, match="not now"):
+        lab.slow(2.0)
     lines = lab.audit.lines(9)
     assert [(line["what"], line["result"]) for line in lines] == [
         (f"stop worker {lab.workers[1].name}", "done"),
         ("slow 2.0", "refused: not now"),
     ]
-    assert lines[0]["who"] == who() and lines[0]["from"].endswith("this console")
+    assert lines[0]["who"] == who() and lines[0]["from"].endswith("the process itself")
+    assert (lines[1]["who"], lines[1]["from"]) == ("a key", "over tcp")
+
+
+@pytest.mark.parametrize("kind", ORDERS)
+def test_every_order_that_a_lab_can_take_is_a_line(kind: str, tmp_path: Path) -> None:
+    """They are refused, because it is read-only; so nothing has to run."""
+    brokers = kind == System.kind
+    lab: Any = LiveLab(SYSTEMS["roundrobin"], readonly=True, workers=0) if brokers else queues(tmp_path)
+    lab.audit = Audit(tmp_path / "orders.log", "x")
+    names = {*orders(BrokerLab if brokers else QueueLab), *ORDERS[kind]} - {"inspect"}
+    assert {"acknowledge", "silence"} < names
+    missed = []
+    for name in sorted(names):
+        before = len(lab.audit.lines(99))
+        with suppress(Refused, AttributeError):  # of what was not opened
+            getattr(lab, name)(*(ARGUMENTS.get(name) or arguments(getattr(lab, name))))
+        if len(lab.audit.lines(99)) != before + 1:
+            missed.append(name)
+    assert missed == [], "add it to engine.labs.carried, from which the audit takes the names of orders"
+
+
+def queues(folder: Path) -> LiveQueueLab:
+    """A pipeline that was not opened."""
+    system = next(iter(QUEUES.values()))
+    return LiveQueueLab(system.options(), str(folder), readonly=True)
+
+
+def test_what_an_order_gives_in_turn_is_no_line_of_its_own(tmp_path: Path) -> None:
+    class Lab(FakeLab):
+        def withdraw(self, client: bytes) -> None:
+            self.stop_run()
+
+    lab = Lab(1)
+    lab.audit = Audit(tmp_path / "orders.log", "x")
+    lab.withdraw(b"c")
+    lab.stop_run()
+    assert [line["what"] for line in lab.audit.lines(9)] == ["withdraw c", "stop run"]
 
 
 def test_an_order_in_words() -> None:
     lab = FakeLab(2)
     assert words_of(lab, "run", (BulkSpec("ping", 7),)) == "run 7 ping"
     assert "\x1b" not in words_of(lab, "withdraw", (b"c\x1b[2J",))
+    assert words_of(lab, "order_client", (Hold(3), "holding a job")) == "hold 3"
     assert words_of(lab, "operate", ("config", (("key", "k"),))) == "operate config key k"
 
 

@@ -48,7 +48,7 @@ def refused(lab: Any, content: type) -> list[str]:
     return [name for name in (*orders(content), "ping") if hasattr(lab, name) and not _refuses(lab, name)]
 
 
-def _arguments(order: Callable[..., object]) -> list[object]:
+def arguments(order: Callable[..., object]) -> list[object]:
     wanted = inspect.signature(order).parameters.values()
     return [ANY[one.annotation] for one in wanted if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
 
@@ -56,7 +56,7 @@ def _arguments(order: Callable[..., object]) -> list[object]:
 def _refuses(lab: Any, name: str) -> bool:
     order: Callable[..., object] = getattr(lab, name)
     try:
-        order(*ARGUMENTS.get(name) or _arguments(order))
+        order(*ARGUMENTS.get(name) or arguments(order))
     except AttributeError:  # of what was not opened: it was about to do it
         return False
     except Refused as refusal:

@@ -18,6 +18,7 @@ from engine.drive.control import server as module
 from engine.drive.control.place import place
 from engine.drive.control.server import Said, listening
 from engine.errors import Refused
+from engine.labs.audit import Audit
 from engine.labs.live import LiveLab
 from engine.protocols.conversation import frontend
 from engine.protocols.conversation.frontend import Submit
@@ -126,17 +127,48 @@ def test_what_can_not_be_read_is_refused_with_the_reason(shop: Shop) -> None:
     assert told["connections"]["old_version"] == 0
 
 
-def test_what_is_remembered_of_questions_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_remembered_of_questions_is_bounded(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(module, "PENDING", 3)
+    shop.lab.audit = audit = Audit(tmp_path / "orders.log", "x")
     for number in range(5):
         shop.peer.ask(number, "submit", **(job("/bin/true") | {"NumProc": 1000}))
         assert shop.peer.told()["say"] == "accepted"
     control = shop.lab._desk.control if shop.lab._desk is not None else None
-    assert control is not None and [number for _, number, _ in control._asked.values()] == [2, 3, 4]
+    assert control is not None and [pending.number for pending in control._asked.values()] == [2, 3, 4]
+    assert [line["result"] for line in audit.lines(9)] == ["done"] * 5
+
+
+def test_each_order_to_the_broker_is_a_line_with_who_gave_it_and_what_came_of_it(shop: Shop, tmp_path: Path) -> None:
+    shop.lab.audit = audit = Audit(tmp_path / "orders.log", "x")
+    peer = shop.peer
+    for number, (word, fields) in enumerate(
+        [
+            ("submit", job("/bin/true")),
+            ("hold", {"JobId": 1}),
+            ("release", {"JobId": 1}),
+            ("cancel", {"JobId": 99}),
+            ("jobs", {}),
+            ("tasks", {"JobId": 1}),
+            ("stop", {"NumProc": 0}),
+        ]
+    ):
+        peer.ask(number, word, **fields)
+        while peer.told()["id"] != number:
+            pass  # more about the job that was submitted
+    lines = audit.lines(99)
+    assert [line["result"] for line in lines] == ["done", "done", "done", "refused: no such job", "done"]
+    whats = [line["what"] for line in lines]
+    assert whats[0].startswith("submit ") and "/bin/true" in whats[0] and whats[1:3] == ["hold 1", "release 1"]
+    assert {line["from"] for line in lines} == {f"process {os.getpid()} of this machine"}
+    control = shop.lab.control
+    assert control is not None and control.counts.totals["orders"] == 5
 
 
 def test_a_read_only_lab_is_looked_at_and_not_changed(tmp_path: Path) -> None:
     shop = Shop(tmp_path, readonly=True)
+    shop.lab.audit = audit = Audit(tmp_path / "orders.log", "x")
     shop.peer.ask(1, "jobs")
     assert shop.peer.told()["say"] == "jobs"
     shop.peer.ask(1, "tasks", JobId=1)
@@ -144,6 +176,7 @@ def test_a_read_only_lab_is_looked_at_and_not_changed(tmp_path: Path) -> None:
     for word in ("submit", "hold", "release", "cancel", "stop"):
         shop.peer.ask(2, word, **(job("/bin/true") if word == "submit" else {}), JobId=1)
         assert shop.peer.told() == {"id": 2, "say": "refused", "Why": "readonly is set where the broker runs"}
+    assert [line["what"] for line in audit.lines(9)] == ["submit", "hold", "release", "cancel", "stop"]
     shop.close()
 
 
