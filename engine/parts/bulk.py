@@ -94,7 +94,6 @@ class Bulk:
         self.ended: float | None = None
         self.stopped = False
         self.bytes = 0
-        self.late = 0
         self.ledger = Ledger()
         self.service = Histogram()
         self.planned = Histogram()
@@ -130,10 +129,9 @@ class Bulk:
         return i
 
     def replied(self, task: int, now: float, size: int = 0) -> bool:
-        """A right reply of ``size`` payload bytes; False (and counted as late) if the task is not out."""
+        """A right reply of ``size`` payload bytes; False if the task is not out."""
         sent = self._out.pop(task, None)
         if sent is None:
-            self.late += 1
             return False
         if now > self._timeline.due:
             self._advance(now)
@@ -153,7 +151,6 @@ class Bulk:
     def failed(self, task: int, kind: str, now: float) -> bool:
         """The task ended wrongly (``wrong data``, ``unsent``, ``full`` …); False if it is not out."""
         if self._out.pop(task, None) is None:
-            self.late += 1
             return False
         if now > self._timeline.due:
             self._advance(now)

@@ -34,11 +34,11 @@ from engine.core import (
     Unstored,
     Woken,
 )
-from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.legs import EVERY, ClientLegs
+from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.orders import StopRun
+from engine.parts.runner import Runner
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
@@ -73,13 +73,9 @@ class Client:
         self._taken = Taken(options.expiry, options.heartbeat)
         self._broken = False  # its connection is, and it has no other yet
         self.violations = Violations()
-        self._bulk: Bulk | None = None
-        self._base = 1  # the Ref of the run's task 0
-        self._next = 1  # the next Ref that is free
+        self._runs = Runner(first=1)  # numbers are Refs
         self._text: Submit | None = None  # what each task of the run submits
         self._expected = b""  # what each task of the run must bring
-        self._marks: dict[int, float] = {}  # when sampled tasks were sent
-        self._legs = ClientLegs()
         self._orders: dict[int, float] = {}  # Ref → when to give up
         self._followed: set[int] = set()  # Refs of jobs that an order submitted and that have not ended
         self._submitted: dict[int, Submit] = {}  # what orders submitted whose acceptance or end is to come
@@ -90,8 +86,7 @@ class Client:
         self._patient = NEVER  # until then: the broker may be silent, on this connection
         self._link: str = Link.SILENT
         self._beat = NEVER
-        self.reopened = self.again = 0
-        self._late = 0
+        self.reopened = 0
         self._walk = Walk(LINK)
         self._told_again = self._walk.tally(Link.LINKED, On.HEARD)
         self._task_ended = self._walk.tally(Link.LINKED, On.ANSWERED)
@@ -131,30 +126,27 @@ class Client:
 
     def wake_at(self) -> float:
         """The next keep-alive, task, timeout, or order to give up."""
-        run = self._bulk.wake_at() if self._bulk is not None else NEVER
-        return min(run, self._beat, self._patient, next(iter(self._orders.values()), NEVER))
+        return min(self._runs.wake_at(), self._beat, self._patient, next(iter(self._orders.values()), NEVER))
 
     def check(self) -> None:
         """Every invariant of the client."""
-        if self._bulk is not None:
-            self._bulk.check()
+        self._runs.check()
         assert len(self._orders) <= ORDERS and len(self._followed) <= ORDERS
         assert self._submitted.keys() <= {*self._orders, *self._followed}
-        assert all(self._base <= ref < self._next for ref in self._marks)
 
     def snapshot(self, now: float) -> ClientView:
         """The link, the newest run, and in ``answers`` what the broker answered to orders."""
         return ClientView(
             at=now,
             linked=now < self._heard + self.options.expiry,
-            run=self._bulk.view(now) if self._bulk is not None else None,
-            late=self._late + (self._bulk.late if self._bulk is not None else 0),
-            legs=self._legs.view(),
+            run=self._runs.view(now),
+            late=self._runs.late,
+            legs=self._runs.legs.view(),
             answers=self._kept(),
             terms=(
                 ("broker", "alive" if self._link == Link.LINKED else "silent"),
                 ("reopened", str(self.reopened)),
-                ("asked again", str(self.again)),
+                ("asked again", str(self._runs.again)),
             ),
             walked=self._walk.walked(),
         )
@@ -162,36 +154,20 @@ class Client:
     # ---- bulk runs ----------------------------------------------------------------------------------------------
 
     def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
-        if self._bulk is not None and self._bulk.ended is None:
-            out.append(Note("warn", "a run is going on: one at a time"))
+        if not self._runs.begin(spec, now, out, MAX_DATA):
             return
-        if not 0 <= spec.size <= MAX_DATA:
-            out.append(Note("warn", f"a task carries 0 to {MAX_DATA} bytes"))
-            return
-        if self._bulk is not None:
-            self._late += self._bulk.late
         command = ":ping" if spec.kind == "ping" else f":data {spec.size}"
         self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
         self._expected = messages.answer(command) or b""
-        self._base = self._next
-        self._next += spec.n
-        self._marks.clear()
-        self._bulk = Bulk(spec, now)
 
     def _tick(self, now: float, out: list[Command]) -> None:
         """Whatever time brings: a new connection, the next tasks, what is given up, the keep-alive."""
-        bulk = self._bulk
-        if bulk is not None:
-            for task in bulk.expire(now):
-                self._marks.pop(self._base + task, None)
+        self._runs.expire(now)
         if now >= self._patient:
             self._reopen(now, out)
-        if bulk is not None and bulk.ended is None and self._text is not None:
-            while (due := bulk.due(now)) is not None:
-                ref = self._base + due
-                if not ref % EVERY and bulk.spec.tracked:
-                    self._marks[ref] = now
-                out.append(Send([frontend.pack_request(ref, self._text)]))
+        if self._text is not None:
+            refs = [self._runs.base + task for task in self._runs.due(now)]
+            out += [Send([frontend.pack_request(ref, self._text)]) for ref in refs]
         while self._orders and next(iter(self._orders.values())) <= now:
             ref = next(iter(self._orders))
             del self._orders[ref]
@@ -229,23 +205,24 @@ class Client:
     def _ask_again(self, out: list[Command]) -> None:
         out.append(Send([b""]))
         submitted = dict(self._submitted)
-        if self._bulk is not None and self._text is not None:
-            submitted |= dict.fromkeys((self._base + task for task in self._bulk.pending()), self._text)
+        self._runs.again += len(submitted)
+        if self._text is not None:
+            submitted |= {self._runs.base + task: self._text for task in self._runs.repeat()}
         for ref, submit in submitted.items():
-            self.again += 1
             out.append(Send([frontend.pack_request(ref, submit._replace(again=True))]))
 
-    def _ended(self, ended: TaskEnded, bulk: Bulk, now: float) -> None:
-        """One task of the run, or of one before it, is answered."""
-        task = ended.ref - self._base
+    def _ended(self, ended: TaskEnded, task: int, now: float) -> None:
+        """One task of the run is answered."""
         self._task_ended.times += 1
-        sent = self._marks.pop(ended.ref, None)
+        if not self._runs.awaited(task):
+            return
+        got = ended.data or b""
         if not ended.success:
-            bulk.failed(task, "withdrawn" if ended.status == messages.WITHDRAWN else "failed", now)
-        elif (ended.data or b"") != self._expected and bulk.out(task):
-            bulk.failed(task, "wrong data", now)
-        elif bulk.replied(task, now, len(ended.data or b"")) and sent is not None:
-            self._legs.note(ended.ref.to_bytes(8, "little"), sent, now)
+            self._runs.failed(task, "withdrawn" if ended.status == messages.WITHDRAWN else "failed", now)
+        elif got != self._expected:
+            self._runs.failed(task, "wrong data", now)
+        else:
+            self._runs.replied(task, self._runs.ident(task), now, len(got))
 
     # ---- orders -------------------------------------------------------------------------------------------------
 
@@ -254,8 +231,7 @@ class Client:
             case BulkSpec():
                 self._run(order, now, out)
             case StopRun():
-                if self._bulk is not None:
-                    self._bulk.stop(now)
+                self._runs.stop(now)
             case _ if isinstance(order, Request):
                 self._request(order, now, out)
             case _:
@@ -265,8 +241,8 @@ class Client:
         if len(self._orders) >= ORDERS or len(self._followed) >= ORDERS:
             out.append(Note("warn", "too many orders wait for an answer"))
             return
-        ref = self._next
-        self._next += 1
+        ref = self._runs.next
+        self._runs.next += 1
         self._orders[ref] = now + PATIENCE
         if isinstance(request, Submit):
             self._submitted[ref] = request
@@ -286,13 +262,14 @@ class Client:
         if isinstance(answer, str):
             out.extend(self.violations.add(b"", answer, now))
             return False
-        bulk = self._bulk
-        if bulk is not None and 0 <= answer.ref - self._base < bulk.spec.n:
+        run, task = self._runs.bulk, answer.ref - self._runs.base
+        if run is not None and 0 <= task < run.spec.n:
             match answer:
                 case TaskEnded():
-                    self._ended(answer, bulk, now)
+                    self._ended(answer, task, now)
                 case Refused(_, why):
-                    bulk.failed(answer.ref - self._base, "full" if why.startswith(frontend.FULL) else "refused", now)
+                    if self._runs.awaited(task):
+                        self._runs.failed(task, "full" if why.startswith(frontend.FULL) else "refused", now)
                 case _:
                     out.extend(self.violations.add(b"", "unexpected answer", now))
         elif isinstance(answer, Accepted) and answer.ref in self._followed and answer.ref not in self._orders:
@@ -300,7 +277,7 @@ class Client:
         elif self._orders.pop(answer.ref, None) is not None or answer.ref in self._followed:
             self._answered(answer, out)
         else:
-            self._late += 1
+            self._runs.late += 1
         return True
 
     def _answered(self, answer: Answer, out: list[Command]) -> None:
@@ -347,6 +324,5 @@ class Client:
         if self._orders.pop(ref, None) is not None:
             self._forget(ref)
             self._keep(Refused(ref, "unsent"))
-        elif self._bulk is not None:
-            self._bulk.failed(ref - self._base, "unsent", now)
-            self._marks.pop(ref, None)
+        else:
+            self._runs.refused(now, ref - self._runs.base)

@@ -29,9 +29,9 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.legs import ClientLegs, sampled
+from engine.parts.bulk import BulkSpec
 from engine.parts.orders import ClockSet, StopRun
+from engine.parts.runner import BYTES, Runner
 from engine.parts.view import ClientView
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import messages as wire
@@ -40,7 +40,6 @@ from engine.protocols.negotiated.link import BROKER, Link
 from engine.protocols.negotiated.machine import At, On
 from engine.protocols.negotiated.options import Options
 
-ID_BYTES = 8
 FIRST_ASK = 1 << 62  # requests of orders are numbered from here: no run comes near it
 ANSWERS = 64  # that are kept, and requests that may wait for theirs
 FAILED = {names.TOO_MANY: "refused", names.REFUSED: "withdrawn"}
@@ -72,18 +71,13 @@ class Client:
         self, options: Options, endpoint: str, identity: str, *, wall_offset: float = 0.0, saved: bytes | None = None
     ) -> None:
         self.link = Link(options, endpoint, identity, None, wall_offset=wall_offset, saved=saved)
-        self.run: Bulk | None = None
+        self.runs = Runner()
         self.violations = self.link.violations
         self._answered = self.link.walk.tally(At.LINKED, On.WORKREPLY)
         self.undelivered = 0
-        self.repeated = 0
-        self._base = 0  # id of the run's first task
-        self._late = 0  # of earlier runs, and of no run
-        self._legs = ClientLegs()
         self._asked: dict[int, Ask] = {}  # number → a request that is not answered yet
         self._numbers = 0
         self._answers: deque[Answered] = deque(maxlen=ANSWERS)
-        self._sent: dict[int, float] = {}  # task → when it was sent, of those whose legs are noted
 
     def handle(self, event: Event, now: float) -> list[Command]:
         """Takes the orders BulkSpec, Ask, StopRun and ClockSet."""
@@ -103,12 +97,11 @@ class Client:
             case Woken():
                 pass
             case Ordered(BulkSpec() as spec):
-                self._begin(spec, out, now)
+                self.runs.begin(spec, now, out, wire.MAX_BODY)
             case Ordered(Ask() as ask):
                 self._ask(ask, out)
             case Ordered(StopRun()):
-                if self.run is not None:
-                    self.run.stop(now)
+                self.runs.stop(now)
             case Ordered(ClockSet(offset)):
                 self.link.set_clock(offset, now)
             case Ordered(order):
@@ -121,71 +114,41 @@ class Client:
         out += self.link.tick(now)
         if self.link.linked and self.link.links != links:
             out += [_asking(number, ask) for number, ask in self._asked.items()]
-        if self.run is not None:
-            self._drive(self.run, self.link.links != links, out, now)
+        self.runs.expire(now)
+        if self.link.linked:
+            again = self.runs.repeat() if self.link.links != links else []
+            out += map(self._request, (*again, *self.runs.due(now)))
         return out
 
     def wake_at(self) -> float:
         """When the link or the run has something to do; a run waits for the link."""
         at = self.link.wake_at()
-        if self.run is not None and (self.link.linked or self.link.state == At.ENDED):
-            at = min(at, self.run.wake_at())
-        return at
+        return min(at, self.runs.wake_at()) if self.link.linked or self.link.state == At.ENDED else at
 
     def check(self) -> None:
         """The books of the run balance."""
-        if self.run is not None:
-            self.run.check()
+        self.runs.check()
 
     def snapshot(self, now: float) -> ClientView:
         """What an operator sees."""
-        link, run = self.link, self.run
+        link = self.link
         terms = [*ends.whereabouts(link.first, link.endpoint), ("link", link.state)]
         terms.append(("config_version", str(link.config.version) if link.config is not None else "none"))
         terms.append(("skew", f"{round(link.skew, 2) + 0.0:+.2f} s"))
-        terms.append(("repeated", str(self.repeated)))
+        terms.append(("repeated", str(self.runs.again)))
         if link.told is not None:
             terms.append(("told", str(link.told)))
-        late = self._late + (run.late if run is not None else 0)
-        view = run.view(now) if run is not None else None
-        walked = link.walk.walked()
-        return ClientView(now, link.linked, view, late, self._legs.view(), tuple(terms), tuple(self._answers), walked)
+        run, late, legs, walked = self.runs.view(now), self.runs.late, self.runs.legs.view(), link.walk.walked()
+        return ClientView(now, link.linked, run, late, legs, tuple(terms), tuple(self._answers), walked)
 
-    # ---- runs -----------------------------------------------------------------------------------------------------
+    # ---- requests -------------------------------------------------------------------------------------------------
 
-    def _begin(self, spec: BulkSpec, out: list[Command], now: float) -> None:
-        if self.run is not None and self.run.ended is None:
-            out.append(Note("warn", "a run is under way: stop it first"))
-            return
-        if spec.kind == "data" and not 0 <= spec.size <= wire.MAX_BODY:
-            out.append(Note("warn", f"data tasks carry 0 to {wire.MAX_BODY} bytes"))
-            return
-        if self.run is not None:
-            self._base += self.run.spec.n
-            self._late += self.run.late
-        self._sent.clear()
-        self.run = Bulk(spec, now)
-
-    def _drive(self, run: Bulk, anew: bool, out: list[Command], now: float) -> None:
-        run.expire(now)
-        if not self.link.linked:
-            return
-        if anew and run.ended is None:
-            for task in filter(run.out, range(run.ledger.sent)):
-                self.repeated += 1
-                out.append(self._request(run.spec, task))
-        while (due := run.due(now)) is not None:
-            if sampled(self._id(due)):
-                self._sent[due] = now
-            out.append(self._request(run.spec, due))
-
-    def _request(self, spec: BulkSpec, task: int) -> Send:
+    def _request(self, task: int) -> Send:
+        assert self.runs.bulk is not None
+        spec = self.runs.bulk.spec
         body = b"%d" % spec.size if spec.kind == "data" else b""
-        header = {names.IDENTIFIER: self._id(task), "service": spec.kind}
+        header = {names.IDENTIFIER: self.runs.ident(task), "service": spec.kind}
         return Send(wire.build(names.WORKREQUEST, header, body))
-
-    def _id(self, task: int) -> bytes:
-        return (self._base + task).to_bytes(ID_BYTES, "little")
 
     def _ask(self, ask: Ask, out: list[Command]) -> None:
         if len(self._asked) >= ANSWERS or wire.service(ask.service) is None or len(ask.body) > wire.MAX_BODY:
@@ -227,31 +190,31 @@ class Client:
 
     def _replied(self, header: wire.Header, body: bytes, now: float) -> None:
         identifier, error = header[names.IDENTIFIER], header.get(names.ERROR, "")
-        if self._asked and self._ends_ask(identifier, body, error):
+        if (self._asked and self._ends_ask(identifier, body, error)) or not self._awaited(identifier):
             return
-        run, task = self.run, int.from_bytes(identifier, "little") - self._base
-        if run is None or task < 0:
-            self._late += 1
-        elif not run.spec.tracked:
-            pass  # nobody asked for it
-        elif error:
-            run.failed(task, "error reply", now)
-        elif len(body) != (run.spec.size if run.spec.kind == "data" else 0):
-            run.failed(task, "wrong data", now)
-        elif run.replied(task, now, len(body)) and task in self._sent:
-            self._legs.note(identifier, self._sent.pop(task), now)
+        task, run = self.runs.task(identifier), self.runs.bulk
+        if error:
+            self.runs.failed(task, "error reply", now)
+        elif run is not None and len(body) != (run.spec.size if run.spec.kind == "data" else 0):
+            self.runs.failed(task, "wrong data", now)
+        else:
+            self.runs.replied(task, identifier, now, len(body))
 
     def _failed(self, header: wire.Header, out: list[Command], now: float) -> None:
-        if self._asked and self._ends_ask(header[names.IDENTIFIER], b"", header["message"]):
+        identifier = header[names.IDENTIFIER]
+        if (self._asked and self._ends_ask(identifier, b"", header["message"])) or not self._awaited(identifier):
             return
-        run, task = self.run, int.from_bytes(header[names.IDENTIFIER], "little") - self._base
         kind = UNOFFERED if "service" in header else FAILED.get(header["code"], "undeliverable")
-        if run is None:
-            self._late += 1
-        elif run.failed(task, kind, now) and kind == UNOFFERED and run.ledger.failed[kind] == 1:
+        self.runs.failed(self.runs.task(identifier), kind, now)
+        if kind == UNOFFERED and self.runs.bulk is not None and self.runs.bulk.ledger.failed[kind] == 1:
             out.append(Note("bad", f"the broker says {header['code']}: {header['message']}"))
+
+    def _awaited(self, identifier: bytes) -> bool:
+        """See ``Runner.awaited``; nobody waits for answers to a run that is not tracked."""
+        tracked = self.runs.bulk is None or self.runs.bulk.spec.tracked
+        return tracked and self.runs.awaited(self.runs.task(identifier))
 
 
 def _asking(number: int, ask: Ask) -> Send:
-    header = {names.IDENTIFIER: (FIRST_ASK + number).to_bytes(ID_BYTES, "little"), "service": ask.service}
+    header = {names.IDENTIFIER: (FIRST_ASK + number).to_bytes(BYTES, "little"), "service": ask.service}
     return Send(wire.build(names.WORKREQUEST, header, ask.body))

@@ -41,7 +41,7 @@ EXPLORED = Explored(
         "member.Member": frozenset({"done", "failed", "heard", "joined", "name", "row", "skew"}),
         "broker.Broker": frozenset({"inspected"}),
         "worker.Worker": frozenset({"done", "refused"}),
-        "client.Client": frozenset({"_late", "_sent", "repeated", "undelivered"}),
+        "client.Client": frozenset({"undelivered"}),
     },
     mark=_mark,
     step=_step,

@@ -49,7 +49,7 @@ EXPLORED = Explored(
         "desk.Desk": frozenset({"again", "full", "refused"}),
         "broker.Broker": frozenset({"inspected", "late", "losses", "restarts", "taken", "unsent"}),
         "worker.Worker": frozenset({"_pinged", "_rtt", "abandoned", "done", "dropped", "reopened", "unsent"}),
-        "client.Client": frozenset({"_sampled", "again", "late", "reopened", "unsent"}),
+        "client.Client": frozenset({"reopened"}),
         "inflight.Task": frozenset({"accepted"}),
     },
 )

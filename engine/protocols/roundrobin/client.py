@@ -19,7 +19,6 @@ from engine.core import (
     Disconnected,
     Event,
     Frames,
-    Note,
     Ordered,
     Paused,
     Received,
@@ -29,11 +28,10 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.legs import ClientLegs, sampled
+from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Walk
 from engine.parts.orders import Pack, StopRun
-from engine.parts.store import GLOBAL
+from engine.parts.runner import Runner
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
@@ -56,15 +54,12 @@ class Client:
         self.options = options
         self.link = Link(options.heartbeat, options.expiry, options.packed, name)
         self.violations = Violations()
-        self.legs = ClientLegs()
-        self.bulk: Bulk | None = None
-        self.late = self.unsent = self.again = 0
+        self.runs = Runner()
         self._state: str = Standing.LINKING
         self._walk = Walk(LINK)
         self._answers = {state: self._walk.tally(state, On.RESPONSE) for state in LINK.states}
         self._size = STREAM_BYTES
-        self._base = 0  # the id of the run's task 0
-        self._noted: dict[bytes, float] = {}  # sampled ids that are out, and when they were sent
+        self._bytes = ID_BYTES["ping"]  # of the run's ids
 
     # ---- the contract --------------------------------------------------------------------------------------------
 
@@ -76,8 +71,7 @@ class Client:
                 for frames in messages:
                     self._receive(frames, now, out)
             case Woken():
-                if self.bulk is not None:
-                    self.bulk.expire(now)
+                self.runs.expire(now)
                 commands = self.link.tick(now)
                 if any(type(command) is Reopen for command in commands):
                     self._step(On.NO_PONG)
@@ -85,14 +79,14 @@ class Client:
             case Started():
                 out += self.link.open(now)
             case Ordered(BulkSpec() as spec):
-                self._begin(spec, now, out)
+                if self.runs.begin(spec, now, out):
+                    self._size, self._bytes = spec.size or STREAM_BYTES, ID_BYTES[spec.kind]
             case Ordered(StopRun()):
-                if self.bulk is not None:
-                    self.bulk.stop(now)
+                self.runs.stop(now)
             case Ordered(Pack(on)):
                 out.append(self.link.pack(on, now))
             case Unsent(frames):
-                self._unsent(frames, now)
+                self.runs.refused(now, *self._tasks(frames))
             case Disconnected():
                 self._step(On.ENDED)
                 out += self.link.ended(now)
@@ -100,72 +94,48 @@ class Client:
                 pass
             case _:
                 raise TypeError(f"a round robin client takes no {event!r}")
-        self._pump(now, out)
+        if self.link.up and (due := self.runs.due(now)):
+            self._send(due, out)
         return out
 
     def wake_at(self) -> float:
         """The next heartbeat, or the run's next task or timeout."""
-        at = self.link.wake_at()
-        return at if self.bulk is None else min(at, self.bulk.wake_at(self.link.up))
+        return min(self.link.wake_at(), self.runs.wake_at(self.link.up))
 
     def check(self) -> None:
         """The run's books balance; the state is the link's."""
         assert self.link.up == (self._state == Standing.LINKED)
-        if self.bulk is not None:
-            self.bulk.check()
+        self.runs.check()
 
     def snapshot(self, now: float) -> ClientView:
         """The link and the newest run."""
         return ClientView(
             at=now,
             linked=self.link.up,
-            run=None if self.bulk is None else self.bulk.view(now),
-            late=self.late,
-            legs=self.legs.view(),
+            run=self.runs.view(now),
+            late=self.runs.late,
+            legs=self.runs.legs.view(),
             terms=(
                 ("links", str(self.link.number)),
                 ("lane", "packed" if self.link.packs else "seed"),
                 ("violations", str(self.violations.total)),
-                ("unsent", str(self.unsent)),
-                ("asked again", str(self.again)),
+                ("unsent", str(self.runs.unsent)),
+                ("asked again", str(self.runs.again)),
             ),
             walked=self._walk.walked(),
         )
 
-    # ---- runs ----------------------------------------------------------------------------------------------------
-
-    def _begin(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
-        if self.bulk is not None and self.bulk.ended is None:
-            out.append(Note("warn", "a run is going on: stop it first"))
-            return
-        if self.bulk is not None:
-            self._base += self.bulk.spec.n
-        self.bulk = Bulk(spec, now)
-        self._size = spec.size or STREAM_BYTES
-        self._noted.clear()
-
-    def _pump(self, now: float, out: list[Command]) -> None:
-        """Send what the run wants sent now."""
-        bulk = self.bulk
-        if bulk is None or not self.link.up:
-            return
-        due = []
-        while (task := bulk.due(now)) is not None:
-            due.append(task)
-        if due:
-            self._send(bulk, due, now, out)
-
-    def _send(self, bulk: Bulk, tasks: list[int], now: float, out: list[Command]) -> None:
+    def _send(self, tasks: list[int], out: list[Command]) -> None:
         """Tasks of the run, over the lane that the broker agreed to."""
+        assert self.runs.bulk is not None
+        spec = self.runs.bulk.spec
         batch: list[Frames] = []
         for task in tasks:
-            ident = self._ident(task, ID_BYTES[bulk.spec.kind])
-            if bulk.spec.tracked and sampled(ident):
-                self._noted[ident] = now
-            if bulk.spec.kind == "ping":
-                message = wire.ping(ident, bulk.spec.tracked)
+            ident = self.runs.ident(task, self._bytes)
+            if spec.kind == "ping":
+                message = wire.ping(ident, spec.tracked)
             else:
-                message = wire.stream(ident, self._size, bulk.spec.tracked)
+                message = wire.stream(ident, self._size, spec.tracked)
             if not self.link.packs:
                 out.append(Send(message))
                 continue
@@ -175,22 +145,6 @@ class Client:
                 batch.clear()
         if batch:
             out.append(Send([packed.tasks(batch)]))
-
-    def _ident(self, task: int, size: int) -> bytes:
-        if self.bulk is not None and self.bulk.spec.tag:
-            return self.bulk.spec.tag + task.to_bytes(GLOBAL - len(self.bulk.spec.tag), "big")
-        return ((self._base + task) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-
-    def _task(self, ident: bytes) -> int:
-        """The run's task under an id; a number outside the run for an id that is not of it."""
-        assert self.bulk is not None
-        tag, size = self.bulk.spec.tag, ID_BYTES[self.bulk.spec.kind]
-        if tag:
-            right = len(ident) == GLOBAL and ident.startswith(tag)
-            return int.from_bytes(ident[len(tag) :], "big") if right else -1
-        if len(ident) != size:
-            return -1
-        return (int.from_bytes(ident, "little") - self._base) & ((1 << 8 * size) - 1)
 
     # ---- messages ------------------------------------------------------------------------------------------------
 
@@ -215,9 +169,8 @@ class Client:
         """Where the link is new, what is out is asked for again."""
         before = self._state
         self._step(On.PONG)
-        if before == Standing.LINKING and self.bulk is not None and (out_still := self.bulk.pending()):
-            self.again += len(out_still)
-            self._send(self.bulk, out_still, now, out)
+        if before == Standing.LINKING and (pending := self.runs.repeat()):
+            self._send(pending, out)
 
     def _step(self, event: str) -> None:
         self._state = self._walk.step(self._state, event)
@@ -232,38 +185,32 @@ class Client:
             self._replied(ident, worker, answer, now, out)
 
     def _replied(self, ident: bytes, worker: bytes, answer: bytes | None, now: float, out: list[Command]) -> None:
-        bulk = self.bulk
-        task = -1 if bulk is None else self._task(ident)
-        if bulk is None or not bulk.out(task):
-            self.late += 1
+        task = self.runs.task(ident, self._bytes)
+        if not self.runs.awaited(task):
             return
+        assert self.runs.bulk is not None
+        spec = self.runs.bulk.spec
         self._answers[self._state].times += 1
-        if bulk.spec.tag and (why := wire.failed(answer)):
-            bulk.failed(task, why, now)
+        if spec.tag and (why := wire.failed(answer)):
+            self.runs.failed(task, why, now)
             return
         fault, size = None, 0
-        if bulk.spec.kind == "data":
+        if spec.kind == "data":
             size = self._size
             fault = "no data" if answer is None else data.wrong(answer, size)
         elif answer is not None:
             fault = "data in answer to a ping"
-        sent = self._noted.pop(ident, None)
-        if fault is not None:
+        if fault is None:
+            self.runs.replied(task, ident, now, size)
+        else:
             out += self.violations.add(worker, fault, now)
-            bulk.failed(task, "wrong data", now)
-            return
-        bulk.replied(task, now, size)
-        if sent is not None:
-            self.legs.note(ident, sent, now)
+            self.runs.failed(task, "wrong data", now)
 
-    def _unsent(self, frames: Frames, now: float) -> None:
-        self.unsent += 1
-        if self.bulk is None:
-            return
+    def _tasks(self, frames: Frames) -> list[int]:
+        """Those that a message of ours asks for; it may be a PING, too."""
         if len(frames) == 1:
             tasks = packed.read_tasks(frames[0])
             assert not isinstance(tasks, str), tasks
-            for task in tasks:
-                self.bulk.failed(self._task(task[1]), "unsent", now)
-        elif wire.at_peer([*frames, b"", b"?"]) is wire.TASK:
-            self.bulk.failed(self._task(frames[3]), "unsent", now)
+            return [self.runs.task(task[1], self._bytes) for task in tasks]
+        asks = wire.at_peer([*frames, b"", b"?"]) is wire.TASK
+        return [self.runs.task(frames[3], self._bytes)] if asks else []

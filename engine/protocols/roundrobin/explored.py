@@ -17,7 +17,6 @@ EXPLORED = Explored(
         "presence.Presence": frozenset({"takeovers", "_pings", "_pool"}),
         "broker.Broker": frozenset({"late", "unsent", "denied", "inspected"}),
         "worker.Worker": frozenset({"unknown", "unsent", "done"}),
-        "client.Client": frozenset({"late", "unsent", "again", "_noted"}),
         "inflight.Task": frozenset({"accepted"}),
     },
     unordered={

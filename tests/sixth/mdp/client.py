@@ -30,22 +30,22 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.parts.bulk import Bulk, BulkSpec
-from engine.parts.legs import ClientLegs, sampled
+from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_FRAME
 from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.orders import StopRun
+from engine.parts.runner import Runner
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
 from tests.sixth.mdp import messages
 from tests.sixth.mdp.machine import LINK, Link, On
-from tests.sixth.mdp.messages import DONE, FAILED, FULL, ID, MMI_SERVICE, PING_JOB, WITHDRAWN
+from tests.sixth.mdp.messages import DONE, FAILED, FULL, MMI_SERVICE, PING_JOB, WITHDRAWN
 from tests.sixth.mdp.options import Options
 
 BROKER = b"broker"  # whom its broker's violations are counted to
-UNTRACKED = 1 << (8 * ID - 1)
+UNTRACKED = 0x80  # in the last byte of an id
 KINDS = {FULL: "full", FAILED: "undeliverable", WITHDRAWN: "withdrawn"}
 
 
@@ -62,13 +62,10 @@ class Client:
         self._walk = Walk(LINK)
         self._heard = NEVER  # the broker, or the last start
         self._ask_at = NEVER
-        self._bulk: Bulk | None = None
-        self._base = 0  # the id of the run's task 0
+        self._runs = Runner()
         self._job = self._expected = b""
-        self._sampled: dict[bytes, float] = {}  # sampled tasks that are out, and when they were sent
-        self._legs = ClientLegs()
         self._violations = Violations()
-        self.late = self.unsent = self.reopened = self.again = 0
+        self.reopened = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
 
@@ -94,42 +91,39 @@ class Client:
             case Ordered(order=BulkSpec() as spec):
                 self._run(spec, now, out)
             case Ordered(order=StopRun()):
-                if self._bulk is not None:
-                    self._bulk.stop(now)
+                self._runs.stop(now)
             case Paused(seconds=seconds):
                 self._heard = min(now, self._heard + seconds)
             case Started():
                 self._start(now, out)
             case Ordered() | Finished():
                 raise ValueError(f"an MDP client takes no {event}")
-        self._fill(now, out)
+        out += map(self._request, self._runs.due(now))
         return out
 
     def wake_at(self) -> float:
         """See ``engine.core.Core``."""
         at = min(self._ask_at, self._heard + self.options.expiry)
-        return at if self._bulk is None else min(at, self._bulk.wake_at())
+        return min(at, self._runs.wake_at())
 
     def check(self) -> None:
         """See ``engine.core.Core``."""
-        if self._bulk is not None:
-            self._bulk.check()
-            assert all(self._bulk.out(self._task(task_id)) for task_id in self._sampled), "a leg of a task not out"
+        self._runs.check()
 
     def snapshot(self, now: float) -> ClientView:
         """See ``engine.core.Core``."""
         return ClientView(
             at=now,
             linked=self._state == Link.LINKED,
-            run=None if self._bulk is None else self._bulk.view(now),
-            late=self.late,
-            legs=self._legs.view(),
+            run=self._runs.view(now),
+            late=self._runs.late,
+            legs=self._runs.legs.view(),
             terms=(
                 ("broker", "alive" if self._state == Link.LINKED else "silent"),
                 ("violations", str(self._violations.total)),
-                ("unsent", str(self.unsent)),
+                ("unsent", str(self._runs.unsent)),
                 ("started over", str(self.reopened)),
-                ("asked again", str(self.again)),
+                ("asked again", str(self._runs.again)),
             ),
             walked=self._walk.walked(),
         )
@@ -162,9 +156,7 @@ class Client:
         self._state = self._walk.step(self._state, event)
 
     def _wake(self, now: float, out: list[Command]) -> None:
-        if self._bulk is not None:
-            for task in self._bulk.expire(now):
-                self._sampled.pop(self._id(task), None)
+        self._runs.expire(now)
         if now >= self._heard + self.options.expiry:
             before = self._state
             self._step(On.SILENCE)
@@ -181,68 +173,38 @@ class Client:
 
     def _ask_again(self, out: list[Command]) -> None:
         """On a connection that is new: nothing tells what became of that which went by the one before."""
-        for task in self._bulk.pending() if self._bulk is not None else ():
-            self.again += 1
-            out.append(Send(messages.ask(self._service, self._id(task), self._job)))
+        out += map(self._request, self._runs.repeat())
 
     # ---- a run --------------------------------------------------------------------------------------------------
 
     def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
-        if self._bulk is not None and self._bulk.ended is None:
-            out.append(Note("warn", "a run is going on: this one is not started"))
-            return
-        if spec.kind == "data" and not 0 <= spec.size <= MAX_FRAME:
-            out.append(Note("warn", f"a result of {spec.size:,} bytes is not from 0 to {MAX_FRAME:,}: no run"))
-            return
-        if self._bulk is not None:
-            self._base += self._bulk.spec.n
-        self._job = messages.data_job(spec.size) if spec.kind == "data" else PING_JOB
-        self._expected = messages.result_of(self._job)
-        self._bulk = Bulk(spec, now)
+        if self._runs.begin(spec, now, out, MAX_FRAME):
+            self._job = messages.data_job(spec.size) if spec.kind == "data" else PING_JOB
+            self._expected = messages.result_of(self._job)
 
-    def _fill(self, now: float, out: list[Command]) -> None:
-        bulk = self._bulk
-        if bulk is None:
-            return
-        while (task := bulk.due(now)) is not None:
-            task_id = self._id(task)
-            if bulk.spec.tracked and sampled(task_id):
-                self._sampled[task_id] = now
-            out.append(Send(messages.ask(self._service, task_id, self._job)))
+    def _request(self, task: int) -> Send:
+        ident = self._runs.ident(task)
+        if self._runs.bulk is not None and not self._runs.bulk.spec.tracked:
+            ident = ident[:-1] + bytes([ident[-1] | UNTRACKED])
+        return Send(messages.ask(self._service, ident, self._job))
 
     def _reply(self, task_id: bytes, body: Frames, now: float, out: list[Command]) -> None:
-        if task_id[-1] & 0x80:
+        if task_id[-1] & UNTRACKED:
             return  # nobody waits for it
         if len(body) != 3:
             out.extend(self._violations.add(BROKER, "a reply without a status", now))
             return
-        bulk, task, (_, status, result) = self._bulk, self._task(task_id), body
-        if bulk is None or not bulk.out(task):
-            self.late += 1
+        task, (_, status, result) = self._runs.task(task_id), body
+        if not self._runs.awaited(task):
             return
-        sent = self._sampled.pop(task_id, None)
         if status != DONE:
-            bulk.failed(task, KINDS[status], now)
+            self._runs.failed(task, KINDS[status], now)
         elif result != self._expected:
-            bulk.failed(task, "wrong data", now)
+            self._runs.failed(task, "wrong data", now)
         else:
-            bulk.replied(task, now, len(result) if bulk.spec.kind == "data" else 0)
-            if sent is not None:
-                self._legs.note(task_id, sent, now)
+            self._runs.replied(task, task_id, now, len(result) if self._job != PING_JOB else 0)
 
     def _unsent(self, frames: Frames, now: float) -> None:
-        self.unsent += 1
         asked = messages.at_client(frames)
         task_id = b"" if isinstance(asked, str) else messages.ident(asked.body)
-        if self._bulk is not None and self._bulk.spec.tracked and task_id:
-            self._sampled.pop(task_id, None)
-            self._bulk.failed(self._task(task_id), "unsent", now)
-
-    def _id(self, task: int) -> bytes:
-        number = self._base + task
-        if self._bulk is not None and not self._bulk.spec.tracked:
-            number |= UNTRACKED
-        return number.to_bytes(ID, "little")
-
-    def _task(self, task_id: bytes) -> int:
-        return int.from_bytes(task_id, "little") - self._base
+        self._runs.refused(now, *([self._runs.task(task_id)] if task_id else ()))

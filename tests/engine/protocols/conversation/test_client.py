@@ -134,12 +134,12 @@ def test_timeouts_and_what_comes_after_them() -> None:
 def test_one_run_at_a_time_and_its_end() -> None:
     told = Told()
     told.order(BulkSpec("ping", 10, in_flight=1))
-    assert told.order(BulkSpec("ping", 1)) == [] and told.notes == ["a run is going on: one at a time"]
+    assert told.order(BulkSpec("ping", 1)) == [] and told.notes == ["a run is going on: stop it first"]
     told.order(StopRun())
     told.hear(done(1))
     assert told.run.state == "ended" and told.run.stopped
     told.order(BulkSpec("data", 1, size=messages.MAX_DATA + 1))
-    assert told.notes[1:] == [f"a task carries 0 to {messages.MAX_DATA} bytes"]
+    assert told.notes[1:] == [f"a task has 0 to {messages.MAX_DATA:,} bytes of data: no run"]
     assert Told().order(StopRun()) == []
 
 

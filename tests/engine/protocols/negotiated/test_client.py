@@ -77,10 +77,10 @@ def test_ids_go_on_from_run_to_run() -> None:
 def test_one_run_at_a_time_and_no_larger_data_than_a_frame() -> None:
     it = linked()
     it.ordered(BulkSpec("ping", 1))
-    assert it.ordered(BulkSpec("ping", 1)) == [] and it.notes[-1] == ("warn", "a run is under way: stop it first")
+    assert it.ordered(BulkSpec("ping", 1)) == [] and it.notes[-1] == ("warn", "a run is going on: stop it first")
     reply(it, 0)
     assert it.ordered(BulkSpec("data", 1, size=MAX_BODY + 1)) == []
-    assert it.notes[-1] == ("warn", f"data tasks carry 0 to {MAX_BODY} bytes")
+    assert it.notes[-1] == ("warn", f"a task has 0 to {MAX_BODY:,} bytes of data: no run")
 
 
 def test_stop_and_fire_and_forget() -> None:
@@ -99,7 +99,7 @@ def test_what_is_out_is_sent_again_when_the_link_comes_up_anew() -> None:
     assert it.told(names.FORCENEGOTIATE, {}) == ["CHECKCONFIG config_type=json config_version=1"]
     assert reply(it, 0) == [], "nothing new is sent while it negotiates"
     assert it.told(names.CONFIG, HEADER) == [asked(2), asked(3), asked(4)]
-    assert it.core.repeated == 2
+    assert it.core.runs.again == 2
 
 
 def test_a_run_waits_for_the_link_and_its_clock_does_not() -> None:

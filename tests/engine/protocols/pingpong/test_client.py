@@ -143,7 +143,7 @@ def test_one_run_at_a_time_and_stop() -> None:
     assert client.handle(Ordered(StopRun()), T) == []
     assert len(order(client, BulkSpec("ping", 100))) == 10
     refused = client.handle(Ordered(BulkSpec("ping", 1)), T)
-    assert refused == [Note("warn", "a run is going on: this one is not started")]
+    assert refused == [Note("warn", "a run is going on: stop it first")]
     assert client.handle(Ordered(StopRun()), T) == []
     assert client.handle(Received([answer(i) for i in range(10)]), T) == []
     run = run_of(client)

@@ -138,9 +138,9 @@ def test_a_reply_makes_room_for_the_next() -> None:
     front = Front()
     assert [frames[3] for frames in front.begin("ping", 5, in_flight=2)] == [ident(0), ident(1)]
     assert [frames[3] for frames in front.told(reply(1), reply(0))] == [ident(2), ident(3)]
-    assert front.told(reply(1)) == [] and front.client.late == 1, "answered twice"
+    assert front.told(reply(1)) == [] and front.client.runs.late == 1, "answered twice"
     assert [frames[3] for frames in front.told(reply(2), reply(3))] == [ident(4)]
-    assert front.told(reply(4)) == [] and front.run.passed and front.client.late == 1
+    assert front.told(reply(4)) == [] and front.run.passed and front.client.runs.late == 1
 
 
 def test_a_paced_run_sends_when_it_is_due() -> None:
@@ -163,16 +163,16 @@ def test_ids_go_on_so_a_reply_to_an_earlier_run_is_late() -> None:
     front.begin("ping", 2, timeout=1.0)
     front.at(101.0)
     assert [frames[3] for frames in front.begin("ping", 1)] == [ident(2)]
-    assert front.told(reply(0), reply(1)) == [] and front.client.late == 2 and front.run.sent == 1
+    assert front.told(reply(0), reply(1)) == [] and front.client.runs.late == 2 and front.run.sent == 1
     assert front.told(reply(2)) == [] and front.run.passed
 
 
 @pytest.mark.parametrize("number", [1, 10**15])
 def test_ids_of_nobody_are_late(number: int) -> None:
     front = Front()
-    assert front.told(reply(number)) == [] and front.client.late == 1, "no run at all"
+    assert front.told(reply(number)) == [] and front.client.runs.late == 1, "no run at all"
     front.begin("ping", 1)
-    assert front.told(reply(number), streamed(0, b"")) == [] and front.client.late == 3
+    assert front.told(reply(number), streamed(0, b"")) == [] and front.client.runs.late == 3
     assert front.run.ledger.in_flight == 1
 
 
@@ -215,7 +215,7 @@ def test_what_can_not_be_sent_has_failed() -> None:
     (stream,) = front.begin("data", 1)
     front.do(Unsent(stream, "full"))
     assert front.run.ledger.failed == (("unsent", 1),)
-    assert front.do(Unsent(wire.link_ping(wire.link_id(0)), "full")) == [] and front.client.unsent == 3
+    assert front.do(Unsent(wire.link_ping(wire.link_id(0)), "full")) == [] and front.client.runs.unsent == 3
 
 
 def test_sampled_tasks_leave_their_times() -> None:
@@ -279,7 +279,7 @@ def test_what_is_due_goes_together_and_its_answers_may_come_so() -> None:
     assert front.begin("ping", 5, in_flight=3) == [asked_for(0, 1, 2)]
     assert front.told(results(0, 2)) == [asked_for(3, 4)]
     assert front.told(reply(1), results(3, 4)) == [] and front.run.passed, "whichever lane they come over"
-    assert front.told(results(4)) == [] and front.client.late == 1 and front.client.violations.total == 0
+    assert front.told(results(4)) == [] and front.client.runs.late == 1 and front.client.violations.total == 0
 
 
 def test_an_original_broker_echoes_and_gets_the_seeds_messages() -> None:
@@ -310,7 +310,7 @@ def test_a_batch_that_can_not_be_sent_has_failed() -> None:
     front = Packing()
     (batch,) = front.begin("ping", 3)
     assert front.do(Unsent(batch, "full")) == []
-    assert front.run.ledger.failed == (("unsent", 3),) and front.run.state == "ended" and front.client.unsent == 1
+    assert front.run.ledger.failed == (("unsent", 3),) and front.run.state == "ended" and front.client.runs.unsent == 1
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_what_is_out_when_the_connection_ends_is_asked_for_again_and_answered_on
     assert runs.notes == [Note("warn", "the connection to the broker ended: linking anew")]
     assert runs.told(pong(2)) == [wire.ping(ident(n), True) for n in (1, 2)]
     runs.told(reply(1), reply(2), reply(1))
-    assert runs.run.passed and runs.client.late == 1
+    assert runs.run.passed and runs.client.runs.late == 1
     assert dict(runs.client.snapshot(runs.now).terms)["asked again"] == "2"
 
 
