@@ -197,9 +197,7 @@ class LiveLab(LiveWorkers):
 
     def run_view(self) -> BulkView | None:
         """The newest run as the client sees it now; None before the first."""
-        if not self._with_client or self._run is None:
-            return None
-        return self.client_view().run
+        return self.client_view().run if self._with_client and self._run is not None else None
 
     def wait_run(self, timeout: float) -> bool:
         """Wait until the run has ended; False if it has not in ``timeout`` seconds."""
