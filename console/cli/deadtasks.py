@@ -1,21 +1,24 @@
 """The command ``tasks``: what a broker's store has of tasks that died, and trying them again.
 
 They are read from the file, whether a broker has it or not. To try them again a broker that has it is asked over its
-control socket; where none has it, the file is written, and the next broker does them.
+control socket; where none has it, the file is written, and the next broker does them. Those of a backlog that brokers
+share are read and tried again in NATS itself, whether its brokers are on this machine or not.
 """
 
 from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from console.cli.asking import ask
 from console.cli.common import settings_of
+from console.cli.results import PATIENCE
 from console.cli.signals import Signals
 from console.cli.storearguments import SYSTEM
 from console.cli.streams import deliver, result, tell
@@ -25,7 +28,7 @@ from engine.core import Store
 from engine.drive.control.found import running
 from engine.drive.stores import NATS, SQLITE, opened, path_of
 from engine.drive.stores.dead import Dead, listed
-from engine.drive.stores.natsstreams import place_of
+from engine.drive.stores.jetstream import JetStream
 from engine.errors import Refused
 from engine.labs.desk import packed
 from engine.labs.shared import codec_of
@@ -45,24 +48,28 @@ def tasks(options: Namespace, flags: list[Flag]) -> int:
     """List, show or revive them. 0 where all that were named were there. Raises Refused, Wrong."""
     settings = settings_of(flags)
     folder, name = settings.paths.kept / FOLDER, settings.options[SYSTEM].backlog or SQLITE
-    if name.startswith(NATS):
-        place = place_of(name)
-        raise Refused(f"what died of {place.shown} is in its stream {place.name}-dead: nats stream view shows it")
     path = path_of(name, folder, SYSTEM)
     try:
-        found = listed(path)
-        if options.order == "dead":
-            return _list(found, options)
-        wanted = [one.number for one in found] if options.all else options.numbers
-        known = [one for one in found if one.number in wanted]
-        if strange := sorted({*wanted} - {one.number for one in known}):
-            tell(f"{path} has no dead task {', '.join(map(str, strange))}")
-        if options.order == "show":
-            result("".join(map(whole, known)))
-            return 0 if known and not strange else 1
-        done = not known or revive(settings, path, [one.number for one in known])
+        if name.startswith(NATS):
+            with closing(JetStream(name, patience=PATIENCE)) as store:
+                return _ordered(options, store.name, store.dead(), partial(_revive_shared, store))
+        return _ordered(options, str(path), listed(path), partial(revive, settings, path))
     except Unavailable as why:
         raise Refused(str(why)) from None
+
+
+def _ordered(options: Namespace, where: str, found: list[Dead], revived: Callable[[list[int]], bool]) -> int:
+    """What is asked of those that are ``found``."""
+    if options.order == "dead":
+        return _list(found, options)
+    wanted = [one.number for one in found] if options.all else options.numbers
+    known = [one for one in found if one.number in wanted]
+    if strange := sorted({*wanted} - {one.number for one in known}):
+        tell(f"{where} has no dead task {', '.join(map(str, strange))}")
+    if options.order == "show":
+        result("".join(map(whole, known)))
+        return 0 if known and not strange else 1
+    done = not known or revived([one.number for one in known])
     return 0 if done and not strange else 1
 
 
@@ -95,6 +102,13 @@ def revive(settings: Settings, path: Path, numbers: Sequence[int]) -> bool:
                 break
     tell(f"{clean(where)} was asked, and they are dead still: its events say why")
     return False
+
+
+def _revive_shared(store: JetStream, numbers: Sequence[int]) -> bool:
+    """Whether all wait again at the brokers that share it. Raises Unavailable."""
+    revived = store.perform([Store(1, [], [], [], 0, tuple(numbers))])[0].revived
+    result(f"{several(revived, 'task')} wait again in {clean(store.name)}\n")
+    return revived == len(numbers)
 
 
 def _order(settings: Settings, path: Path, numbers: Sequence[int], why: str) -> str:

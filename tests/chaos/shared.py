@@ -115,7 +115,7 @@ class Course:
         """What the servers say of the queue."""
         with closing(JetStream(self.url, lease=self.lease)) as store:
             store.counts()
-            return store._link.run(store._streams.api(f"STREAM.INFO.{store._streams.tasks}", {}))
+            return store.link.run(store.streams.api(f"STREAM.INFO.{store.streams.tasks}", {}))
 
     def kill_leader(self) -> None:
         """Of the queue's servers; it comes back when another one leads."""

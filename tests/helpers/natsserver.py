@@ -41,9 +41,10 @@ def free_ports(n: int) -> list[int]:
 class Server:
     """One server; ``start`` it again with what it has on disk. A context manager."""
 
-    def __init__(self, folder: Path, port: int = 0, *more: str) -> None:
+    def __init__(self, folder: Path, port: int = 0, *more: str, room: str = "1TB") -> None:
+        """``room``: of its file store, whatever its disk has."""
         self.port = port or free_ports(1)[0]
-        self.folder, self._more = folder, more
+        self.folder, self._more, self._room = folder, more, room
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -53,7 +54,9 @@ class Server:
     def start(self) -> None:
         """Returns at once."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        words = [str(program()), "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", str(self.folder)]
+        settings = self.folder / "server.conf"
+        settings.write_text(f'jetstream {{ store_dir: "{self.folder}", max_file_store: {self._room} }}\n', "utf-8")
+        words = [str(program()), "-c", str(settings), "-a", "127.0.0.1", "-p", str(self.port)]
         words += ["-l", str(self.folder / "log"), *self._more]
         self.process = subprocess.Popen(words)
 

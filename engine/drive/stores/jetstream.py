@@ -25,9 +25,12 @@ from secrets import token_bytes
 import msgpack
 
 from engine.core import Entry, Leased, Outcome, Store, Stored, Told
+from engine.drive.stores import natsdead
+from engine.drive.stores.dead import Dead
 from engine.drive.stores.natsending import Endings
 from engine.drive.stores.natslink import Answer, Ask, Link
 from engine.drive.stores.natsstreams import (
+    AGAIN,
     ANSWERED,
     FENCE,
     PAUSE,
@@ -63,13 +66,13 @@ class JetStream:
         self.name, self.trouble = place.shown, ""
         self._lease_for = lease or LEASE
         self._me = token_bytes(8)
-        self._link = Link(place.servers, "roundhouse")
-        self._streams = Streams(self._link, place.name, self._lease_for, patience)
-        self._endings = Endings(self._link, self._streams, self._me)
-        self._waiting = 0
+        self.link = Link(place.servers, "roundhouse")
+        self.streams = Streams(self.link, place.name, self._lease_for, patience)
+        self._endings = Endings(self.link, self.streams, self._me)
+        self._waiting = self._dead = 0
         self._ready = False
         self._hungry = False  # fewer were there than were asked for
-        self._link.start(self._listen, self._extend, self._look)
+        self.link.start(self._listen, self._extend, self._look)
 
     def listen(self, told: Callable[[Told], None]) -> None:
         """See ``Keeps``."""
@@ -77,29 +80,33 @@ class JetStream:
 
     def perform(self, commands: list[Store]) -> list[Stored]:
         """See ``Keeps``."""
-        return self._link.run(self._perform(commands))
+        return self.link.run(self._perform(commands))
 
     def counts(self) -> Counts:
         """See ``Keeps``."""
-        return self._link.run(self._counts())
+        return self.link.run(self._counts())
 
     def result(self, ident: bytes) -> Outcome | str | None:
         """See ``Keeps``."""
-        return self._link.run(self._result(ident))
+        return self.link.run(self._result(ident))
 
     def results(self, idents: list[bytes]) -> dict[bytes, Outcome]:
         """The outcomes of those of these tasks that have ended. Raises Unavailable."""
-        found = self._link.run(self._streams.newest(self._streams.results, "result", idents))
+        found = self.link.run(self.streams.newest(self.streams.results, "result", idents))
         return {ident: result_of(payload).outcome for ident, payload in found.items()}
+
+    def dead(self) -> list[Dead]:
+        """What can be revived, the newest first. Raises Unavailable."""
+        return self.link.run(self._listed())
 
     def close(self) -> None:
         """See ``Keeps``: what was leased goes to others at once."""
-        self._link.run(self._give_back())
-        self._link.close()
+        self.link.run(self._give_back())
+        self.link.close()
 
     def kill(self) -> None:
         """End as a process does that is killed: leases end when their time is over."""
-        self._link.close()
+        self.link.close()
 
     # ---- what a broker asks for --------------------------------------------------------------------------------------
 
@@ -107,14 +114,16 @@ class JetStream:
         await self._prepare()
         ended = [one for command in commands for one in command.ended]
         fenced = await self._endings.end(ended) if ended else set[int]()
-        why, fates = "", list[Outcome | str | None]()
+        why, fates, revived = "", list[Outcome | str | None](), list[int]()
         try:
             await self._endings.lose([token for command in commands for token in command.lost])
+            for command in commands:
+                revived.append(await self._revive(command.revive))
             tasks = [entry for command in commands for entry in command.tasks]
             fates, why = await self._put(tasks) if tasks else ([], "")
             leased = await self._lease(sum(command.lease for command in commands))
-            if fates.count(None) > len(leased):
-                await self._link.say([Ask(f"{self._streams.name}.more", self._me)])
+            if fates.count(None) + sum(revived) > len(leased):
+                await self.link.say([Ask(f"{self.streams.name}.more", self._me)])
         except Unavailable as error:
             self._fails()
             if not ended and not fates:
@@ -122,22 +131,24 @@ class JetStream:
             why, leased = why or str(error), []
             fates = fates or [REFUSED] * sum(len(command.tasks) for command in commands)
         else:
-            self._streams.goes()
-        return _shared_out(commands, fates, why, leased, fenced, self._waiting)
+            self.streams.goes()
+        done = _shared_out(commands, fates, why, leased, fenced, self._waiting)
+        revived += [0] * (len(done) - len(revived))
+        return [one._replace(revived=n, dead=self._dead) for one, n in zip(done, revived, strict=True)]
 
     def _fails(self) -> None:
         self._ready = False  # the streams may be gone
-        self._streams.fails()
+        self.streams.fails()
 
     async def _prepare(self) -> None:
         """Have the streams there. Raises Unavailable."""
-        until = self._streams.until()
-        while not (self._ready and self._link.connected):
+        until = self.streams.until()
+        while not (self._ready and self.link.connected):
             try:
-                if not self._link.connected:
-                    raise Unavailable(f"no NATS server at {self.name}: {self._link.why}")
-                await self._streams.make()
-                self._waiting = (await self._streams.consumer())["num_pending"]
+                if not self.link.connected:
+                    raise Unavailable(f"no NATS server at {self.name}: {self.link.why}")
+                await self.streams.make()
+                self._waiting = (await self.streams.consumer())["num_pending"]
                 self._ready = True
             except Unavailable:
                 if time.monotonic() >= until:
@@ -151,7 +162,7 @@ class JetStream:
         """Their fates, and why some were refused. Raises Unavailable: then none was sent."""
         keys = [one.message[1] if len(one.message[1]) == GLOBAL else token_bytes(GLOBAL) for one in entries]
         known = [one.message[1] for one in entries if len(one.message[1]) == GLOBAL]
-        ended = await self._streams.newest(self._streams.results, "result", known)
+        ended = await self.streams.newest(self.streams.results, "result", known)
         fates: list[Outcome | str | None] = [KEPT] * len(entries)
         sent: list[tuple[int, Ask]] = []
         why = ""
@@ -159,26 +170,36 @@ class JetStream:
             body = msgpack.packb([self._me, client, *message])
             if key in ended:
                 fates[place] = result_of(ended[key]).outcome
-            elif len(body) > self._link.max_payload - HEADS:
+            elif len(body) > self.link.max_payload - HEADS:
                 fates[place], why = REFUSED, "a task is larger than the NATS server takes"
             else:
-                sent.append((place, Ask(f"{self._streams.name}.task.{key.hex()}", body, FENCE)))
-        answers, again = await self._streams.settle([ask for _, ask in sent])
+                sent.append((place, Ask(f"{self.streams.name}.task.{key.hex()}", body, FENCE)))
+        answers, again = await self.streams.settle([ask for _, ask in sent])
         for number, ((place, ask), answer) in enumerate(zip(sent, answers, strict=True)):
-            error = self._streams.wrong(answer)
+            error = self.streams.wrong(answer)
             if error is None:
                 fates[place] = None
                 self._waiting += 1
             elif error.code != WRONG_LAST:
-                fates[place], why = REFUSED, error.text
+                fates[place], why = REFUSED, f"the backlog is full: {error.text}" if answer else error.text
                 if answer is None:
                     self._fails()
                     why = f"{error.text}; it may have been taken"
                 continue
-            elif number in again and await self._streams.task(keys[place]) == ask.payload:
+            elif number in again and await self.streams.task(keys[place]) == ask.payload:
                 fates[place] = None
             self._await(keys[place], *entries[place])
         return fates, why
+
+    async def _revive(self, numbers: tuple[int, ...]) -> int:
+        """How many of these dead tasks wait again. Raises Unavailable."""
+        revived = 0
+        for number in numbers:
+            revived += await natsdead.revive(self.streams, number)
+        if numbers:
+            self._waiting += revived
+            self._dead = (await natsdead.letters(self.streams)).dead
+        return revived
 
     def _await(self, key: bytes, client: bytes, message: list[bytes]) -> None:
         if len(self._endings.awaited) < MOST_AWAITED:
@@ -188,8 +209,8 @@ class JetStream:
         """Up to so many of those that wait. Raises Unavailable."""
         if not most:
             return []
-        ask = Ask(self._streams.next, b'{"batch":%d,"no_wait":true}' % most)
-        came, _ = await self._link.several(ask, most, ANSWERED)
+        ask = Ask(self.streams.next, b'{"batch":%d,"no_wait":true}' % most)
+        came, _ = await self.link.several(ask, most, ANSWERED)
         self._hungry = len(came) < most
         # Pending does not count what comes back from a dead broker: only fewer than asked for means that none is left
         self._waiting = 0 if self._hungry else max(1, delivery_of(came[-1].reply).pending)
@@ -211,8 +232,8 @@ class JetStream:
         ended: dict[bytes, bytes] = {}
         lost: dict[bytes, bytes] = {}
         if again:
-            ended = await self._streams.newest(self._streams.results, "result", again)
-            lost = await self._streams.newest(self._streams.lost, "lost", again)
+            ended = await self.streams.newest(self.streams.results, "result", again)
+            lost = await self.streams.newest(self.streams.lost, "lost", again)
         found: list[Leased] = []
         for lease, at in leases:
             if lease.key in ended:
@@ -238,24 +259,25 @@ class JetStream:
             said = [(awaited.pop(key, None), Outcome(*outcome)) for key, outcome in msgpack.unpackb(answer.payload)]
             self._endings.told(Told(None, [(*who, outcome) for who, outcome in said if who is not None]))
 
-        await self._link.hear(f"{self._streams.name}.tell.{self._me.hex()}", took)
-        await self._link.hear(f"{self._streams.name}.more", more)
+        await self.link.hear(f"{self.streams.name}.tell.{self._me.hex()}", took)
+        await self.link.hear(f"{self.streams.name}.more", more)
 
     async def _extend(self) -> None:
         """Say of all leases that they go on."""
         while True:
             await asyncio.sleep(self._lease_for / 4)
-            await self._link.say([Ask(lease.reply, b"+WPI") for lease in self._endings.leases.values()])
+            await self.link.say([Ask(lease.reply, b"+WPI") for lease in self._endings.leases.values()])
 
     async def _look(self) -> None:
         """What others do: tasks that wait, and outcomes that were told and not heard."""
         seen = 0
         while True:
             await asyncio.sleep(LOOK)
-            if not (self._ready and self._link.connected):
+            if not (self._ready and self.link.connected):
                 continue
             try:
-                said = await self._streams.consumer()
+                said = await self.streams.consumer()
+                self._dead = (await natsdead.letters(self.streams)).dead
                 ended = await self._missed(seen)
             except Unavailable:
                 continue  # whoever asks next is told
@@ -267,7 +289,7 @@ class JetStream:
 
     async def _missed(self, at: int) -> list[tuple[bytes, bytes, Outcome]]:
         keys = list(islice(self._endings.awaited, at, at + LOOKED))
-        found = await self._streams.newest(self._streams.results, "result", keys)
+        found = await self.streams.newest(self.streams.results, "result", keys)
         ended = []
         for key, payload in found.items():
             result = result_of(payload)
@@ -279,20 +301,39 @@ class JetStream:
         return ended
 
     async def _give_back(self) -> None:
-        await self._link.say([Ask(lease.reply, b"-NAK") for lease in self._endings.leases.values()])
+        await self.link.say([Ask(lease.reply, b"-NAK") for lease in self._endings.leases.values()])
 
     # ---- books -------------------------------------------------------------------------------------------------------
 
     async def _counts(self) -> Counts:
+        """The sum of all brokers' books. Raises Unavailable."""
         await self._prepare()
-        return await self._streams.books()
+        streams = self.streams
+        tasks = (await streams.api(f"STREAM.INFO.{streams.tasks}", {}))["state"]
+        results = (await streams.api(f"STREAM.INFO.{streams.results}", {}))["state"]
+        failed, dead, revived = await natsdead.letters(streams)
+        leased = (await streams.consumer())["num_ack_pending"]
+        known = sum(n for why, n in failed.items() if why != AGAIN)
+        return Counts(
+            tasks["last_seq"] - revived,
+            results["last_seq"] - known - revived,
+            tuple(sorted(failed.items())),
+            tasks["messages"] - leased,
+            leased,
+            results["messages"],
+            dead,
+        )
+
+    async def _listed(self) -> list[Dead]:
+        await self._prepare()
+        return await natsdead.listed(self.link, self.streams)
 
     async def _result(self, ident: bytes) -> Outcome | str | None:
         await self._prepare()
-        found = await self._streams.newest(self._streams.results, "result", [ident])
+        found = await self.streams.newest(self.streams.results, "result", [ident])
         if ident in found:
             return result_of(found[ident]).outcome
-        return None if await self._streams.task(ident) is None else KEPT
+        return None if await self.streams.task(ident) is None else KEPT
 
 
 def _far(lease: Lease) -> bytes:

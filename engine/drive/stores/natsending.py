@@ -11,6 +11,7 @@ from typing import Any
 import msgpack
 
 from engine.core import Ended, Outcome, Told
+from engine.drive.stores.natsdead import letter_of
 from engine.drive.stores.natslink import Ask, Link
 from engine.drive.stores.natsstreams import (
     AGAIN,
@@ -100,10 +101,7 @@ class Endings:
 
     async def _bury(self, lease: Lease, why: str) -> None:
         """A dead letter: the task with its reason, once."""
-        subject = f"{self._streams.name}.dead.{why.encode().hex()}"
-        letter = msgpack.packb([why, lease.origin, lease.client, *lease.message])
-        headers = {"Nats-Msg-Id": f"{lease.key.hex()}.{lease.seq}"}
-        (answer,), _ = await self._streams.settle([Ask(subject, letter, headers)])
+        (answer,), _ = await self._streams.settle([letter_of(self._streams.name, lease, why)])
         if (error := self._streams.wrong(answer)) is not None:
             raise Unavailable(f"{self._streams.name}: {error.text}")
 

@@ -7,6 +7,8 @@ The rules of this file (NAME is the backlog's, ``roundhouse`` where none is give
 - ``NAME-results`` has the outcome of each, under ``NAME.result.KEY``, for a day: the first that is written counts.
 - ``NAME-dead`` has what failed, by reason; ``NAME-lost`` how often a worker was lost with a task.
 - Three replicas where the servers are a cluster, else one. What is there already is used as it is.
+- Each stream reserves its bytes on the servers. So a queue that is full leaves room for outcomes, and tasks end; of
+  outcomes and dead letters the oldest go.
 
 Source: docs.nats.io, reference of the JetStream wire API.
 """
@@ -26,7 +28,7 @@ import msgpack
 
 from engine.core import Outcome
 from engine.drive.stores.natslink import Answer, Ask, Link
-from engine.parts.store import Counts, Unavailable
+from engine.parts.store import Unavailable
 
 SECOND = 1_000_000_000  # JetStream counts nanoseconds
 DAY = 86_400 * SECOND
@@ -36,10 +38,15 @@ CONSUMER = "brokers"
 MOST_TASKS = 1_000_000
 MOST_RESULTS = 1_000_000
 MOST_DEAD = 100_000  # of one reason
+MIB = 1024 * 1024
+ROOM = {"results": 1024 * MIB, "dead": 256 * MIB, "lost": 64 * MIB, "tasks": 1024 * MIB}  # bytes that are reserved …
+HALVES = 10  # … halved so often at most, until the server has as many
 OLDEST = (2, 11)  # version of the servers: from then on many results can be asked for at once
 WRONG_LAST = 10071  # something is there already
 NO_CLUSTER = 10074  # replicas are for clusters
 NOT_FOUND = (10014, 10059)  # no such consumer, no such stream
+NO_MESSAGE = 10037
+NO_ROOM = (10002, 10005, 10023, 10047, 10122)  # of an account, of a cluster's servers, of a server, of a stream
 FENCE = {"Nats-Expected-Last-Subject-Sequence": "0"}  # only where nothing is there yet
 SILENT = "JetStream does not answer: it is off, or has no leader now"
 ANSWERED = 2.0  # seconds until what nobody answers is asked again
@@ -142,13 +149,14 @@ class Delivery(NamedTuple):
     delivered: int
     seq: int
     pending: int
+    stamp: int = 0  # when it was stored, in nanoseconds since the epoch
 
 
 def delivery_of(reply: str) -> Delivery:
     """Of ``$JS.ACK.…``, as servers without and with a domain write it."""
     parts = reply.split(".")
     at = 4 if len(parts) == 9 else 6
-    return Delivery(int(parts[at]), int(parts[at + 1]), int(parts[at + 4]))
+    return Delivery(int(parts[at]), int(parts[at + 1]), int(parts[at + 4]), int(parts[at + 3]))
 
 
 class Streams:
@@ -171,15 +179,15 @@ class Streams:
         version = tuple(map(int, re.findall(r"\d+", said)[:2]))
         if version < OLDEST:
             raise Unavailable(f"the server is NATS {said}, and 2.11 is the oldest that will do")
-        common = {"storage": "file", "num_replicas": 3}
         name, days = self.name, {"max_age": DAY}
-        queue = {"retention": "workqueue", "discard": "new", "max_msgs": MOST_TASKS}
-        await self._stream(self.tasks, f"{name}.task.*", common | queue)
-        results = {"allow_direct": True, "max_msgs": MOST_RESULTS}
-        await self._stream(self.results, f"{name}.result.*", common | results | days)
-        await self._stream(self.dead, f"{name}.dead.*", common | {"max_msgs_per_subject": MOST_DEAD})
-        lost = {"allow_direct": True, "max_msgs_per_subject": 1, "max_age": 7 * DAY}
-        await self._stream(self.lost, f"{name}.lost.*", common | lost)
+        results = {"allow_direct": True, "max_msgs": MOST_RESULTS} | days
+        part = await self._first(self.results, f"{name}.result.*", results)
+        dead = {"max_msgs_per_subject": MOST_DEAD, "max_bytes": ROOM["dead"] // part}
+        await self._stream(self.dead, f"{name}.dead.*", dead)
+        lost = {"allow_direct": True, "max_msgs_per_subject": 1, "max_age": 7 * DAY, "max_bytes": ROOM["lost"] // part}
+        await self._stream(self.lost, f"{name}.lost.*", lost)
+        queue = {"retention": "workqueue", "discard": "new", "max_msgs": MOST_TASKS, "max_bytes": ROOM["tasks"] // part}
+        await self._stream(self.tasks, f"{name}.task.*", queue)
         consumer = {
             "durable_name": CONSUMER,
             "name": CONSUMER,
@@ -191,17 +199,44 @@ class Streams:
         asked = {"stream_name": self.tasks, "config": consumer}
         await self.api(f"CONSUMER.CREATE.{self.tasks}.{CONSUMER}", asked)
 
+    async def _first(self, name: str, subject: str, config: dict[str, Any]) -> int:
+        """The first stream, and what part of ROOM there is on the servers for all of them: one of so many."""
+        found = await self._found(name, subject, config)
+        if found is not None:
+            most = found["config"].get("max_bytes", -1)
+            return max(1, ROOM["results"] // most) if most > 0 else 1
+        for halved in range(HALVES + 1):
+            whole = sum(ROOM.values()) >> halved  # asked for by one stream, which then leaves the others theirs
+            made = await self._make(name, subject, config | {"max_bytes": whole}, allowed=NO_ROOM)
+            if "error" not in made:
+                asked = made["config"] | {"max_bytes": ROOM["results"] >> halved}
+                await self.api(f"STREAM.UPDATE.{name}", asked)
+                return 1 << halved
+        raise Unavailable(f"the NATS server has no room for a backlog: {made['error'].get('description', 'no reason')}")
+
     async def _stream(self, name: str, subject: str, config: dict[str, Any]) -> None:
+        if await self._found(name, subject, config) is None:
+            await self._make(name, subject, config)
+
+    async def _found(self, name: str, subject: str, config: dict[str, Any]) -> dict[str, Any] | None:
+        """What is said of a stream that is there; None where none is. Raises Unavailable where it is another."""
         found = await self.api(f"STREAM.INFO.{name}", {}, allowed=NOT_FOUND)
-        if "error" not in found:
-            kind = found["config"].get("retention")
-            if kind != config.get("retention", "limits") or found["config"].get("subjects") != [subject]:
-                raise Unavailable(f"the stream {name} is somebody else's: choose another name for the backlog")
-            return
-        config = {"name": name, "subjects": [subject], **config}
-        made = await self.api(f"STREAM.CREATE.{name}", config, allowed=(NO_CLUSTER,))
-        if "error" in made:
-            await self.api(f"STREAM.CREATE.{name}", config | {"num_replicas": 1})
+        if "error" in found:
+            return None
+        kind = found["config"].get("retention")
+        if kind != config.get("retention", "limits") or found["config"].get("subjects") != [subject]:
+            raise Unavailable(f"the stream {name} is somebody else's: choose another name for the backlog")
+        return found
+
+    async def _make(
+        self, name: str, subject: str, config: dict[str, Any], allowed: tuple[int, ...] = ()
+    ) -> dict[str, Any]:
+        """What is said of a new stream, or why there is none, where that is ``allowed``."""
+        config = {"name": name, "subjects": [subject], "storage": "file", "num_replicas": 3, **config}
+        made = await self.api(f"STREAM.CREATE.{name}", config, allowed=(NO_CLUSTER, *allowed))
+        if made.get("error", {}).get("err_code") == NO_CLUSTER:
+            made = await self.api(f"STREAM.CREATE.{name}", config | {"num_replicas": 1}, allowed=allowed)
+        return made
 
     async def api(self, what: str, asked: dict[str, Any], allowed: tuple[int, ...] = ()) -> dict[str, Any]:
         """One request. Raises Unavailable where it is not answered, or with an error that is not ``allowed``."""
@@ -269,7 +304,7 @@ class Streams:
     async def task(self, key: bytes) -> bytes | None:
         """The task of this key, as its stream's leader has it. Raises Unavailable."""
         asked = {"last_by_subj": f"{self.name}.task.{key.hex()}"}
-        said = await self.api(f"STREAM.MSG.GET.{self.tasks}", asked, allowed=(10037,))
+        said = await self.api(f"STREAM.MSG.GET.{self.tasks}", asked, allowed=(NO_MESSAGE,))
         if "error" in said:
             return None
         return b64decode(said["message"]["data"])
@@ -277,21 +312,3 @@ class Streams:
     async def consumer(self) -> dict[str, Any]:
         """What JetStream says of the leases. Raises Unavailable."""
         return await self.api(f"CONSUMER.INFO.{self.tasks}.{CONSUMER}", {})
-
-    async def books(self) -> Counts:
-        """The sum of all brokers' books. Raises Unavailable."""
-        tasks = (await self.api(f"STREAM.INFO.{self.tasks}", {}))["state"]
-        results = (await self.api(f"STREAM.INFO.{self.results}", {}))["state"]
-        asked = {"subjects_filter": f"{self.name}.dead.*"}
-        dead = (await self.api(f"STREAM.INFO.{self.dead}", asked))["state"].get("subjects") or {}
-        failed = {bytes.fromhex(one.rpartition(".")[2]).decode(): n for one, n in dead.items()}
-        leased = (await self.consumer())["num_ack_pending"]
-        known = sum(n for why, n in failed.items() if why != AGAIN)
-        return Counts(
-            tasks["last_seq"],
-            results["last_seq"] - known,
-            tuple(sorted(failed.items())),
-            tasks["messages"] - leased,
-            leased,
-            results["messages"],
-        )

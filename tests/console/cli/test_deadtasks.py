@@ -11,9 +11,11 @@ import pytest
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
 from engine.core import Ended, Entry, Outcome, Store
+from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.sqlite import Sqlite
 from engine.labs.live import LiveLab
 from engine.settings import Paths
+from tests.helpers.natsserver import Server, needed
 from tests.helpers.processes import free_endpoint, until
 
 
@@ -77,3 +79,22 @@ def test_a_file_that_a_stranger_has_is_left_alone(path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize("wrong", [["dead", "1"], ["show"], ["revive", "1", "--all"], ["revive", "1", "--json", "x"]])
 def test_wrong_combinations_are_refused(wrong: list[str]) -> None:
     assert main(["tasks", *wrong]) == 2
+
+
+@needed
+def test_those_of_a_shared_backlog_are_tried_again_in_nats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(tmp_path / "nats") as server:
+        place = f"{server.url}/x"
+        with closing(JetStream(place)) as store:
+            tasks = [Entry(b"client", [b"\4", ident(number), b"\1", b"poison"]) for number in (1, 2)]
+            leased = store.perform([Store(1, [], [], tasks, 2)])[0].leased
+            store.perform([Store(2, [Ended(one.token, Outcome("undeliverable")) for one in leased], [], [], 0)])
+            assert main(["tasks", "dead", "--backlog", place]) == 0
+            listed = capsys.readouterr()
+            assert [line.split()[0] for line in listed.out.splitlines()] == ["2", "1"] and "2 dead tasks" in listed.err
+            assert main(["tasks", "show", "1", "9", "--backlog", place]) == 1
+            shown = capsys.readouterr()
+            assert "frame 4: poison" in shown.out and f"{store.name} has no dead task 9" in shown.err
+            assert main(["tasks", "revive", "--all", "--backlog", place]) == 0
+            assert f"2 tasks wait again in {store.name}" in capsys.readouterr().out
+            assert store.counts().waiting == 2 and main(["tasks", "show", "1", "--backlog", place]) == 1

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from engine.core import Store, Stored
+from engine.core import Ended, Entry, Outcome, Store, Stored
 from engine.drive.stores import natsstreams
 from engine.drive.stores.jetstream import JetStream
 from engine.parts.store import Unavailable
@@ -93,10 +93,47 @@ def test_a_server_that_is_full_has_tasks_refused_until_there_is_room(
     monkeypatch.setattr(natsstreams, "MOST_TASKS", 2)
     with closing(JetStream(backlog)) as store:
         answer = put(store, 1, 2, 3, lease=1)
-        assert answer.fates == [None, None, "refused"] and answer.refused == "maximum messages exceeded"
+        assert (
+            answer.fates == [None, None, "refused"]
+            and answer.refused == "the backlog is full: maximum messages exceeded"
+        )
         assert end(store, answer.leased[0].token).fenced == []
         answer = put(store, 3, lease=2)
         assert answer.fates == [None] and not answer.refused and len(answer.leased) == 2
+
+
+@needed
+def test_where_the_file_store_is_small_tasks_are_refused_and_those_that_are_there_end(tmp_path: Path) -> None:
+    """Whose outcomes are as large: they have room of their own."""
+
+    def task(number: int) -> Entry:
+        return Entry(b"client", [b"\4", number.to_bytes(16, "big"), b"\1", bytes(100_000)])
+
+    with Server(tmp_path / "nats", room="12MB") as server, closing(JetStream(f"{server.url}/x")) as store:
+        numbers, kept = count(1), 0
+        while not (answer := store.perform([Store(1, [], [], [task(next(numbers))], 0)])[0]).refused:
+            kept += 1
+        assert answer.refused == "the backlog is full: maximum bytes exceeded" and kept > 10
+        leased = store.perform([Store(2, [], [], [], kept)])[0].leased
+        ended = [Ended(one.token, Outcome("", one.message[-1])) for one in leased]
+        assert store.perform([Store(3, ended, [], [], 0)])[0].fenced == [] and len(ended) == kept
+        assert store.counts()[:5] == (kept, kept, (), 0, 0)
+        assert store.perform([Store(4, [], [], [task(next(numbers))], 0)])[0].fates == [None]
+
+
+@needed
+def test_a_server_with_no_room_for_a_backlog_says_so(tmp_path: Path) -> None:
+    with Server(tmp_path / "nats", room="1MB") as server, closing(JetStream(f"{server.url}/x", patience=1)) as store:
+        said: list[str] = []
+
+        def refused() -> bool:
+            with pytest.raises(Unavailable) as why:
+                put(store, 1)
+            said.append(str(why.value))
+            return "no NATS server" not in said[-1]
+
+        until(refused, "the server")
+        assert said[-1] == "the NATS server has no room for a backlog: insufficient storage resources available"
 
 
 @needed
