@@ -27,6 +27,8 @@ from engine.runs.load import Afar
 EXCHANGES = 16  # of one estimate
 PATIENCE = 5.0  # seconds that the legs of the last tasks may take to be drawn there
 STEP = 0.05  # seconds
+TIMES = 4  # fields of a row that every broker tells: the id and three times
+UNTOLD = b"", 1  # worker and attempt of one that does not tell them
 
 
 class Elsewhere:
@@ -92,7 +94,8 @@ def _legs(line: Line, client: bytes, now: float) -> tuple[BrokerLeg, ...]:
 
     wait_until(drawn, PATIENCE, STEP)
     try:
-        legs = shaped([(client, *row) for row in unpack(data, 2 * KEPT + 1, values=10 * KEPT)], tuple[BrokerLeg, ...])
+        rows = unpack(data, 2 * KEPT + 1, values=12 * KEPT)
+        legs = shaped([(client, *row, *UNTOLD[len(row) - TIMES :]) for row in rows], tuple[BrokerLeg, ...])
     except UNREADABLE:
         legs = None
     if not fits(legs, tuple[BrokerLeg, ...]):

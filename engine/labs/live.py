@@ -231,11 +231,12 @@ class LiveLab(LiveWorkers):
         return self._afar
 
     def traces(self) -> list[TaskTrace]:
-        """Sampled tasks of the newest run, with their legs where the broker runs here; none before the first."""
-        if self._run is None:
+        """Sampled tasks of the newest run, with their legs where the broker tells them; none before the first."""
+        client = self.client_view() if self._run is not None else None
+        if self._run is None or client is None or client.run is None:
             return []
         broker = self._brokers.serving()[1] if self._with_broker else None
-        return self._run.traces(self.client_view(), self._client_id, broker)
+        return self._run.traces(client, self._client_id, broker, self._told_afar(client.run))
 
     # ---- workers ----------------------------------------------------------------------------------------------------
 

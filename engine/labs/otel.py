@@ -63,7 +63,7 @@ def _export(url: str, traces: Sequence[TaskTrace], patience: float) -> bool:
     provider.add_span_processor(SimpleSpanProcessor(made))
     tracer = provider.get_tracer("roundhouse")
 
-    def add(span: Span, context: Context, attributes: dict[str, str]) -> Context:
+    def add(span: Span, context: Context, attributes: dict[str, str | int]) -> Context:
         started = tracer.start_span(span.name, context, start_time=span.start, attributes=attributes)
         started.end(span.end)
         return set_span_in_context(started, context)

@@ -30,9 +30,18 @@ class BrokerLegs:
     def __init__(self) -> None:
         self._log: deque[BrokerLeg] = deque(maxlen=KEPT)
 
-    def note(self, client: bytes, task_id: bytes, accepted: float, given: float, answered: float) -> None:
-        """Note one task; call it only where ``sampled``."""
-        self._log.append(BrokerLeg(client, task_id, accepted, given, answered))
+    def note(
+        self,
+        client: bytes,
+        task_id: bytes,
+        accepted: float,
+        given: float,
+        answered: float,
+        worker: bytes = b"",
+        attempt: int = 1,
+    ) -> None:
+        """Note one task; call it only where ``sampled``. ``attempt`` counts deliveries."""
+        self._log.append(BrokerLeg(client, task_id, accepted, given, answered, worker, attempt))
 
     def view(self) -> tuple[BrokerLeg, ...]:
         """The noted tasks, newest last."""

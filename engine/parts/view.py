@@ -82,6 +82,8 @@ class BrokerLeg(NamedTuple):
     accepted: float
     given: float
     answered: float
+    worker: bytes = b""  # who answered; empty where that is not noted
+    attempt: int = 1  # deliveries
 
 
 class ClientLeg(NamedTuple):

@@ -1,7 +1,8 @@
 """The sampled tasks of a run as traces: one span for the whole task, and one below it for each leg.
 
 The times are those that the client and the broker noted (``engine.parts.legs``), so only tasks that succeeded are here,
-and legs only of those that a broker of this process has seen. Nothing is measured or sent here.
+and legs only of those whose broker tells: one of this process, or one elsewhere that was asked. Nothing is measured or
+sent here.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ class Span(NamedTuple):
 
 
 class TaskTrace(NamedTuple):
-    """A task as its client saw it, and its legs in their order; none where no broker of ours has seen it."""
+    """A task as its client saw it, and its legs in their order; none where no broker told of it."""
 
     task: Span
     legs: tuple[Span, ...]
-    attributes: dict[str, str]
+    attributes: dict[str, str | int]
 
 
 def traces(
@@ -51,10 +52,15 @@ def traces(
 
 
 def _trace(system: str, client: bytes, leg: ClientLeg, broker: BrokerLeg | None, offset: float) -> TaskTrace:
-    attributes = {"roundhouse.system": system, "roundhouse.client": client.hex(), "roundhouse.task": leg.id.hex()}
+    attributes: dict[str, str | int] = {
+        "roundhouse.system": system,
+        "roundhouse.client": client.hex(),
+        "roundhouse.task": leg.id.hex(),
+    }
     moments = [leg.sent, leg.received]
     if broker is not None and leg.sent <= broker.accepted <= leg.received:
         moments = [leg.sent, broker.accepted, broker.given, broker.answered, leg.received]
+        attributes |= {"roundhouse.worker": broker.worker.hex(), "roundhouse.attempt": broker.attempt}
     at = [round((moment + offset) * 1e9) for moment in moments]
     legs: tuple[Span, ...] = ()
     if len(at) > 2:

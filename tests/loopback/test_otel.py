@@ -32,6 +32,8 @@ def test_a_run_is_sent_with_its_legs_and_lost_where_nobody_takes_it(
     tasks = [span for span in collector.spans if span.name == "task"]
     assert tasks and len(collector.spans) == 5 * len(tasks)
     assert {span.name for span in collector.spans} == {"task", "client", "backlog", "worker", "return"}
+    told = {attribute.key: attribute.value for attribute in tasks[0].attributes}
+    assert told["roundhouse.worker"].string_value and told["roundhouse.attempt"].int_value == 1
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in collector.spans)
     assert main(["bulkping", "100", "--otel", collector.url]) == 0
     assert capsys.readouterr().err.count("has not taken the") == 1

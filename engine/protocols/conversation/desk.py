@@ -141,7 +141,8 @@ class Desk:
         else:
             self.ledger.fail("failed")
         if job.builtin and not job.ref % EVERY:
-            self.legs.note(job.client, job.ref.to_bytes(8, "little"), job.accepted, task.given, now)
+            key = job.client, job.ref.to_bytes(8, "little")
+            self.legs.note(*key, job.accepted, task.given, now, task.worker, task.attempt)
         self._ended(task, update, now, out)
 
     def returned(self, task: JobTask, enough: bool, kind: str, now: float, out: list[Command]) -> None:

@@ -199,7 +199,7 @@ class Service(Tasks):
         header = {**header, names.IDENTIFIER: task_id}  # with the worker's error, which is the client's to manage
         self.out.append(Send([client, *wire.build(names.WORKREPLY, header, body)], FRONTEND))
         if sampled(task_id):
-            self.legs.note(client, task_id, task.accepted, task.given, now)
+            self.legs.note(client, task_id, task.accepted, task.given, now, task.worker, task.attempt)
         row = self.desk.replied.get(member.state)
         if row is not None:
             row.times += 1

@@ -76,7 +76,7 @@ class Tasks:
         self._ledger.succeeded += 1
         client, task_id = task.key
         if sampled(task_id):
-            self.legs.note(client, task_id, task.accepted, task.given, now)
+            self.legs.note(client, task_id, task.accepted, task.given, now, task.worker, task.attempt)
 
     def undo(self, task: Task) -> None:
         """A task never left for its worker: the delivery does not count."""

@@ -213,7 +213,7 @@ class Pool:
             self.table.elsewhere(peer, On.RESPONSE)
         self.ledger.succeeded += 1
         if sampled(task.key[1]):
-            self.records.legs.note(*task.key, task.accepted, task.given, now)
+            self.records.legs.note(*task.key, task.accepted, task.given, now, task.worker, task.attempt)
         if owes and holder is not None:
             holder.owed += 1
             holder.owed_at = now

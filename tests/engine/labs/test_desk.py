@@ -219,10 +219,10 @@ def test_a_process_of_workers_has_a_table_too(shop: Shop) -> None:
 def test_the_clock_and_the_legs_of_one_client_are_told(shop: Shop) -> None:
     assert shop.desk.words["clock"]({}) == ("clock", {"Now": shop.clock.at, "Clock": clock_name()})
     view = shop.lab.feed.peek("broker")
-    legs = (BrokerLeg(b"c", b"1", 1.0, 2.0, 3.0), BrokerLeg(b"d", b"1", 4.0, 5.0, 6.0))
+    legs = (BrokerLeg(b"c", b"1", 1.0, 2.0, 3.0, b"w", 2), BrokerLeg(b"d", b"1", 4.0, 5.0, 6.0))
     shop.lab.feed.show("broker", view._replace(legs=legs))
     said = shop.desk.words["legs"]({"Client": b"c"})
     assert isinstance(said, tuple) and said[1]["At"] == view.at
-    assert msgpack.unpackb(said[1]["Data"]) == [[b"1", 1.0, 2.0, 3.0]]
+    assert msgpack.unpackb(said[1]["Data"]) == [[b"1", 1.0, 2.0, 3.0, b"w", 2]]
     with pytest.raises(ValueError, match="Client"):
         shop.desk.words["legs"]({"Client": "c"})

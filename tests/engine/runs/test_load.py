@@ -116,7 +116,7 @@ def test_legs_are_of_this_run_only() -> None:
 def test_legs_of_a_broker_elsewhere_are_corrected_by_the_offset_of_its_clock() -> None:
     spec = BulkSpec("ping", 1)
     client = finished(spec)._replace(legs=(ClientLeg(b"new", 100.0, 100.010),))
-    legs = (BrokerLeg(b"c", b"new", 5100.001, 5100.003, 5100.006),)
+    legs = (BrokerLeg(b"c", b"new", 5100.001, 5100.003, 5100.006, b"w"),)
     run = report(spec).document(client, b"c", None, Afar(legs, Offset(5000.0, 0.0004), None))
     assert run["legs_us"] is not None and run["legs_missing"] is None
     assert {name: of["max"] for name, of in run["legs_us"].items()} == pytest.approx(  # type: ignore[index]
@@ -124,6 +124,9 @@ def test_legs_of_a_broker_elsewhere_are_corrected_by_the_offset_of_its_clock() -
     )
     assert run["clock"] == {"same": False, "offset": 5_000_000_000.0, "error": 400.0}
     assert from_json(to_json(run).encode()) == run
+    (trace,) = report(spec).traces(client, b"c", None, Afar(legs, Offset(5000.0, 0.0004), None))
+    lengths = [round((leg.end - leg.start) / 1e6) for leg in trace.legs]
+    assert lengths == [1, 2, 3, 4] and trace.attributes["roundhouse.worker"] == "77"
     run = report(spec).document(client, b"c", None, Afar((), None, "why"))
     assert (run["legs_us"], run["clock"], run["legs_missing"]) == (None, None, "why")
 
