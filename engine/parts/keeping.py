@@ -88,10 +88,11 @@ class _Asked(NamedTuple):
 class Keeping:
     """``trouble``: why the store did not do its part; ``putting``: tasks on their way into it."""
 
-    def __init__(self, holder: Holder, place: str) -> None:
-        """``place``: the store's name."""
+    def __init__(self, holder: Holder, place: str, most: int = HIGH) -> None:
+        """``place``: the store's name; ``most``: tasks that are here at a time."""
         self._holder = holder
         self._shared = place.startswith(SHARED)
+        self._high = most
         self.trouble = ""
         self.fenced = self.refused = 0
         self.found = 0  # tasks that the store kept when this broker began
@@ -214,7 +215,7 @@ class Keeping:
 
     def _most(self) -> int:
         """How many tasks the broker may hold."""
-        return min(HIGH, AHEAD * self._holder.slots()) if self._shared else HIGH
+        return min(self._high, AHEAD * self._holder.slots()) if self._shared else self._high
 
     # ---- out of the store --------------------------------------------------------------------------------------------
 

@@ -23,15 +23,19 @@ from engine.core import (
     Send,
     Start,
     Started,
+    Store,
     Unsent,
+    Unstored,
     Woken,
 )
 from engine.parts.orders import Drain, Leave, Slow
+from engine.parts.store import GLOBAL, Memory, Unavailable
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation import words as told_in
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND
+from engine.protocols.conversation.durable import Durable
 from engine.protocols.conversation.frontend import CancelJob, Hold, ListJobs, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import Decoder
 from engine.protocols.conversation.links import STREAM
@@ -150,13 +154,34 @@ class Bench:
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
         self.now = 100.0
-        self.broker = Broker(self.options)
+        self.store = Memory()
+        self.slow = False  # whether the store answers only when ``commit`` says so
+        self.asked: list[Store] = []  # what it has not answered
+        self.broker = self._made()
         self.cores: dict[str, Any] = {}
         self.deaf: set[str] = set()  # nothing passes between these and the broker
         self.said: list[str] = []
         self.started: dict[str, list[object]] = {}
         self._under_way: deque[Callable[[], None]] = deque()
         self.event("broker", Started())
+
+    def _made(self) -> Broker:
+        return Durable(self.options) if self.options.backlog else Broker(self.options)
+
+    def restart(self) -> list[str]:
+        """Another broker goes on with the store; what is said."""
+        self.asked.clear()
+        self.store.reopen()
+        self.broker = self._made()
+        self.event("broker", Started())
+        return self.take()
+
+    def commit(self) -> list[str]:
+        """The store does all that it was asked for; what is said."""
+        while self.asked:
+            self._under_way.append(self._store)
+            self._run()
+        return self.take()
 
     # ---- doing ------------------------------------------------------------------------------------------------------
 
@@ -286,6 +311,10 @@ class Bench:
                 self.started[name].append(key)
             case Cancel(key):
                 self.said.append(f"{name} kills {key}")
+            case Store():
+                self.asked.append(command)
+                if not self.slow:
+                    self._under_way.append(self._store)
             case Reopen():
                 self.said.append(f"{name} reconnects")
             case Exit(reason):
@@ -306,6 +335,14 @@ class Bench:
         if name in self.cores:
             self._later(name, Received([rest]), name)
 
+    def _store(self) -> None:
+        if self.asked:
+            asked = self.asked.pop(0)
+            try:
+                self._handle("broker", self.store.perform([asked])[0])
+            except Unavailable as why:
+                self._handle("broker", Unstored(asked.number, str(why)))
+
     def _later(self, to: str, event: Event, peer: str) -> None:
         if peer not in self.deaf:
             self._under_way.append(lambda: self._handle(to, event))
@@ -316,13 +353,14 @@ def vars_of(body: Any) -> tuple[str, ...]:
 
 
 def request(text: list[str]) -> frontend.Request:
-    """``submit COMMAND [N] [slots S] [quiet]``, ``jobs``,
+    """``submit COMMAND [N] [slots S] [quiet] [again] [as ID]``, ``jobs``,
     ``tasks J [failed] [AFTER]``, ``hold J``, ``release J``, ``cancel J``, ``stop [N]``."""
     match text:
         case ["submit", command, *rest]:
             n = int(rest[0]) if rest and rest[0].isdecimal() else 1
             slots = int(rest[rest.index("slots") + 1]) if "slots" in rest else 1
-            return Submit(array(command.replace("_", " "), n), slots, "quiet" not in rest)
+            ident = rest[rest.index("as") + 1].encode().rjust(GLOBAL) if "as" in rest else b""
+            return Submit(array(command.replace("_", " "), n), slots, "quiet" not in rest, "again" in rest, ident)
         case ["jobs"]:
             return ListJobs()
         case ["tasks", job, *rest]:

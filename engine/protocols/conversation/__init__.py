@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.core import CLIENTS, WORKERS, Seat, Socket
-from engine.parts.owners import share
 from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
 from engine.protocols.conversation.desk import FRONTEND, OPEN
+from engine.protocols.conversation.durable import Durable
 from engine.protocols.conversation.explain import EXPLAIN
 from engine.protocols.conversation.explored import EXPLORED
 from engine.protocols.conversation.links import STREAM
@@ -36,7 +36,7 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
         sockets.append(Socket("router", bind=clients, name=OPEN, roles=CLIENTS))
     if streams:
         sockets.append(Socket("stream", bind=streams, name=STREAM, private=True))
-    return Seat(Broker(options), tuple(sockets))
+    return Seat(Durable(options) if options.backlog else Broker(options), tuple(sockets))
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
@@ -86,7 +86,7 @@ SYSTEM = System(
     explain=EXPLAIN,
     times=times,
     garbage=GARBAGE,
-    window=lambda options: share(options.backlog),
     overclaims=OVERCREDIT,
     explored=EXPLORED,
+    backlog=lambda options: str(options.backlog),
 )

@@ -345,7 +345,7 @@ class Broker:
             link.said, link.shut = update.free, update.free == 0
         job = self.desk.jobs.get(update.job_id)
         held = None
-        if job is not None and 0 < update.task <= job.text.num_tasks:
+        if job is not None and 0 < update.task - job.base <= job.text.num_tasks:
             held = self.inflight.take(link.key, (job.client, ID.pack(job.id, update.task)))
         if not isinstance(held, JobTask):
             self.counts["late"] += 1

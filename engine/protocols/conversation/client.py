@@ -160,14 +160,19 @@ class Client:
         self._text = Submit(Description(0, "", 1, "", "", command), 1, spec.tracked)
         self._expected = messages.answer(command) or b""
 
+    def _submit_of(self, task: int) -> Submit:
+        """What a task of the run submits; under its id, where the run has any."""
+        assert self._text is not None and self._runs.bulk is not None
+        return self._text._replace(ident=self._runs.ident(task)) if self._runs.bulk.spec.tag else self._text
+
     def _tick(self, now: float, out: list[Command]) -> None:
         """Whatever time brings: a new connection, the next tasks, what is given up, the keep-alive."""
         self._runs.expire(now)
         if now >= self._patient:
             self._reopen(now, out)
         if self._text is not None:
-            refs = [self._runs.base + task for task in self._runs.due(now)]
-            out += [Send([frontend.pack_request(ref, self._text)]) for ref in refs]
+            submitted = [(self._runs.base + task, self._submit_of(task)) for task in self._runs.due(now)]
+            out += [Send([frontend.pack_request(ref, submit)]) for ref, submit in submitted]
         while self._orders and next(iter(self._orders.values())) <= now:
             ref = next(iter(self._orders))
             del self._orders[ref]
@@ -207,7 +212,7 @@ class Client:
         submitted = dict(self._submitted)
         self._runs.again += len(submitted)
         if self._text is not None:
-            submitted |= {self._runs.base + task: self._text for task in self._runs.repeat()}
+            submitted |= {self._runs.base + task: self._submit_of(task) for task in self._runs.repeat()}
         for ref, submit in submitted.items():
             out.append(Send([frontend.pack_request(ref, submit._replace(again=True))]))
 
@@ -222,7 +227,8 @@ class Client:
         elif got != self._expected:
             self._runs.failed(task, "wrong data", now)
         else:
-            self._runs.replied(task, self._runs.ident(task), now, len(got))
+            ref = self._runs.base + task
+            self._runs.replied(task, ref.to_bytes(8, "little"), now, len(got))
 
     # ---- orders -------------------------------------------------------------------------------------------------
 
@@ -269,7 +275,7 @@ class Client:
                     self._ended(answer, task, now)
                 case Refused(_, why):
                     if self._runs.awaited(task):
-                        self._runs.failed(task, "full" if why.startswith(frontend.FULL) else "refused", now)
+                        self._runs.failed(task, _refused(why, run.spec.tag), now)
                 case _:
                     out.extend(self.violations.add(b"", "unexpected answer", now))
         elif isinstance(answer, Accepted) and answer.ref in self._followed and answer.ref not in self._orders:
@@ -326,3 +332,8 @@ class Client:
             self._keep(Refused(ref, "unsent"))
         else:
             self._runs.refused(now, ref - self._runs.base)
+
+
+def _refused(why: str, tag: bytes) -> str:
+    """How a task of a run has failed that was refused; one with an id by the words of the broker's store."""
+    return "full" if why.startswith(frontend.FULL) else why if tag else "refused"

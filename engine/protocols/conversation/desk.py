@@ -64,7 +64,7 @@ class Desk:
         self.legs = BrokerLegs()
         self.refused = self.redelivered = self.again = 0
         self.largest = 0  # processors of the largest worker when the jobs are listed
-        self._backlog = options.backlog
+        self._backlog = options.max_backlog
         self._violations = violations
 
     def read(self, frames: Frames, socket: str, now: float, out: list[Command]) -> tuple[bytes, int, Request] | None:
@@ -117,7 +117,11 @@ class Desk:
                 if why:
                     self.refuse(client, ref, why, out)
                 else:
-                    self.say(client, Accepted(ref, job_id), out)
+                    self._done(job_id, client, Accepted(ref, job_id), out)
+
+    def _done(self, job_id: int, client: bytes, answer: Answer, out: list[Command]) -> None:
+        """A job is changed, and its order is answered."""
+        self.say(client, answer, out)
 
     def say(self, client: bytes, answer: Answer, out: list[Command]) -> None:
         """Answer a client, or the broker's own operator."""
@@ -181,18 +185,25 @@ class Desk:
         if job is not None and (submit.again or _same(job, submit)):
             self._taken(job, out)
             return
-        if not why and submit.again:
-            why = "" if messages.built_in(submit.job.command) else "not taken, or not known any more: it may have run"
-        why = why or self._excess(client, submit)
+        why = why or (self._doubt(submit) if submit.again else "") or self._excess(client, submit)
         if why:
             self.refuse(client, ref, why, out)
-            return
-        job = self.jobs.add(submit.job, submit.slots, client, ref, now)
+        else:
+            self._accept(client, ref, submit, now, out)
+
+    def _doubt(self, submit: Submit) -> str:
+        """Why a submission that is asked for again, and is not known, is not taken."""
+        return "" if messages.built_in(submit.job.command) else "not taken, or not known any more: it may have run"
+
+    def _accept(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
+        self._added(self.jobs.add(submit.job, submit.slots, client, ref, now), submit, now, out)
+
+    def _added(self, job: Job, submit: Submit, now: float, out: list[Command]) -> None:
         job.follow = submit.follow
         self.ledger.sent += job.text.num_tasks
-        self.callers.sent(client, job.text.num_tasks, now)
+        self.callers.sent(job.client, job.text.num_tasks, now)
         if not job.lone:
-            self.say(client, Accepted(ref, job.id), out)
+            self.say(job.client, Accepted(job.ref, job.id), out)
 
     def _taken(self, job: Job, out: list[Command]) -> None:
         """A submission that was taken before is asked for again; a lone task is answered when it ends."""

@@ -4,6 +4,7 @@
 - A request names itself by ``Ask`` and numbers itself by ``Ref``, which every answer to it repeats.
 - A job is first ``accepted``; only a lone built-in task (``:ping``, ``:data N``) is answered by its end alone.
 - ``Follow``: the client hears of the end of each task and of the job. Without it, only of acceptance.
+- ``Id``: 16 random bytes. A broker with a store takes a job with an id once, whoever submits it how often.
 - ``Again``: the client has submitted this before, under the same ``Ref``, and does not know what became of it.
 """
 
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from engine.parts.store import GLOBAL
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.header import STOP_NOW
 from engine.protocols.conversation.messages import Description
@@ -34,13 +36,15 @@ MAX_LIST = 1024 * 1024  # bytes of their texts
 class Submit(NamedTuple):
     """Queue an array of tasks. Its job id and status are the broker's to give. ``slots``: processors of one task.
 
-    ``again``: it may have been taken already; then only its answers are wanted.
+    ``again``: it may have been taken already; then only its answers are wanted. ``ident``: 16 random bytes, under which
+    a broker with a store knows it again, or none.
     """
 
     job: Description
     slots: int = 1
     follow: bool = True
     again: bool = False
+    ident: bytes = b""
 
 
 class ListJobs(NamedTuple):
@@ -193,10 +197,12 @@ def pack_request(ref: int, request: Request) -> bytes:
     """One request as a message."""
     fields: dict[str, object] = {"Ask": _NAMES[type(request)], "Ref": ref}
     match request:
-        case Submit(job, slots, follow, again):
+        case Submit(job, slots, follow, again, ident):
             fields |= {"JobDescription": messages.description_map(job), "NumProc": slots, "Follow": follow}
             if again:
                 fields["Again"] = True
+            if ident:
+                fields["Id"] = ident
         case Hold(job_id) | Release(job_id) | CancelJob(job_id):
             fields["JobId"] = job_id
         case ListTasks(job_id, failed, after):
@@ -225,9 +231,11 @@ def parsed(value: Any) -> tuple[int, Request] | str:
         return ref, ListJobs()
     if kind is Submit:
         job = messages.description(value.get("JobDescription"))
-        follow, again = value.get("Follow", False), value.get("Again", False)
+        follow, again, ident = value.get("Follow", False), value.get("Again", False), value.get("Id", b"")
         whole = type(follow) is type(again) is bool and messages.whole(nproc, 1, MAX_SIZE)
-        return (ref, Submit(job, nproc, follow, again)) if whole and job is not None else "unreadable request"
+        if not whole or job is None or type(ident) is not bytes or len(ident) not in (0, GLOBAL):
+            return "unreadable request"
+        return ref, Submit(job, nproc, follow, again, ident)
     if kind is StopWorkers:
         return (ref, StopWorkers(nproc)) if messages.whole(nproc, 0, STOP_NOW) else "unreadable request"
     if not messages.whole(job_id, 1, _REF):

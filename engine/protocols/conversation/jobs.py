@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from heapq import heappop, heappush
 from struct import Struct
+from typing import NamedTuple
 
 from engine.parts.inflight import Task
 from engine.parts.machine import Walk
@@ -57,11 +58,12 @@ class Job:
     """One array. ``out``, ``done``, ``failed``, ``dropped`` count tasks; ``returned`` are those that came back.
 
     ``running``: those that are out, by number, of a job that is no lone task. ``told``: failures that were told.
+    ``base``: the number before its first one.
     """
 
     __slots__ = (
-        "accepted", "builtin", "client", "done", "dropped", "entry", "failed", "follow", "fresh", "id", "kind", "lone",
-        "out", "owner", "packed", "ref", "returned", "running", "size", "slots", "state", "text", "told",
+        "accepted", "base", "builtin", "client", "done", "dropped", "entry", "failed", "follow", "fresh", "id", "kind",
+        "lone", "out", "owner", "packed", "ref", "returned", "running", "size", "slots", "state", "text", "told",
     )  # fmt: skip
 
     def __init__(self, job_id: int, text: Description, slots: int, client: bytes, ref: int, accepted: float) -> None:
@@ -75,7 +77,8 @@ class Job:
         self.lone = self.builtin and text.num_tasks == 1  # it is answered by its end alone
         self.kind = text.command[1:5] if self.builtin else "job"
         self.state = Does.NEW
-        self.fresh = 1  # the number of the next task that was never given
+        self.base = 0
+        self.fresh = 1  # the number, behind the base, of the next task that was never given
         self.returned: deque[JobTask] = deque()
         self.running: dict[int, JobTask] = {}
         self.out = self.done = self.failed = self.dropped = self.told = 0
@@ -105,6 +108,20 @@ class Job:
         return self.text._replace(job_id=self.id, status=self.status)
 
 
+class Course(NamedTuple):
+    """How far a job has come, as ``Job`` has it. ``out``: of each task that was given and has not ended its number, and
+    how often a worker was lost with it.
+    """
+
+    job_id: int
+    status: int
+    fresh: int
+    done: int
+    failed: int
+    dropped: int
+    out: tuple[tuple[int, int], ...]
+
+
 def size_of(text: Description) -> int:
     """Bytes of what a client wrote."""
     return sum(len(part.encode()) for part in text.texts)
@@ -117,7 +134,7 @@ class Jobs:
     """
 
     def __init__(self, options: Options) -> None:
-        self.owners: Owners[int] = Owners(options.backlog, MAX_JOBS, SILENCE * options.expiry)
+        self.owners: Owners[int] = Owners(options.max_backlog, MAX_JOBS, SILENCE * options.expiry)
         self.queued = 0
         self.peak = Peak()
         self.ripe = 0
@@ -154,9 +171,9 @@ class Jobs:
         """Jobs that have not ended."""
         return len(self._jobs) - len(self._ended)
 
-    def add(self, text: Description, slots: int, client: bytes, ref: int, now: float) -> Job:
-        """Queue an array."""
-        self._last += 1
+    def add(self, text: Description, slots: int, client: bytes, ref: int, now: float, job_id: int = 0) -> Job:
+        """Queue an array. ``job_id``: one that is above all others, 0 for the next one."""
+        self._last = job_id or self._last + 1
         job = self._jobs[self._last] = Job(self._last, text, slots, client, ref, now)
         self._asked[client, ref] = self._last
         self.owners.add(job.owner, self._last, text.num_tasks, job.size, now, slots)
@@ -184,7 +201,7 @@ class Jobs:
         if best.returned:
             task = best.returned.popleft()
         else:
-            task = JobTask(best, best.fresh)
+            task = JobTask(best, best.base + best.fresh)
             best.fresh += 1
         if not best.lone:
             best.running[task.number] = task
@@ -227,6 +244,25 @@ class Jobs:
         else:
             job.state = self.walk.step(job.state, On.ENDED, If.LAST if last and job.state == Does.HELD else "")
         return self.settle(job)
+
+    def resume(self, job: Job, course: Course) -> int:
+        """A job that was just added goes on where an earlier broker left it; how many of its tasks have ended."""
+        before = job.queued
+        job.fresh, job.done, job.failed, job.dropped = course.fresh, course.done, course.failed, course.dropped
+        for number, attempts in course.out:
+            task = JobTask(job, number)
+            task.attempt = attempts
+            job.returned.append(task)
+        ended = before - job.queued
+        self.queued -= ended
+        self.ripe -= ended
+        self.owners.wait(job.owner, -ended)
+        if job.fresh > 1:
+            row = self._given[job.state]
+            row.times += 1
+            job.state = row.next
+            self._stand(job)
+        return ended
 
     def hold(self, job: Job) -> str:
         """Give no more of a job; the reason where it can not be held."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgpack
 
 from engine.core import Process
+from engine.parts.store import GLOBAL
 from engine.parts.unpacking import UNREADABLE, unpack
 
 WAITING, RUNNING, FINISHED, HELD, CANCELLED = range(5)
@@ -185,6 +186,15 @@ def built_in(command: str) -> bool:
 def lone(job: Description) -> bool:
     """Whether this is a single built-in task, the unit of a bulk run, which is answered by its end alone."""
     return job.num_tasks == 1 and built_in(job.command)
+
+
+def ident_of(job: Description) -> bytes:
+    """The global id of a lone built-in task, which a broker with a store names by it; empty where it has none."""
+    named = len(job.name) == 2 * GLOBAL and built_in(job.command)
+    try:
+        return bytes.fromhex(job.name) if named else b""
+    except ValueError:
+        return b""
 
 
 def answer(command: str) -> bytes | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from engine.parts.limits import MAX_BACKLOG
+from engine.parts.store import misnamed
 from engine.schema import Range
 
 Seconds = Annotated[float, Range(0.01, 86_400, "seconds")]
@@ -24,7 +25,7 @@ class Options:
     tries: Annotated[int, Range(1, 1000)] = 3
     """How often one task is given to a worker before it has failed as ``lost`` (ruling 10)."""
 
-    backlog: Annotated[int, Range(0, MAX_BACKLOG)] = MAX_BACKLOG
+    max_backlog: Annotated[int, Range(0, MAX_BACKLOG)] = MAX_BACKLOG
     """Tasks that may wait at the broker; a submission that does not fit is refused whole."""
 
     body_limit: Annotated[int, Range(1024, 2**30, "bytes")] = 16 * 1024 * 1024
@@ -35,3 +36,11 @@ class Options:
 
     stream: str = ""
     """Endpoint for workers over plain TCP. Empty: derived from the broker's; ``none``: not offered."""
+
+    backlog: str = ""
+    """Where jobs survive their broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file. Clients of ours that have it
+    set name their tasks by ids of 16 bytes. Empty: in memory, lost with the broker."""
+
+    def __post_init__(self) -> None:
+        if wrong := misnamed(self.backlog, shared=False):
+            raise ValueError(wrong)

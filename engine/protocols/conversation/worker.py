@@ -13,8 +13,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from engine.core import (
     NEVER,
@@ -50,21 +51,10 @@ from engine.protocols.conversation import beats, header, messages
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.header import ERROR, OK, STOP, STOP_ALL, STOP_NOW, UPDATE, Decoder
 from engine.protocols.conversation.machine import WORKER, Cl, If, On, visits
-from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, TaskBody
+from engine.protocols.conversation.messages import DONE, FAULT, MAX_STATUS, TaskBody, Update
 from engine.protocols.conversation.options import Options
 
 GREETING = header.pack(OK, 0)
-
-
-class _Ended(NamedTuple):
-    """An update that is owed."""
-
-    job_id: int
-    task: int
-    success: bool
-    status: str
-    data: bytes | None
-    log: str
 
 
 class Worker:
@@ -85,7 +75,8 @@ class Worker:
         self.violations = Violations()
         self.done = self._used = self._started = 0
         self._sent = Sent()  # in this conversation
-        self._owed: deque[_Ended] = deque()
+        self._owed: deque[Update] = deque()
+        self.executing: Callable[[bytes], object] | None = None  # is told the id of each task before it is answered
         self._slow = self._heard = 0.0
         self._due: list[tuple[float, int]] = []  # when built-in tasks that run are to be answered: a heap
         self._decoder = Decoder(options.body_limit)
@@ -235,6 +226,8 @@ class Worker:
             self._started += 1
             self._used += task.slots
             self.running[self._started] = task
+            if self.executing is not None:
+                self.executing(messages.ident_of(task.job))
             if not messages.built_in(task.job.command):
                 out.append(Start(self._started, messages.process(task)))
             elif self._slow:
@@ -253,7 +246,7 @@ class Worker:
         words, _, log = result.decode("utf-8", "replace").partition("\0")
         status = words[:MAX_STATUS] or (DONE if ok else f"{FAULT}unknown")
         data = messages.answer(task.job.command) or None
-        self._owed.append(_Ended(task.job.job_id, task.number, ok, status, data, log))
+        self._owed.append(Update(task.job.job_id, task.number, ok, status, None, data, log))
         if self.state == Cl.LOOP0:
             self._update(On.DONE, out)
         else:
@@ -265,8 +258,7 @@ class Worker:
             return
         self._step(event)
         # 001 CL_UPDATE0: send UPDATE(nproc)
-        job_id, number, ok, status, data, log = self._owed.popleft()
-        update = messages.Update(job_id, number, ok, status, self.free, data, log)
+        update = self._owed.popleft()._replace(free=self.free)
         self._send(header.pack_body(UPDATE, messages.pack_update(update)), out)
         self._step(On.PASS)
 

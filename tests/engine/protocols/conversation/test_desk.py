@@ -17,7 +17,7 @@ from tests.helpers.conversation import Bench, answer_in_words, array
 
 
 def make(backlog: int = 100) -> Desk:
-    return Desk(Options(backlog=backlog), Violations())
+    return Desk(Options(max_backlog=backlog), Violations())
 
 
 def told(out: list[Command]) -> list[str]:
@@ -25,7 +25,7 @@ def told(out: list[Command]) -> list[str]:
 
 
 def test_a_submission_is_taken_whole_or_refused_whole() -> None:
-    bench = Bench(Options(backlog=5))
+    bench = Bench(Options(max_backlog=5))
     assert bench.do("ask c1 1 submit echo 4") == ["c1 < [1] accepted 1"]
     assert bench.do("ask c1 2 submit echo 2") == ["c1 < [2] refused: full"]
     assert bench.do("ask c1 3 submit :ping") == []
@@ -140,7 +140,7 @@ def test_the_operators_own_notes() -> None:
 
 
 def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -> None:
-    desk, out = Desk(Options(backlog=10), Violations()), list[Command]()
+    desk, out = Desk(Options(max_backlog=10), Violations()), list[Command]()
     body = frontend.pack_request(3, Submit(array(":ping")))
     asked = desk.read([b"c", body], OPEN, 0.0, out)
     assert asked is not None and not out
@@ -158,7 +158,7 @@ def test_over_the_open_port_a_lone_built_in_task_is_taken_and_answered_there() -
 )
 def test_over_the_open_port_everything_else_is_refused_and_counted(request_: frontend.Request) -> None:
     violations = Violations()
-    desk, out = Desk(Options(backlog=10), violations), list[Command]()
+    desk, out = Desk(Options(max_backlog=10), violations), list[Command]()
     assert desk.read([b"c", frontend.pack_request(3, request_)], OPEN, 0.0, out) is None
     (send,) = [command for command in out if isinstance(command, Send)]
     assert send == Send([b"c", frontend.pack_answer(Refused(3, ELSEWHERE))], OPEN)
@@ -168,7 +168,7 @@ def test_over_the_open_port_everything_else_is_refused_and_counted(request_: fro
 def test_a_keep_alive_is_answered_where_it_came() -> None:
     for socket in (FRONTEND, OPEN):
         out: list[Command] = []
-        assert Desk(Options(backlog=10), Violations()).read([b"c", b""], socket, 0.0, out) is None
+        assert Desk(Options(max_backlog=10), Violations()).read([b"c", b""], socket, 0.0, out) is None
         assert out == [Send([b"c", b""], socket)]
 
 
