@@ -271,29 +271,17 @@ class RunReport:
     def traces(
         self, client: ClientView, client_id: bytes, broker: BrokerView | None, afar: Afar | None = None
     ) -> list[TaskTrace]:
-        """Its sampled tasks, those of the warm-up too, with their legs where a broker's picture is at hand.
-
-        ``afar``: as in ``document``.
-        """
+        """Its sampled tasks, those of the warm-up too, with their legs. The arguments are those of ``document``."""
         ours = [leg for leg in client.legs if leg.sent >= self.since]
-        theirs = broker.legs if broker else _by_our_clock(afar) if afar else ()
-        offset = self.started.timestamp() - self.since
-        return traces(self.system, client_id, ours, theirs, offset)
+        theirs = broker.legs if broker else afar.legs if afar else ()
+        ahead = ((afar.offset if afar else None) or SAME).seconds
+        return traces(self.system, client_id, ours, theirs, self.started.timestamp() - self.since, ahead)
 
     def nothing(self) -> RunRecord:
         """The record of a run that sent nothing because no broker was there."""
         bulk = Bulk(self.spec, 0.0)
         bulk.stop(0.0)
         return self.document(ClientView(0.0, False, bulk.view(0.0), 0), b"", None)
-
-
-def _by_our_clock(afar: Afar) -> tuple[BrokerLeg, ...]:
-    """The legs that a broker elsewhere told of, by the clock of this machine."""
-    ahead = (afar.offset or SAME).seconds
-    return tuple(
-        leg._replace(accepted=leg.accepted - ahead, given=leg.given - ahead, answered=leg.answered - ahead)
-        for leg in afar.legs
-    )
 
 
 def versions() -> dict[str, str]:

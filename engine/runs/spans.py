@@ -34,11 +34,17 @@ class TaskTrace(NamedTuple):
 
 
 def traces(
-    system: str, client: bytes, ours: Iterable[ClientLeg], theirs: Iterable[BrokerLeg], offset: float
+    system: str,
+    client: bytes,
+    ours: Iterable[ClientLeg],
+    theirs: Iterable[BrokerLeg],
+    offset: float,
+    ahead: float = 0.0,
 ) -> list[TaskTrace]:
     """The newest ``MOST`` of the noted tasks, at most ``A_SECOND`` of each second in which they were sent.
 
-    ``offset``: seconds to add to the clock of the legs, for seconds since 1970.
+    ``offset``: seconds to add to the client's clock, for seconds since 1970. ``ahead``: seconds by which the broker's
+    clock is ahead of the client's.
     """
     passed = {leg.id: leg for leg in theirs if leg.client == client}
     seconds: Counter[int] = Counter()
@@ -47,19 +53,22 @@ def traces(
         second = int(leg.sent)
         seconds[second] += 1
         if seconds[second] <= A_SECOND:
-            found.append(_trace(system, client, leg, passed.get(leg.id), offset))
+            found.append(_trace(system, client, leg, passed.get(leg.id), offset, ahead))
     return found[-MOST:]
 
 
-def _trace(system: str, client: bytes, leg: ClientLeg, broker: BrokerLeg | None, offset: float) -> TaskTrace:
+def _trace(
+    system: str, client: bytes, leg: ClientLeg, broker: BrokerLeg | None, offset: float, ahead: float
+) -> TaskTrace:
     attributes: dict[str, str | int] = {
         "roundhouse.system": system,
         "roundhouse.client": client.hex(),
         "roundhouse.task": leg.id.hex(),
     }
     moments = [leg.sent, leg.received]
-    if broker is not None and leg.sent <= broker.accepted <= leg.received:
-        moments = [leg.sent, broker.accepted, broker.given, broker.answered, leg.received]
+    if broker is not None and leg.sent <= broker.accepted - ahead <= leg.received:
+        passed = (moment - ahead for moment in (broker.accepted, broker.given, broker.answered))
+        moments = [leg.sent, *passed, leg.received]
         attributes |= {"roundhouse.worker": broker.worker.hex(), "roundhouse.attempt": broker.attempt}
     at = [round((moment + offset) * 1e9) for moment in moments]
     legs: tuple[Span, ...] = ()

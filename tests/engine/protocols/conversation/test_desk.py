@@ -6,6 +6,7 @@ import pytest
 
 from engine.core import Command, Note, Ordered, Received, Send
 from engine.parts.orders import Withdraw
+from engine.parts.view import BrokerLeg
 from engine.parts.violations import Violations
 from engine.protocols.conversation import desk as module
 from engine.protocols.conversation import frontend, jobs
@@ -101,9 +102,9 @@ def test_every_sixteenth_task_of_a_run_is_timed() -> None:
         desk.take(b"c", ref, Submit(array(":ping")), 1.0, out)
         task = desk.jobs.next(1, 1)
         assert task is not None
-        task.given = 2.0
+        task.given, task.worker, task.attempt = 2.0, b"w", 1
         desk.finished(task, Update(task.job.id, 1, True, "done"), 3.0, out)
-    assert desk.legs.view() == ((b"c", (16).to_bytes(8, "little"), 1.0, 2.0, 3.0),)
+    assert desk.legs.view() == (BrokerLeg(b"c", (16).to_bytes(8, "little"), 1.0, 2.0, 3.0, b"w", 1),)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from engine.core import (
     Woken,
 )
 from engine.parts.orders import Drain, Inspect, Leave
-from engine.parts.view import WorkerRow
+from engine.parts.view import BrokerLeg, WorkerRow
 from engine.protocols.pingpong import broker as module
 from engine.protocols.pingpong import desk
 from engine.protocols.pingpong.broker import Broker
@@ -267,7 +267,7 @@ def test_sampled_tasks_leave_their_legs() -> None:
     ask(broker, 16, now=T)
     from_worker(broker, b"w", READY, T + 1)
     from_worker(broker, b"w", b"done", T + 2)
-    assert broker.snapshot(T + 2).legs == ((b"c", ident(16), T, T + 1, T + 2),)
+    assert broker.snapshot(T + 2).legs == (BrokerLeg(b"c", ident(16), T, T + 1, T + 2, b"w"),)
 
 
 def test_orders_of_others_are_our_own_mistake() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.core import NEVER
+from engine.parts.view import BrokerLeg
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.tasks import Tasks
 
@@ -32,7 +33,7 @@ def test_a_result_ends_a_task_and_every_sixteenth_is_noted() -> None:
     tasks = two_tasks()
     tasks.done(tasks.give(b"w", T + 1), T + 2)
     tasks.done(tasks.give(b"w", T + 3), T + 4)
-    assert tasks.legs.view() == ((b"c", b"\x10one", T, T + 1, T + 2),)
+    assert tasks.legs.view() == (BrokerLeg(b"c", b"\x10one", T, T + 1, T + 2, b"w"),)
     assert tasks.get(ONE) is None
     ledger = tasks.ledger()
     assert (ledger.sent, ledger.succeeded, ledger.in_flight, ledger.queued, ledger.balanced) == (2, 2, 0, 0, True)

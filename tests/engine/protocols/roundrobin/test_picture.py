@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from engine.core import Woken
 from engine.parts.orders import Inspect
-from engine.parts.view import Incident, TaskRow
+from engine.parts.view import BrokerLeg, Incident, TaskRow
 from engine.protocols.roundrobin import messages as wire
 from tests.helpers.roundrobin import Front, ident
 
@@ -99,7 +99,7 @@ def test_sampled_tasks_leave_their_times() -> None:
     front.now = 103.0
     front.reply(b"w1", 16)
     front.reply(b"w1", 17)
-    assert front.broker.snapshot(front.now).legs == ((b"c", ident(16), 100.0, 101.0, 103.0),)
+    assert front.broker.snapshot(front.now).legs == (BrokerLeg(b"c", ident(16), 100.0, 101.0, 103.0, b"w1"),)
 
 
 def test_a_picture_stays_as_it_was() -> None:
