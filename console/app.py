@@ -58,6 +58,7 @@ class Console(Host):
         """The session of a lab, and its main screen."""
         assert self.labs is not None
         session = session_of(name, lab, partial(self.labs.order, name))
+        self._fill(session)
         self.guards.begin(session, self.clock(), self.wall())
         return session, session.kind.main(session, self.history)
 
@@ -114,6 +115,12 @@ class Console(Host):
         """As every console; then see who has the port that this broker would have had."""
         super().on_mount()
         self.offer()
+        first = self.session
+        self.call_after_refresh(lambda: self._fill(first))
+
+    def _fill(self, session: Session[Any]) -> None:
+        """Start what its lab has left for later; the first of all draws without waiting for thousands of workers."""
+        self.order(lambda lab: lab.fill(), session=session)
 
     def offer(self) -> None:
         """Say who has the usual port of this broker, where that is another process of ours."""

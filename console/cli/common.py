@@ -131,8 +131,9 @@ def lab_of(
     role: str = "",
     listens: Path | None = None,
     elsewhere: Elsewhere | None = None,
+    later: bool = False,
 ) -> LiveLab:
-    """A lab of the system that was asked for, not opened yet."""
+    """A lab of the system that was asked for, not opened yet; see ``LiveLab``."""
     system, security = system_of(settings), settings.security
     keys = curve.of(settings.paths.keys, security.curve, security.server_key, not broker, security.control)
     if keys is not None and not broker:
@@ -159,6 +160,7 @@ def lab_of(
         trust=Trust(os.geteuid(), frozenset(trust)),
         curve=keys,
         elsewhere=elsewhere,
+        later=later,
     )
     if (broker or role) and listens != NOWHERE:  # who has no control socket is nobody's to order
         lab.audit = audit_of(settings, place_of(settings.paths.control, role, bind))

@@ -69,6 +69,7 @@ def of_brokers(settings: Settings, options: Namespace, journal: Path | None) -> 
         readonly=readonly,
         role="console",
         listens=control_of(options),
+        later=True,
     )
 
 

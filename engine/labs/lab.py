@@ -74,6 +74,9 @@ class Lab(ABC):
         """Start everything. Raises Refused where that can not be."""
         return self
 
+    def fill(self) -> None:  # noqa: B027 - most labs are whole when they are open
+        """Start what was left for later, so that a screen need not wait for it. Raises Refused where it can not be."""
+
     def close(self) -> None:  # noqa: B027 - most labs hold nothing
         """Stop everything, in under two seconds. Does nothing where the lab holds no resources."""
 

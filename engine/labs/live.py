@@ -32,9 +32,8 @@ from engine.labs.elsewhere import Elsewhere
 from engine.labs.health import Health, health_of
 from engine.labs.liveworkers import LiveWorkers
 from engine.labs.operated import ask_broker, word_of
-from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces
-from engine.labs.pools import POOL, Kind
+from engine.labs.pools import POOL
 from engine.labs.record import begin
 from engine.labs.steered import said
 from engine.labs.stored import keeper_of, place_of, tagged
@@ -80,12 +79,13 @@ class LiveLab(LiveWorkers):
         role: str = "",
         curve: Curve | None = None,
         elsewhere: Elsewhere | None = None,
+        later: bool = False,
     ) -> None:
         """``trust``: whose peers private sockets serve; ``control``: the folder of control sockets.
 
         ``role``: what its own one calls it; without one only a broker has any. ``listens``: the path of its own one, in
         place of the usual one in ``control``; ``NOWHERE`` for none.
-        ``elsewhere``: the broker that is joined, where its clock is asked.
+        ``elsewhere``: the broker that is joined, where its clock is asked. ``later``: ``fill`` starts the workers.
         """
         self.system, self.readonly, self._trust, self._curve = system, readonly, trust, curve
         self._folder, self._listens = control, listens
@@ -111,7 +111,7 @@ class LiveLab(LiveWorkers):
         self._asking = threading.Lock()
         self._elsewhere, self._afar = elsewhere, Afar((), None, UNASKED)
         self.unkept: list[str] = []
-        self._unsaved, self._closing = False, threading.Event()
+        self._unsaved, self._closing, self._later = False, threading.Event(), later
         self._keeper = threading.Thread(target=self._keep, name="roundhouse-lab", daemon=True)
 
     # ---- life -------------------------------------------------------------------------------------------------------
@@ -127,10 +127,8 @@ class LiveLab(LiveWorkers):
                 if self._pair:
                     self._brokers.open_fallback()
             self._open_pools(self._slots)
-            if self._wanted:
-                self._pool.add(self._wanted, PATIENCE)
-            for named in self._named:
-                self._pool.bulk(named.workers, PATIENCE, named.name, Kind(named.slots, named.transport))
+            if not self._later:
+                self.fill()
             if self._with_client:
                 self._seat_client()
             if self._folder is not None and self._role and self._listens != NOWHERE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import count
+from threading import Event
 from typing import Any
 
 from engine.core import Note, Seat
@@ -18,8 +19,11 @@ from engine.labs.livefaults import LiveFaults
 from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.pools import TRANSPORTS, Kind, Pools
+from engine.namedpools import NamedPool
 from engine.parts.orders import Pack
 from engine.parts.view import WorkerView
+
+AT_ONCE = 200  # workers that are started together where many are wanted from the beginning
 
 
 class LiveWorkers(LiveFaults):
@@ -32,6 +36,9 @@ class LiveWorkers(LiveFaults):
     _client_id: bytes
     _nonce: Nonces
     _transport = ""  # of peers of this process; empty: they stay in it
+    _wanted: int
+    _named: Sequence[NamedPool]
+    _closing: Event
 
     # ---- pools ------------------------------------------------------------------------------------------------------
 
@@ -46,6 +53,23 @@ class LiveWorkers(LiveFaults):
             return Pool(self._node(node), lambda seat: self._worker(name, node, seat), cost, tell, numbers)
 
         self._pool = Pools(made, Kind(slots))
+
+    def fill(self) -> None:
+        """Start the workers that were wanted from the beginning, ``AT_ONCE`` at a time: closing waits for no more.
+
+        Raises Refused where there can not be so many.
+        """
+        self._pool.afford(self._wanted)
+        for begun in range(0, self._wanted, AT_ONCE):
+            if self._closing.is_set():
+                return
+            self._pool.add(min(AT_ONCE, self._wanted - begun), PATIENCE)
+        for named in self._named:
+            for begun in range(0, named.workers, AT_ONCE):
+                if self._closing.is_set():
+                    return
+                kind = Kind(named.slots, named.transport)
+                self._pool.bulk(min(begun + AT_ONCE, named.workers), PATIENCE, named.name, kind)
 
     def bulk(self, workers: int = BULK, pool: str = "", slots: int | None = None, transport: str = "") -> None:
         """The seed's ``bulk``: start children until a pool has so many workers in all; see ``Pools.bulk``."""

@@ -115,6 +115,10 @@ class Pools:
             raise Refused(f"no pool {name!r}; there are {', '.join(filter(None, self._pools)) or 'none with a name'}")
         self._pools[name].endbulk()
 
+    def afford(self, n: int) -> None:
+        """Raise Refused where there are not file descriptors enough for n more workers of the pool without a name."""
+        self._pools[""].afford(n)
+
     def afford_move(self) -> None:
         """Raise Refused where there are not file descriptors enough for ``move``: the old workers go only then."""
         movers = self._movers()

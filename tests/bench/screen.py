@@ -1,4 +1,4 @@
-"""What the console costs: throughput with it on screen and without, and its share of a core with 10,000 workers.
+"""What the console costs: throughput with it on screen and without, its share of a core, and its first picture.
 
 The console runs on a terminal of its own (a pty of 50 lines by 160 columns) whose output is read and thrown away. It is
 given ``:bulkping N`` as a user types it; without it the same run is given on the command line. Everything is in one
@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from tests.bench.figures import RUNS, Contend, Run, ranking, ranking_head, rounds, table
+from tests.bench.figures import RUNS, Contend, Run, digits, ranking, ranking_head, rounds, table
 from tests.bench.peers import Foul
 from tests.bench.stage import CONSOLE, ROOT, Stage, run_of
 
@@ -30,6 +30,8 @@ WORKERS, CROWD = 1_000, 10_000
 WINDOW = 100
 LINES, COLUMNS = 50, 160
 PATIENCE = 60.0  # seconds
+PICTURE = 2000  # bytes: before the first picture a few go that ask the terminal what it can
+STARTS = 3
 STEP = 0.05
 WATCHED = 1.0  # seconds, a sample of the crowd
 SAMPLES = 5
@@ -52,6 +54,7 @@ class Terminal:
             CONSOLE, cwd=ROOT, env=environ, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )
         os.close(slave)
+        self.began, self.first = time.monotonic(), (0.0, 0.0)  # seconds until the first picture: in all, of a processor
         self.drawn = 0  # bytes
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -60,6 +63,8 @@ class Terminal:
         with contextlib.suppress(OSError):  # EIO: the console has left its terminal
             while data := os.read(self._master, 65_536):
                 self.drawn += len(data)
+                if self.drawn > PICTURE and not self.first[0]:
+                    self.first = time.monotonic() - self.began, sum(psutil.Process(self.child.pid).cpu_times()[:2])
 
     def type(self, keys: str) -> None:
         """Keys, as if they were typed."""
@@ -154,6 +159,23 @@ def crowd(workers: int, settle: float) -> None:
     print(f"  {drawn / 1024:.1f} KiB/s drawn")
 
 
+def first_picture(crowds: tuple[int, ...]) -> None:
+    """From the start of the process to its first picture."""
+    rows = []
+    for workers in crowds:
+        taken = []
+        with Stage() as stage:
+            for _ in range(STARTS):
+                with terminal(stage, workers, 0.0) as screen:
+                    until = time.monotonic() + PATIENCE
+                    while not screen.first[0] and time.monotonic() < until:
+                        time.sleep(STEP)
+                    taken.append(screen.first)
+        took, spent = (median(one[place] for one in taken) for place in (0, 1))
+        rows.append([f"{workers:,}", digits(took), digits(spent)])
+    table("Console: from its start to its first picture", ["workers", "s", "of a processor, s"], rows)
+
+
 def _sample(process: psutil.Process) -> tuple[float, float]:
     """Shares of a core over a moment: the main thread's, all threads'."""
 
@@ -168,8 +190,9 @@ def _sample(process: psutil.Process) -> tuple[float, float]:
 
 
 def section(quick: bool) -> None:
-    """Both."""
+    """All tables."""
     on_and_off(quick)
+    first_picture((10, WORKERS) if quick else (10, CROWD))
     if quick:
         crowd(WORKERS, 2.0)
     else:

@@ -45,6 +45,7 @@ class Stage:
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.environ[name] = str(self.folder)
         self.environ["PYTHONPATH"] = str(root)
+        self.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is not compiled at each start
 
     def __enter__(self) -> Stage:
         return self

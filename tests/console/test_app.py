@@ -32,6 +32,22 @@ def test_without_a_run_there_is_no_summary(tmp_path: Path) -> None:
     assert drive(scenario, tmp_path, lab=FakeLab(0, busy=False)).summary is None
 
 
+def test_what_a_lab_has_left_for_later_is_started_when_the_screen_was_drawn(tmp_path: Path) -> None:
+    class Later(FakeLab):
+        filled = 0
+
+        def fill(self) -> None:
+            self.filled += 1
+            raise Refused("10,000 more workers: 40,000 file descriptors are needed")
+
+    async def scenario(driver: Driver) -> None:
+        await driver.pilot.pause()
+        assert lab.filled == 1 and "descriptors are needed" in driver.notice
+
+    lab = Later(0, busy=False)
+    drive(scenario, tmp_path, lab=lab)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
     if signal.getsignal(number) is signal.SIG_IGN:
@@ -265,11 +281,11 @@ def test_an_order_whose_answer_comes_late_is_told_when_it_comes(tmp_path: Path) 
     async def scenario(driver: Driver) -> None:
         await driver.press("x", "p")
         assert driver.notice == ""
-        answers[1].set_exception(Refused("a run is going on"))
+        answers[-1].set_exception(Refused("a run is going on"))
         await driver.pilot.pause()
         await driver.pilot.pause()
         assert driver.notice == "× a run is going on"
-        answers[0].set_result(None)
+        answers[-2].set_result(None)
         await driver.pilot.pause()
         await driver.pilot.pause()
         assert driver.notice.startswith("✓ the run stops")

@@ -97,7 +97,7 @@ def test_the_screen_gets_an_open_lab_and_the_settings(terminal: type[Screen], ca
     assert console(NOTHING, [Flag(("pool", "workers"), "--workers", "3")]) == 0
     lab, settings, labs = terminal.made
     assert labs.names == ("roundrobin", "conversation", "pingpong", "negotiated", "diskqueue")
-    place = {"role": "console", "listens": None}
+    place = {"role": "console", "listens": None, "later": True}
     assert lab.how == {"bind": (), "workers": 3, "journal": None, "pair": True, "readonly": False, **place}
     assert lab.settings == settings
     assert lab.state == "closed"
@@ -125,6 +125,7 @@ def test_another_system_is_opened_with_settings_of_its_own(
         "readonly": False,
         "role": "console",
         "listens": None,
+        "later": True,
     }
     assert (terminal.made[0].how["journal"], terminal.made[0].state, other.state) == (
         tmp_path / "j",

@@ -9,6 +9,7 @@ from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.labs.pool import SPARE
+from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec
 from tests.helpers.processes import WAIT, free_endpoint
 
@@ -79,3 +80,18 @@ def test_workers_of_a_broker_elsewhere_go_where_they_were_told() -> None:
             lab.bulk(2, "slow", 2, "tcp")
         lab.bulk(2, "slow", 2)
         assert lab.workers().here == 2
+
+
+def test_workers_that_are_left_for_later_are_started_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.labs.liveworkers.AT_ONCE", 2)
+    pools = (NamedPool("slow", 3),)
+    lab = LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=5, pools=pools, later=True)
+    with lab:
+        assert lab.workers().here == 0 and lab.table().workers == ()
+        lab.fill()
+        assert lab.workers().here == 8 and lab.wait_registered(8, WAIT)
+        assert [lab.pool_of(row.key) for row in lab.table().workers].count("slow") == 3
+    with LiveLab(SYSTEMS["roundrobin"], bind=(free_endpoint(),), workers=5, later=True) as lab:
+        lab._closing.set()
+        lab.fill()
+        assert lab.workers().here == 0, "workers were started of a lab that closes"
