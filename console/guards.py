@@ -11,7 +11,7 @@ from console.text import clean
 from engine.alerts.rules import Notify, Rules
 from engine.alerts.watch import SHOWN, Change
 from engine.core import Note
-from engine.files.minutes import path_of, read
+from engine.files.minutes import minutes_of, path_of, read
 from engine.labs.audit import noted, own
 from engine.labs.watcher import LOOK, Watcher, of_lab
 from engine.system import System
@@ -59,7 +59,10 @@ class Guards:
         if session.mode not in RUNNING or lab.system.kind != System.kind:
             return
         try:
-            minutes = read(path_of(self._folder / MINUTES, lab.system.name, tuple(lab.endpoints)), wall)
+            if session.mode == "remote":
+                minutes = minutes_of(lab.minutes(), wall)
+            else:
+                minutes = read(path_of(self._folder / MINUTES, lab.system.name, tuple(lab.endpoints)), wall)
         except FileNotFoundError:
             return
         except OSError as error:

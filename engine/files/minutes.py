@@ -83,7 +83,17 @@ def unpacked(data: bytes, place: int) -> Minute | None:
 
 def read(path: Path, now: float) -> list[Minute]:
     """The minutes up to ``now``, seconds since the epoch, oldest first. Raises OSError."""
-    data, newest = personal.read(path, PLACES * SIZE, own=True), int(now // 60)
+    return minutes_of(whole(path), now)
+
+
+def whole(path: Path) -> bytes:
+    """A file as it is. Raises OSError."""
+    return personal.read(path, PLACES * SIZE, own=True)
+
+
+def minutes_of(data: bytes, now: float) -> list[Minute]:
+    """The minutes in a file, as ``read``; what is no record there is left out."""
+    newest = int(now // 60)
     found = (
         unpacked(data[place * SIZE : (place + 1) * SIZE], place) for place in range(min(len(data) // SIZE, PLACES))
     )

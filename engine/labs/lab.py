@@ -65,6 +65,10 @@ class Lab(ABC):
         """Seconds for which another process that is looked at has not been heard; 0 where it is, or there is none."""
         return 0.0
 
+    def minutes(self) -> bytes:
+        """The history of another process, as it told it, for ``engine.files.minutes``; empty where there is none."""
+        return b""
+
     @cached_property
     def words(self) -> dict[str, Any]:
         """What its control socket answers beside orders, by word; whoever runs the lab adds to it."""

@@ -53,6 +53,8 @@ class Link:
     def __init__(self, found: Found, codec: Codec, feed: Feed, side: Side) -> None:
         self.found, self._codec, self._feed, self._side = found, codec, feed, side
         self._health = Health((), 0.0)
+        self.minutes = b""  # the history of the other side, as its file is; empty where it tells none
+        self._history = 0  # the question for it
         self._instance, self._serial, self._facts = "", 0, 0
         self._coming = 0  # the serial whose pages are coming
         self._heard: float | None = None  # when the other side answered last
@@ -140,6 +142,7 @@ class Link:
                 self._first.set_exception(Refused(self._dead))
 
     def _talk(self, line: Line) -> None:
+        self._history = line.ask("minutes")
         looking: tuple[int, float] | None = None  # the question that is out, and when it was asked
         due, pages = 0.0, list[bytes]()
         while not self._closing.is_set():
@@ -187,6 +190,9 @@ class Link:
         """The answer to an order, what a trace is told, or what is no answer of this version."""
         if isinstance(said, str) or said.id == 0:
             self._distrust(said if isinstance(said, str) else str(said.fields.get("Why")))
+        elif said.id == self._history:
+            data = said.fields.get("Data")  # none of a process that knows no such word
+            self.minutes = data if type(data) is bytes else b""
         elif (answer := self._asked.pop(said.id, None)) is not None:
             if said.word == "refused":
                 answer.set_exception(Refused(str(said.fields.get("Why"))))

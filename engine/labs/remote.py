@@ -69,6 +69,10 @@ class Remote(BrokerLab):
         """The lane that is asked for there."""
         return self._lane
 
+    def minutes(self) -> bytes:
+        """As it was told when this lab was opened."""
+        return self._link.minutes
+
     def seat_of(self, key: bytes) -> str | None:
         """What a worker of that process is called there."""
         return self._copy.seats.get(key)

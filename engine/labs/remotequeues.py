@@ -50,6 +50,10 @@ class RemoteQueues(LiveQueueLab):
         there = self._link.health
         return there._replace(dead=(*there.dead, *super().health().dead))
 
+    def minutes(self) -> bytes:
+        """As it was told when this lab was opened."""
+        return self._link.minutes
+
     def told(self, about: Mapping[str, Any]) -> None:
         """See ``engine.labs.link.Side``."""
         self.readonly = self._of_viewer or about["Readonly"] is True

@@ -22,7 +22,8 @@ from engine.alerts.notify import Notifier
 from engine.alerts.rules import Rules
 from engine.alerts.watch import Alert, Change, Watch
 from engine.core import Note
-from engine.files.minutes import Figures, Recorder, path_of
+from engine.errors import Refused
+from engine.files.minutes import Figures, Recorder, path_of, whole
 from engine.labs.brokers import FIRST, SECOND
 from engine.labs.health import Health
 from engine.labs.lab import Lab
@@ -78,10 +79,12 @@ class Watcher:
         self._versions: Mapping[str, str] = versions()
         self._lock = threading.Lock()
         self._notifier = Notifier(rules.notify, source.say)
+        self._minutes = path_of(minutes, source.system, source.endpoints) if minutes is not None else None
         self._recorder: Recorder | None = None
-        if minutes is not None:
-            path = path_of(minutes, source.system, source.endpoints)
-            self._recorder = Recorder(path, lambda words, well: source.say(Note("good" if well else "warn", words)))
+        if self._minutes is not None:
+            self._recorder = Recorder(
+                self._minutes, lambda words, well: source.say(Note("good" if well else "warn", words))
+            )
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._main, name="roundhouse-watcher", daemon=True)
 
@@ -127,7 +130,16 @@ class Watcher:
             told = self.status(time.monotonic(), listed=fields.get("Brief") is not True)
             return "status", {"Status": json.dumps(told).encode()}
 
-        return {"status": status}
+        def minutes(fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+            try:
+                data = whole(self._minutes) if self._minutes is not None else b""
+            except FileNotFoundError:
+                data = b""
+            except OSError as error:
+                raise Refused(f"the history of minutes can not be read: {error}") from None
+            return "minutes", {"Data": data}
+
+        return {"status": status, "minutes": minutes}
 
     def alerts(self) -> list[Alert]:
         """All alerts, those that fire first."""

@@ -54,6 +54,13 @@ def test_charts_begin_with_what_a_process_before_kept(tmp_path: Path) -> None:
     assert max(picture.series["lost"].values(day)) == 2 and max(picture.series["throughput"].values(day)) > 0
     assert picture.series["lost"].values(day)[-5:] == (0,) * 5, "in between nothing ran"
     assert set(picture.series["lost"].values(minute)) == {0}
+    there = FakeLab(1)
+    told = path_of(path, "roundrobin", lab.endpoints).read_bytes()
+    there.minutes = lambda: told  # type: ignore[method-assign]
+    elsewhere = session_of("roundrobin", there)
+    elsewhere.lab.mode = "remote"
+    guards.begin(elsewhere, 5000.0, wall)
+    assert max(elsewhere.look(5000.5).series["backlog"].values(day)) == 700, "the process itself tells it"
     path_of(path, "roundrobin", lab.endpoints).unlink()
     path_of(path, "roundrobin", lab.endpoints).mkdir()
     guards.begin(session, 5000.0, wall)

@@ -46,6 +46,7 @@ WORDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pair", {}),
     ("clock", {}),
     ("legs", {"Client": b"c"}),
+    ("minutes", {}),
 )
 HTTP = (
     b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

@@ -17,7 +17,7 @@ from engine.drive.security.guard import Guard
 from engine.drive.sockets import Context, open_socket, receiver
 
 ROLES = ("viewer", "operator")
-LOOKS = ("hello", "status", "look", "tap", "jobs", "tasks", "pair", "clock", "legs")
+LOOKS = ("hello", "status", "look", "tap", "jobs", "tasks", "pair", "clock", "legs", "minutes")
 """What a viewer may ask."""
 
 

@@ -74,6 +74,15 @@ def test_it_shows_what_the_other_shows_and_goes_on(there: There) -> None:
         until(said(lab, "a fact of there"))
 
 
+def test_the_history_of_the_other_side_is_there_with_the_first_pictures(there: There) -> None:
+    with Remote(there.found, ROUND) as lab:
+        assert lab.minutes() == b"", "it knows no such word"
+    there.stop()
+    there.start(minutes=lambda fields: ("minutes", {"Data": b"as the file is"}))
+    with Remote(there.found, ROUND) as lab:
+        assert lab.minutes() == b"as the file is"
+
+
 def test_orders_are_carried_there_and_refused_in_its_words(there: There) -> None:
     with Remote(there.found, ROUND) as lab:
         spec = BulkSpec("ping", 10)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from engine.alerts.rules import DEFAULTS, Rule, Rules
+from engine.errors import Refused
+from engine.files.minutes import minutes_of, path_of
 from engine.labs import watcher as watching
 from engine.labs.health import Health
 from engine.labs.watcher import Watcher, disk_of, of_lab
@@ -62,6 +65,22 @@ def test_a_status_names_each_worker_and_has_rates(lab: FakeLab, watcher: Watcher
     assert status["rates"]["seconds"] == 1.0 and status["oldest_s"] is not None
     assert status["disk"]["folder"] == str(tmp_path) and 0 < status["disk"]["free_share"] < 1
     assert status["role"] == "broker" and "pyzmq" in status["versions"]
+
+
+def test_its_history_is_told_as_the_file_is(lab: FakeLab, tmp_path: Path) -> None:
+    source, folder = of_lab(lab, "broker", lab.endpoints, tmp_path), tmp_path / "minutes"
+    path = path_of(folder, source.system, source.endpoints)
+    watcher = Watcher(source, Rules(()), began=0.0, minutes=folder)
+    ask = watcher.words()["minutes"]
+    assert ask({}) == ("minutes", {"Data": b""})
+    watcher.look(1.0)
+    watcher.close()
+    told = ask({})[1]["Data"]
+    assert told == path.read_bytes() and len(minutes_of(told, time.time())) == 1
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(Refused, match="can not be read"):
+        ask({})
 
 
 def test_other_rules_hold_from_then_on(lab: FakeLab, watcher: Watcher) -> None:
