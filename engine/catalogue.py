@@ -27,8 +27,8 @@ PAIRS = ("negotiated",)
 SERVERS = ("negotiated",)
 """Those whose workers offer services by name."""
 
-STORED = ("roundrobin",)
-"""Those that keep what they accept in a store."""
+STORED = {"roundrobin": "backlog", "conversation": "backlog", "pingpong": "backlog"}
+"""Those that can keep what they accept in a store, and the option that names it."""
 
 SEED_LANE = "seed"
 """The name of the lane that every system has: the seed's own messages."""

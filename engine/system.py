@@ -78,7 +78,7 @@ class System:
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
     ``takes``: orders (``engine.parts.orders``) that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
-    ``backlog(options)``: the store that a broker's tasks are kept in, as ``engine.drive.stores`` names it; empty: none.
+    ``store``: the option that names the store of a broker's tasks (``store_of``); empty where it keeps them in memory.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -110,7 +110,7 @@ class System:
     window: Callable[[Any], int] = lambda options: share(options.max_backlog)
     orders: Orders | None = None
     explored: Explored = UNEXPLORED
-    backlog: Callable[[Any], str] = lambda options: ""
+    store: str = ""
     takes: tuple[type, ...] = ()
 
 
@@ -131,6 +131,11 @@ class QueueSystem:
     options: type[Any]
     driver: Callable[..., Seat]
     watchdog: Callable[..., Seat]
+
+
+def store_of(system: System, options: Any) -> str:
+    """The store that a broker with these options has, as ``engine.drive.stores`` names it; empty: none."""
+    return str(getattr(options, system.store)) if system.store else ""
 
 
 def lane_of(system: System, options: Any) -> str:

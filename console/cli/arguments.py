@@ -60,13 +60,16 @@ LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
 
 SHELLS = ("bash", "zsh", "fish")
-FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys", "result", "tasks")
-"""Commands that only read and write files."""
+KEPT = ("result", "tasks")
+"""Commands that read what a broker of a system keeps."""
+
+FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "replay", "keys")
+"""Other commands that only read and write files."""
 
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
 """Commands that connect to no broker."""
 
-UNRECORDED = (*FILED, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair", "attach")
+UNRECORDED = (*FILED, *KEPT, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair", "attach")
 """Commands that have nothing to record in a journal."""
 
 ATTACHED = ("broker", "worker", "pipeline")
@@ -129,9 +132,7 @@ def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> No
             parser.error(f"{command}: --bound needs a --baseline")
         case command if systems and any(flag.name == "--lane" for flag in flags) and LANED not in systems:
             parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
-        case command if (
-            systems and any(flag.place[-1] == "backlog" for flag in flags) and not systems & set(catalogue.STORED)
-        ):
+        case command if storearguments.asked(flags) and systems and not systems & set(catalogue.STORED):
             parser.error(f"--durable, --backlog: {', '.join(sorted(systems))} keeps its tasks in memory")
         case command if hasattr(options, "env") and command not in RUNNERS:
             parser.error(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from console.cli.storearguments import STORE, asked, stored
 from console.cli.streams import tell
 from engine.catalogue import CATALOGUE, QUEUES, SYSTEMS
 from engine.drive.control.dial import Far, Place
@@ -22,9 +23,10 @@ from engine.labs.elsewhere import Elsewhere
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
 from engine.namedfleet import FleetEntry
+from engine.parts.store import SQLITE
 from engine.runs.history import History
 from engine.settings import Flag, Known, Paths, Settings, read_settings
-from engine.system import System
+from engine.system import System, store_of
 
 
 def known() -> Known:
@@ -37,7 +39,11 @@ def known() -> Known:
 
 def settings_of(flags: list[Flag], judged: Known | None = None) -> Settings:
     """Flags over environment over file; ``judged`` in place of ``known()``. Raises ``engine.settings.Wrong``."""
-    return read_settings(Paths.of_user(), judged or known(), os.environ, flags)
+    paths, judged = Paths.of_user(), judged or known()
+    if asked(flags):
+        others = [flag for flag in flags if flag.place != STORE]
+        flags = stored(flags, read_settings(paths, judged, os.environ, others).system)
+    return read_settings(paths, judged, os.environ, flags)
 
 
 def system_of(settings: Settings) -> System:
@@ -45,6 +51,17 @@ def system_of(settings: Settings) -> System:
     if settings.system not in SYSTEMS:
         raise Refused(f"{settings.system} has no broker; its commands are pipeline, drive and feed")
     return SYSTEMS[settings.system]
+
+
+def stored_of(settings: Settings) -> tuple[System, str]:
+    """The system that was asked for and the name of its store, its usual file where none is set.
+
+    Raises ``Refused`` where it has none.
+    """
+    system = system_of(settings)
+    if not system.store:
+        raise Refused(f"{system.name} keeps its tasks in memory")
+    return system, store_of(system, settings.options[system.name]) or SQLITE
 
 
 def control_of(options: Namespace) -> Path | None:

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from console.cli.asking import ask
-from console.cli.common import settings_of
+from console.cli.common import settings_of, stored_of
 from console.cli.results import PATIENCE
 from console.cli.signals import Signals
-from console.cli.storearguments import SYSTEM
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.catalogue import SYSTEMS
 from engine.core import Store
 from engine.drive.control.found import running
 from engine.drive.stores import NATS, SQLITE, opened, path_of
@@ -37,6 +35,7 @@ from engine.parts.explain import show, task_name
 from engine.parts.plain import several
 from engine.parts.store import Unavailable
 from engine.settings import Flag, Settings
+from engine.system import System
 
 NEWEST = 100  # that are listed
 AT_ONCE = 1000  # of one order
@@ -47,13 +46,13 @@ LOOKS = 100  # of them until they are seen to wait again
 def tasks(options: Namespace, flags: list[Flag]) -> int:
     """List, show or revive them. 0 where all that were named were there. Raises Refused, Wrong."""
     settings = settings_of(flags)
-    folder, name = settings.paths.kept / FOLDER, settings.options[SYSTEM].backlog or SQLITE
-    path = path_of(name, folder, SYSTEM)
+    system, name = stored_of(settings)
+    path = path_of(name, settings.paths.kept / FOLDER, system.name)
     try:
         if name.startswith(NATS):
             with closing(JetStream(name, patience=PATIENCE)) as store:
                 return _ordered(options, store.name, store.dead(), partial(_revive_shared, store))
-        return _ordered(options, str(path), listed(path), partial(revive, settings, path))
+        return _ordered(options, str(path), listed(path), partial(revive, settings, system, path))
     except Unavailable as why:
         raise Refused(str(why)) from None
 
@@ -84,15 +83,15 @@ def _list(found: Sequence[Dead], options: Namespace) -> int:
 # ---- trying them again -----------------------------------------------------------------------------------------------
 
 
-def revive(settings: Settings, path: Path, numbers: Sequence[int]) -> bool:
+def revive(settings: Settings, system: System, path: Path, numbers: Sequence[int]) -> bool:
     """Have these tried again; whether they are dead no longer. Raises Refused where nobody could be asked."""
     try:
-        with closing(opened(f"{SQLITE}{path}", path.parent, SYSTEM)) as store:
+        with closing(opened(f"{SQLITE}{path}", path.parent, system.name)) as store:
             revived = store.perform([Store(1, [], [], [], 0, tuple(numbers))])[0].revived
             result(f"{several(revived, 'task')} wait for the next broker with {path}\n")
             return revived == len(numbers)
     except Unavailable as why:
-        where = _order(settings, path, numbers, str(why))
+        where = _order(settings, system, path, numbers, str(why))
     with Signals() as signals:
         for _ in range(LOOKS):
             if not {one.number for one in listed(path)} & {*numbers}:
@@ -111,16 +110,16 @@ def _revive_shared(store: JetStream, numbers: Sequence[int]) -> bool:
     return revived == len(numbers)
 
 
-def _order(settings: Settings, path: Path, numbers: Sequence[int], why: str) -> str:
+def _order(settings: Settings, system: System, path: Path, numbers: Sequence[int], why: str) -> str:
     """Ask whoever runs here and has the file; its name."""
     refusals = []
     for found in running(settings.paths.control):
-        if found.system != SYSTEM or found.role not in ("broker", "console"):
+        if found.system != system.name or found.role not in ("broker", "console"):
             continue
         try:
             for at in range(0, len(numbers), AT_ONCE):
                 some = tuple(numbers[at : at + AT_ONCE])
-                args = packed(codec_of(SYSTEMS[SYSTEM]), (f"{SQLITE}{path}", some))
+                args = packed(codec_of(system), (f"{SQLITE}{path}", some))
                 ask(found.path, "order", Name="revive", Args=args)
         except Refused as refusal:
             refusals.append(str(refusal))

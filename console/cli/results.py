@@ -8,11 +8,10 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any
 
-from console.cli.common import settings_of
-from console.cli.storearguments import SYSTEM
+from console.cli.common import settings_of, stored_of
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.drive.stores import NATS, SQLITE, path_of
+from engine.drive.stores import NATS, path_of
 from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.natsstreams import place_of
 from engine.drive.stores.results import Result, read
@@ -28,8 +27,8 @@ PATIENCE = 3.0  # seconds until a NATS server is not there
 def show(options: Namespace, flags: list[Flag]) -> int:
     """Print it. 0 where it has succeeded, 1 where it failed, has not ended or is not known."""
     settings = settings_of(flags)
-    name = settings.options[SYSTEM].backlog or SQLITE
-    path = path_of(name, settings.paths.kept / FOLDER, SYSTEM)
+    system, name = stored_of(settings)
+    path = path_of(name, settings.paths.kept / FOLDER, system.name)
     where = place_of(name).shown if name.startswith(NATS) else str(path)
     try:
         found = shared(name, options.id or b"") if name.startswith(NATS) else read(path, options.id or b"", NEWEST)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.cli.common import around_of, audit_of, configured, control_of, known, lab_of, settings_of
 from console.cli.queuearguments import trusted
+from console.cli.storearguments import STORE
 from console.cli.streams import result, tell
 from engine.catalogue import CATALOGUE, QUEUES
 from engine.drive.control.place import place_of_root
@@ -49,7 +50,8 @@ def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], 
     own = getattr(options, "own", None)
 
     def make(name: str) -> Lab:
-        settings = settings_of([*flags, Flag(("system",), "--system", name)])
+        own_flags = flags if name == first else [flag for flag in flags if flag.place != STORE]  # one file, one system
+        settings = settings_of([*own_flags, Flag(("system",), "--system", name)])
         if own and name == first:
             settings = replace(settings, bind=(own,))
         return LIVE[CATALOGUE[name].kind](settings, options, options.journal if name == first else None)

@@ -10,30 +10,35 @@ from typing import Annotated, Any
 from console.cli.parsing import Parser
 from console.readers import target, value
 from engine.catalogue import STORED
-from engine.parts.store import GLOBAL
+from engine.parts.store import GLOBAL, SQLITE
 from engine.schema import Range
-from engine.settings import Flag
+from engine.settings import Flag, Problem, Wrong
 
 ORDERS = ("dead", "show", "revive")
+STORE = ("store",)  # the place of a flag that names the store of whatever system is chosen
 NUMBER = Annotated[int, Range(1, 2**40 - 1)]
-
-SYSTEM, *_ = STORED
-"""Whose store these commands mean."""
 
 
 def add_stores(parser: Parser, keep: Callable[..., Any]) -> Parser:
     """The arguments that have a broker keep what it accepted, and clients name their tasks so that they are known."""
-    place = (SYSTEM, "backlog")
     durable = "keep what is accepted on disk, in the usual file; of a client: send tasks that a broker knows again"
-    parser.add_argument("--durable", nargs=0, action=keep(*place, true="sqlite:"), help=durable)
-    backlog = f"the same, for {SYSTEM}, where you say: sqlite:PATH, or nats://HOST:PORT/NAME, which brokers share"
-    parser.add_argument("--backlog", metavar="STORE", action=keep(*place), help=backlog)
+    parser.add_argument("--durable", nargs=0, action=keep(*STORE, true=SQLITE), help=durable)
+    backlog = "the same, where you say: sqlite:PATH, or for round robin nats://HOST:PORT/NAME, which brokers share"
+    parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=backlog)
     return parser
+
+
+def stored(flags: Sequence[Flag], system: str) -> list[Flag]:
+    """The flags, with the store as a setting of the system that was chosen. Raises Wrong where that has none."""
+    option, name = STORED.get(system), next(flag.name for flag in flags if flag.place == STORE)
+    if option is None:
+        raise Wrong([Problem(name, f"{system} keeps its tasks in memory")])
+    return [flag._replace(place=(system, option)) if flag.place == STORE else flag for flag in flags]
 
 
 def asked(flags: Sequence[Flag]) -> bool:
     """Whether a store was asked for."""
-    return any(flag.place == (SYSTEM, "backlog") for flag in flags)
+    return any(flag.place == STORE for flag in flags)
 
 
 def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> None:
@@ -42,7 +47,7 @@ def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> Non
     words = "print how a task ended that a broker kept, or list the newest"
     parser = command("result", words, examples=shown)
     where = "where the broker keeps its tasks: sqlite:PATH, nats://HOST:PORT/NAME (the usual file)"
-    parser.add_argument("--backlog", metavar="STORE", action=keep(SYSTEM, "backlog"), help=where)
+    parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=where)
     which = f"its id, {2 * GLOBAL} hexadecimal digits, or the beginning of one (list the newest)"
     parser.add_argument("id", metavar="ID", nargs="?", type=ident, help=which)
     form = "write them as JSON, with what was answered, to a file, - for stdout"
@@ -52,7 +57,7 @@ def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> Non
     parser.add_argument("order", metavar="ORDER", choices=ORDERS, help="dead (lists them), show or revive")
     parser.add_argument("numbers", metavar="N", nargs="*", type=value(NUMBER), help="their numbers, from the list")
     parser.add_argument("--all", action="store_true", help="all of them")
-    parser.add_argument("--backlog", metavar="STORE", action=keep(SYSTEM, "backlog"), help=where)
+    parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=where)
     parser.add_argument("--json", metavar="PATH", type=target, help="write the list as JSON to a file, - for stdout")
 
 

@@ -32,7 +32,7 @@ from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.store import Counts
 from engine.runs.checker import Event, Judgement, Recorder, executions, judge, outcomes
-from engine.system import System
+from engine.system import System, store_of
 
 FAULTS = {"kill": ("worker",), "freeze": ("worker", "broker"), "restart": ("broker",)}
 ORDERS = ("add", "remove", "stop")
@@ -75,9 +75,10 @@ def document(real: Real) -> dict[str, Any]:
 def problems(drill: Drill) -> list[str]:
     """In words all that real processes can not do of it."""
     system = drill.system
-    if not isinstance(system, System) or not hasattr(drill.options, "backlog"):
+    if not isinstance(system, System) or not system.store:
         return [f"{system.name} has no broker with a store: a drill on real processes needs one"]
-    found = ["[options] backlog: a drill on real processes has a store of its own"] if drill.options.backlog else []
+    named = store_of(system, drill.options)
+    found = [f"[options] {system.store}: a drill on real processes has a store of its own"] if named else []
     for act in drill.acts:
         try:
             _check(system, act)
@@ -143,7 +144,7 @@ class _Crew:
         self.workers: dict[str, RealProcess] = {}
         self._drill, self._folder, self._started = drill, folder, 0
         self._endpoint, self.backlog = f"ipc://{folder}/socket", f"sqlite:{folder}/tasks.sqlite"
-        self._options = replace(drill.options, backlog=self.backlog)
+        self._options = replace(drill.options, **{drill.system.store: self.backlog})
         self.client = LiveLab(drill.system, self._options, connect=self._endpoint, workers=0, broker=False)
         self._due: list[tuple[float, Callable[[], None]]] = []  # what goes on when
 

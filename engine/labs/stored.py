@@ -13,7 +13,7 @@ from engine.drive.stores.writer import Writer
 from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
 from engine.parts.store import GLOBAL, Unavailable
-from engine.system import System
+from engine.system import System, store_of
 
 FOLDER = "backlog"  # in the folder of what is kept
 NUMBER = 4  # bytes of a task's number within its run
@@ -24,7 +24,7 @@ def keeper_of(system: System, options: Any, state: Path | None, say: Callable[[N
 
     ``state``: the folder of what is kept. Raises Refused where the store can not be used.
     """
-    name = system.backlog(options)
+    name = store_of(system, options)
     if not name:
         return None
     try:
@@ -38,7 +38,7 @@ def keeper_of(system: System, options: Any, state: Path | None, say: Callable[[N
 
 def place_of(system: System, options: Any, state: Path | None) -> str:
     """Where that is, written in full and without a password: ``sqlite:PATH``; empty where nothing is kept."""
-    name = system.backlog(options)
+    name = store_of(system, options)
     if name.startswith(NATS):
         return natsstreams.place_of(name).shown
     if not name.startswith(SQLITE):
@@ -48,4 +48,4 @@ def place_of(system: System, options: Any, state: Path | None) -> str:
 
 def tagged(system: System, options: Any, spec: BulkSpec) -> BulkSpec:
     """A run whose tasks have ids that are nobody else's, where a broker with these settings would know them again."""
-    return spec._replace(tag=token_bytes(GLOBAL - NUMBER)) if system.backlog(options) else spec
+    return spec._replace(tag=token_bytes(GLOBAL - NUMBER)) if store_of(system, options) else spec

@@ -1,4 +1,4 @@
-"""``python -m tests.chaos.durable [--tasks N] [--seed N] [--kills N] [--packed]``: nothing that was accepted is lost.
+"""``python -m tests.chaos.durable [--system S] [--tasks N] [--seed N] [--kills N]``: nothing that was accepted is lost.
 
 A bulk run at a broker with a store, while the broker is killed and started again, workers are killed and others stopped
 for longer than their expiry. Then the history is judged, and the books of the store.
@@ -22,7 +22,6 @@ from engine.drive.stores.sqlite import Sqlite
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.store import Counts
-from engine.protocols.roundrobin.options import Options
 from engine.runs.checker import Event, Judgement, Recorder, executions, judge, outcomes, save
 from tests.chaos.children import Child, Children
 from tests.helpers.processes import free_endpoint, until
@@ -31,6 +30,16 @@ WORKERS, SLOTS = 3, 20
 WINDOW = 1000
 PATIENCE = 300.0  # seconds that a task may take
 HEARTBEAT = 0.3
+PACE: dict[str, dict[str, object]] = {
+    "roundrobin": {"heartbeat": HEARTBEAT, "expiry": 3 * HEARTBEAT},
+    "pingpong": {
+        "ping_every": HEARTBEAT,
+        "broker_timeout": HEARTBEAT,
+        "worker_expiry": 3 * HEARTBEAT,
+        "probe_deadline": 5 * HEARTBEAT,
+    },
+}
+"""The settings of each system with a store."""
 
 
 @dataclass
@@ -68,27 +77,36 @@ def times(seconds: list[float]) -> str:
 class Course:
     """The processes of one run, and what is done to them."""
 
-    def __init__(self, folder: Path, children: Children, seed: int, packed: bool, store: Path | None = None) -> None:
-        self.folder, self.children, self.random = folder, children, Random(seed)
+    def __init__(
+        self,
+        folder: Path,
+        children: Children,
+        seed: int,
+        packed: bool = False,
+        store: Path | None = None,
+        system: str = "roundrobin",
+    ) -> None:
+        self.folder, self.children, self.random, self.system = folder, children, Random(seed), SYSTEMS[system]
         self.endpoint, self.store = free_endpoint(), store or folder / "tasks.sqlite"
-        self.options = {"heartbeat": HEARTBEAT, "expiry": 3 * HEARTBEAT, "packed": packed}
+        self.options = PACE[system] | ({"packed": True} if packed else {})
+        self._keeps = {self.system.store: f"sqlite:{self.store}"}
         self.events: list[Event] = []
         self.started = 0
         self.broker = self._broker()
         self.workers = [self._worker() for _ in range(WORKERS)]
 
     def _broker(self) -> Child:
-        return self.children.broker("roundrobin", self.endpoint, self.options | {"backlog": f"sqlite:{self.store}"})
+        return self.children.broker(self.system.name, self.endpoint, self.options | self._keeps)
 
     def _worker(self) -> tuple[str, Child]:
         self.started += 1
         name = f"worker-{self.started}"
-        return name, self.children.worker("roundrobin", self.endpoint, self.options, name, SLOTS)
+        return name, self.children.worker(self.system.name, self.endpoint, self.options, name, SLOTS)
 
     def lab(self) -> LiveLab:
         """The client, not open."""
-        options = Options(**self.options, backlog=f"sqlite:{self.store}")  # type: ignore[arg-type]
-        return LiveLab(SYSTEMS["roundrobin"], options, connect=self.endpoint, workers=0, broker=False)
+        options = self.system.options(**self.options, **self._keeps)
+        return LiveLab(self.system, options, connect=self.endpoint, workers=0, broker=False)
 
     def kill_broker(self, figures: Figures, done: Callable[[], int]) -> None:
         """And another one goes on with its store."""
@@ -117,14 +135,20 @@ class Course:
 
 
 def play(
-    tasks: int, seed: int, kills: int, packed: bool = False, keep: Path | None = None, rate: float | None = None
+    tasks: int,
+    seed: int,
+    kills: int,
+    packed: bool = False,
+    keep: Path | None = None,
+    rate: float | None = None,
+    system: str = "roundrobin",
 ) -> Figures:
     """One run; ``keep``: where its history goes; ``rate``: tasks a second, None for as many as go."""
     figures = Figures(tasks)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         children = stack.enter_context(Children(folder, {}))
-        course = Course(folder, children, seed, packed)
+        course = Course(folder, children, seed, packed, system=system)
         recorder = stack.enter_context(Recorder())
         with course.lab() as client:
             until(lambda: client.wait_linked(0.1), "the client's link")
@@ -160,6 +184,7 @@ def play(
 def main() -> int:
     """Play, and print the figures."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.durable", description="Nothing accepted is lost.")
+    parser.add_argument("--system", choices=PACE, default="roundrobin", help="whose broker (roundrobin)")
     parser.add_argument("--tasks", type=int, default=100_000, help="of one run (100000)")
     parser.add_argument("--seed", type=int, default=1, help="of who is killed and stopped (1)")
     parser.add_argument("--kills", type=int, default=3, help="of the broker, and as many of workers (3)")
@@ -170,8 +195,9 @@ def main() -> int:
     options = parser.parse_args()
     right, ends, seed = True, time.monotonic() + options.seconds, options.seed
     while True:
-        figures = play(options.tasks, seed, options.kills, options.packed, options.history, options.rate)
-        print(f"seed {seed}: {figures}", flush=True)
+        how = (options.packed, options.history, options.rate, options.system)
+        figures = play(options.tasks, seed, options.kills, *how)
+        print(f"{options.system}, seed {seed}: {figures}", flush=True)
         right, seed = right and figures.right, seed + 1
         if time.monotonic() >= ends:
             return 0 if right else 1

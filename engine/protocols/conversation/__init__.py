@@ -88,5 +88,5 @@ SYSTEM = System(
     garbage=GARBAGE,
     overclaims=OVERCREDIT,
     explored=EXPLORED,
-    backlog=lambda options: str(options.backlog),
+    store="backlog",
 )

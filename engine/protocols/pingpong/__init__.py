@@ -9,6 +9,7 @@ from engine.parts.limits import MAX_FRAME
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.explored import EXPLORED
 from engine.protocols.pingpong.options import Options
@@ -22,7 +23,8 @@ def _broker(options: Options, bind: Sequence[str]) -> Seat:
     """A broker for workers at the endpoints of ``bind`` and for clients beside each of them."""
     frontends = tuple(dict.fromkeys(options.frontend_of(endpoint) for endpoint in bind))
     backend = Socket("router", bind=tuple(bind), name=BACKEND, roles=WORKERS)
-    return Seat(Broker(options), (backend, Socket("router", bind=frontends, name=FRONTEND, roles=CLIENTS)))
+    core = Durable(options) if options.backlog else Broker(options)
+    return Seat(core, (backend, Socket("router", bind=frontends, name=FRONTEND, roles=CLIENTS)))
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
@@ -54,5 +56,6 @@ SYSTEM = System(
     overclaims=OVERCREDIT,
     owners=True,
     goodbye=False,
+    store="backlog",
     explored=EXPLORED,
 )

@@ -57,6 +57,7 @@ class Broker:
         self.tasks = Tasks(options)
         self.desk = Desk(options, self.tasks, self.violations)
         self.inspected: bytes | None = None
+        self._stores = False  # whether there is a store, see ``durable.py``: what was given out outlives its broker
         self._resumed = float("-inf")  # when a pause of our own ended
         self.late = self.restarts = self.losses = self.taken = self.unsent = 0
 
@@ -175,6 +176,7 @@ class Broker:
             worker = self._join(worker, key, now, out)
             if worker is None:
                 return
+            worker.owes = worker.owes or (self._stores and not slow)  # ruling 18
             if slow:  # it did not start over: it was there all the time
                 out.append(Note("warn", f"its PING came after {gap:.1f} s, and {self._limit()}", key))
             self.table.step(worker, On.PING, worker.kept)

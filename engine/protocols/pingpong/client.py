@@ -5,7 +5,7 @@ The rules of this file:
 - While the broker answers, a PING every so often; once it is silent for as long as a worker would bear, one PING in
   that time, on a socket that is opened anew. What is out is asked for again: a request or its answer may be lost.
 - A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
-  task that nobody waits for.
+  task that nobody waits for. Of a run with a tag ids are nobody else's, and a ping names its own in its job.
 - One run at a time.
 """
 
@@ -33,7 +33,9 @@ from engine.parts.limits import MAX_FRAME
 from engine.parts.machine import Walk
 from engine.parts.name import Name
 from engine.parts.orders import StopRun
+from engine.parts.plain import clean
 from engine.parts.runner import Runner
+from engine.parts.store import GLOBAL
 from engine.parts.taken import Taken
 from engine.parts.view import ClientView
 from engine.parts.violations import Violations
@@ -44,6 +46,8 @@ from engine.protocols.pingpong.options import Options
 
 BROKER = b"broker"  # whom its broker's violations are counted to
 UNTRACKED = 0x80  # in the last byte of an id
+TELLING = (FULL, FAILED)  # a broker with a store says why
+MOST_WHY = 200  # characters of that
 KINDS = {FULL: "full", REFUSED: "refused", FAILED: "undeliverable", WITHDRAWN: "withdrawn"}
 
 
@@ -62,7 +66,7 @@ class Client:
         self._heard = NEVER  # the broker, or the last PING into silence
         self._ping_at = NEVER
         self._runs = Runner()
-        self._job = self._expected = b""
+        self._job = self._result = b""
         self._violations = Violations()
         self.reopened = 0
 
@@ -178,23 +182,25 @@ class Client:
     def _run(self, spec: BulkSpec, now: float, out: list[Command]) -> None:
         if self._runs.begin(spec, now, out, MAX_FRAME):
             self._job = messages.data_job(spec.size) if spec.kind == "data" else PING_JOB
-            self._expected = messages.result_of(self._job)
+            self._result = messages.result_of(self._job)
 
     def _request(self, task: int) -> Send:
         ident = self._runs.ident(task)
+        if len(ident) == GLOBAL:
+            return Send([b"", ident, messages.named_ping(ident) if self._job == PING_JOB else self._job])
         if self._runs.bulk is not None and not self._runs.bulk.spec.tracked:
             ident = ident[:-1] + bytes([ident[-1] | UNTRACKED])
         return Send([b"", ident, self._job])
 
     def _reply(self, task_id: bytes, status: bytes, result: bytes, now: float) -> None:
-        if task_id[-1] & UNTRACKED:
+        task, bulk, named = self._runs.task(task_id), self._runs.bulk, len(task_id) == GLOBAL
+        untracked = bulk is not None and not bulk.spec.tracked and task >= 0 if named else task_id[-1] & UNTRACKED
+        if untracked or not self._runs.awaited(task):
             return  # nobody waits for it
-        task = self._runs.task(task_id)
-        if not self._runs.awaited(task):
-            return
         if status != DONE:
-            self._runs.failed(task, KINDS[status], now)
-        elif result != self._expected:
+            why = clean(result.decode("utf-8", "replace"), MOST_WHY) if named and status in TELLING else ""
+            self._runs.failed(task, why or KINDS[status], now)
+        elif result != (messages.named_ping(task_id) if named and self._job == PING_JOB else self._result):
             self._runs.failed(task, "wrong data", now)
         else:
             self._runs.replied(task, task_id, now, len(result) if self._job != PING_JOB else 0)

@@ -24,6 +24,7 @@ from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.tasks import Tasks
 
 FRONTEND = "frontend"
+BACKLOG_FULL = "the backlog is full"
 
 
 class Desk:
@@ -47,21 +48,33 @@ class Desk:
             out.append(Send([client, b"", PONG], FRONTEND))
             return False
         self.callers.sent(client, 1, now)
-        known = self._tasks.get((client, task_id))
-        if known is not None and known.message[0] == job:
+        known = self._job((client, task_id))
+        if known == job:
             self.again += 1
         elif known is not None:
             out.extend(self._violations.add(client, "id in use", now))
             self._refuse(client, task_id, b"a task of another job has this id", out)
         elif job in NOT_A_JOB:  # ruling 3
             self._refuse(client, task_id, b"a job may not be %s: a worker takes it for a command" % job, out)
-        elif why := self._excess(client, job, idle):  # rulings 7 and 14
+        else:
+            return self._accept((client, task_id), job, idle, now, out)
+        return False
+
+    def _job(self, key: TaskKey) -> bytes | None:
+        """The job of a task that has not ended."""
+        task = self._tasks.get(key)
+        return None if task is None else task.message[0]
+
+    def _accept(self, key: TaskKey, job: bytes, idle: bool, now: float, out: list[Command]) -> bool:
+        """A task that is new; whether it waits now."""
+        client, task_id = key
+        why = self._excess(client, job, idle)
+        if why:  # rulings 7 and 14
             self.full += 1
             out.append(Send([client, b"", task_id, FULL, why.encode()], FRONTEND))
-        else:
-            self._tasks.accept((client, task_id), job, now)
-            return True
-        return False
+            return False
+        self._tasks.accept(key, job, now)
+        return True
 
     def done(self, task: Task, result: bytes, now: float, out: list[Command]) -> None:
         """A worker has answered."""
@@ -123,7 +136,7 @@ class Desk:
     def _excess(self, client: bytes, job: bytes, idle: bool) -> str:
         tasks, waiting = self._tasks, len(self._tasks.backlog)
         if (waiting >= self._options.max_backlog and not idle) or tasks.size + len(job) > MAX_HELD:
-            return f"{several(waiting, 'task')} waiting"
+            return BACKLOG_FULL
         return tasks.owners.excess(client, 0 if idle else 1, len(job))
 
     def _refuse(self, client: bytes, task_id: bytes, why: bytes, out: list[Command]) -> None:

@@ -137,6 +137,7 @@ SEEN: Final = Machine(
     (
         Row(Seen.UNKNOWN, On.READY, "send PONG", Seen.IDLE, f"{Rule.IS_READY}, 2"),
         Row(Seen.UNKNOWN, On.PING, "send PONG", Seen.IDLE, f"{Rule.PINGS}, 2"),
+        Row(Seen.UNKNOWN, On.PING, "none", Seen.OWING, "ruling 18", If.OWES),
         Row(Seen.IDLE, On.READY, "send PONG", Seen.IDLE, f"{Rule.IS_READY}, 2"),
         Row(Seen.IDLE, On.PING, "send PONG", Seen.IDLE, f"{Rule.PINGS}, 2"),
         Row(Seen.IDLE, On.TASK, "send job", Seen.BUSY, f"{Rule.ASSIGN}, 1"),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from engine.core import Frames
 from engine.parts.limits import MAX_FRAME, MAX_ROUTING_ID, decimal
+from engine.parts.store import GLOBAL
 
 READY, PING, PONG, EXIT = b"READY", b"PING", b"PONG", b"EXIT"
 
@@ -27,7 +28,8 @@ FAILED = b"FAILED"  # accepted, delivered as often as is allowed, never answered
 WITHDRAWN = b"WITHDRAWN"  # accepted, and not to be done any more
 STATUSES = frozenset({DONE, FULL, REFUSED, FAILED, WITHDRAWN})
 
-ID = 8  # bytes of a task's id
+ID = 8  # bytes of a task's id that is its client's own
+IDS = (ID, GLOBAL)
 
 # ---- between worker and broker -----------------------------------------------------------------------------------
 
@@ -75,8 +77,8 @@ def from_client(frames: Frames) -> tuple[bytes, bytes] | str:
         return "no empty delimiter"
     if len(frames) == 3:
         return (b"", PING) if frames[2] == PING else "not a request"
-    if len(frames[2]) != ID:
-        return "id not of 8 bytes"
+    if len(frames[2]) not in IDS:
+        return "id not of 8 or 16 bytes"
     if len(frames[3]) > MAX_FRAME:
         return "job too large"
     return frames[2], frames[3]
@@ -90,8 +92,8 @@ def to_client(frames: Frames) -> tuple[bytes, bytes, bytes] | str:
         return "no empty delimiter"
     if len(frames) == 2:
         return (b"", PONG, b"") if frames[1] == PONG else "not a reply"
-    if len(frames[1]) != ID:
-        return "id not of 8 bytes"
+    if len(frames[1]) not in IDS:
+        return "id not of 8 or 16 bytes"
     if frames[2] not in STATUSES:
         return "unknown status"
     if len(frames[3]) > MAX_FRAME:
@@ -102,6 +104,22 @@ def to_client(frames: Frames) -> tuple[bytes, bytes, bytes] | str:
 # ---- bodies ------------------------------------------------------------------------------------------------------
 
 PING_JOB = b"ping"
+_NAMED = PING_JOB + b" "
+
+
+def named_ping(task_id: bytes) -> bytes:
+    """The job of a ping task whose result tells whose it is, for a result on this wire does not."""
+    return _NAMED + task_id.hex().encode()
+
+
+def named(job: bytes) -> bytes:
+    """The id that a ping task's job names; empty where it names none."""
+    digits = job.removeprefix(_NAMED)
+    right = len(digits) == 2 * GLOBAL and job.startswith(_NAMED) and digits.isalnum()
+    try:
+        return bytes.fromhex(digits.decode()) if right else b""
+    except ValueError:
+        return b""
 
 
 def data_job(size: int) -> bytes:
@@ -111,7 +129,7 @@ def data_job(size: int) -> bytes:
 
 def kind_of(job: bytes) -> str:
     """``ping``, ``data``, or ``job`` for everything else."""
-    if job == PING_JOB:
+    if job == PING_JOB or named(job):
         return "ping"
     return "job" if _size(job) is None else "data"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from engine.parts.limits import MAX_BACKLOG
+from engine.parts.store import misnamed
 from engine.schema import Range
 
 FRONTEND_STEP = 100  # from a backend's tcp port to its frontend's
@@ -44,6 +45,14 @@ class Options:
 
     frontend: str = ""
     """Where clients connect; empty: derived from the endpoint of the workers, see ``frontend_of``."""
+
+    backlog: str = ""
+    """Where what was accepted survives the broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file. Clients of ours
+    that have it set name their tasks by ids of 16 bytes. Empty: in memory, lost with the broker."""
+
+    def __post_init__(self) -> None:
+        if wrong := misnamed(self.backlog, shared=False):
+            raise ValueError(wrong)
 
     def frontend_of(self, endpoint: str) -> str:
         """The clients' endpoint beside a workers' endpoint.

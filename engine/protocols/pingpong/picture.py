@@ -44,7 +44,7 @@ def broker(core: Source, now: float) -> BrokerView:
     return BrokerView(
         at=now,
         workers=_rows(core, now),
-        backlog=len(tasks.backlog),
+        backlog=len(tasks),
         in_flight=tasks.in_flight,
         ledger=tasks.ledger(),
         counters=(

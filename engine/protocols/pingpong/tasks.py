@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 
+from engine.core import Leased
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
@@ -20,6 +21,7 @@ from engine.parts.limits import MAX_BACKLOG
 from engine.parts.liveness import Liveness
 from engine.parts.owners import Owners
 from engine.parts.peak import Peak
+from engine.parts.store import AGAIN
 from engine.parts.view import LedgerView
 from engine.protocols.pingpong.messages import kind_of
 from engine.protocols.pingpong.options import Options
@@ -37,12 +39,16 @@ class Tasks:
         self.owners: Owners[bytes] = Owners(options.max_backlog, MAX_BACKLOG, SILENCE * options.worker_expiry)
         self.peak = Peak()
         self.redelivered = 0
+        self.kept = 0  # tasks that wait in a store, and stand in no other place
         self._attempts = options.max_deliveries
         self._out = InFlight()
         self._open: dict[TaskKey, Task] = {}  # accepted and not ended
         self._ledger = Ledger()
         self._probes = Liveness(options.probe_deadline)  # workers with a ping or data task, since it was given
         self._jobs = Liveness(options.task_deadline)  # workers with any other
+
+    def __len__(self) -> int:
+        return len(self.backlog) + self.kept
 
     def get(self, key: TaskKey) -> Task | None:
         """A task that was accepted and has not ended."""
@@ -56,10 +62,14 @@ class Tasks:
     def accept(self, key: TaskKey, job: bytes, now: float) -> None:
         """Take in a new task, at the end of the backlog."""
         self._ledger.sent += 1
+        self._enter(key, job, now)
+
+    def _enter(self, key: TaskKey, job: bytes, now: float) -> Task:
         task = self._open[key] = Task(key, kind_of(job), [job], now)
         self.owners.add(key[0], key[1], 1, len(job), now)
         self.size += len(job)
         self.backlog.append(task)
+        return task
 
     def give(self, worker: bytes, now: float) -> Task:
         """Take the oldest waiting task out of the backlog, for a worker that holds none."""
@@ -153,7 +163,29 @@ class Tasks:
 
     def ledger(self) -> LedgerView:
         """The books, with what waits and what is out as it is."""
-        return self._ledger.view(self._out.count, len(self.backlog))
+        return self._ledger.view(self._out.count, len(self))
+
+    # ---- of a broker with a store ------------------------------------------------------------------------------------
+
+    def refuse(self) -> None:
+        """A task is not kept."""
+        self._ledger.sent += 1
+        self._ledger.dropped += 1
+
+    def stored(self, news: int, waiting: int) -> None:
+        """So many tasks are the store's that were not, and so many wait there now."""
+        self._ledger.sent += news
+        self.kept = waiting
+
+    def load(self, one: Leased, now: float) -> TaskKey | None:
+        """A task of the store waits here; None where its client asked for it again, and it is here already."""
+        key = (one.client, one.message[1])
+        self.redelivered += bool(one.attempts)
+        if key in self._open:
+            self._ledger.fail(AGAIN)
+            return None
+        self._enter(key, one.message[2], now).attempt = min(one.lost, self._attempts - 1)
+        return key
 
     def check(self) -> None:
         """Every open task is in one place, one to a worker, with a deadline; the ledger balances."""

@@ -16,6 +16,8 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.core import (
     NEVER,
     Command,
@@ -69,6 +71,7 @@ class Worker:
         self._given = NEVER  # when the job in hand came
         self._leaving = ""  # the reason, once it is to leave
         self._violations = Violations()
+        self.executing: Callable[[bytes], object] | None = None  # is told the id that a job names, before its result
         self.done = self.reopened = self.dropped = self.abandoned = self.unsent = 0
 
     # ---- the contract -------------------------------------------------------------------------------------------
@@ -195,6 +198,8 @@ class Worker:
 
     def _finish(self, event: str, now: float, out: list[Command]) -> None:
         # 002 "Broker assign job", 3: send the result
+        if self.executing is not None:
+            self.executing(messages.named(self._job))
         result = messages.result_of(self._job)
         self._job, self._given = b"", NEVER
         if result in NOT_A_RESULT:  # ruling 3

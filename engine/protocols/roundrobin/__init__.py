@@ -57,7 +57,7 @@ SYSTEM = System(
     overclaims=OVERCREDIT,
     owners=True,
     lane="packed",
-    backlog=lambda options: str(options.backlog),
+    store="backlog",
     explored=EXPLORED,
     takes=(Undrain, Throttle),
 )

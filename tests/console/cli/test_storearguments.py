@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from console.cli.arguments import read_arguments
-from engine.settings import Flag
-
-PLACE = ("roundrobin", "backlog")
+from console.cli.common import settings_of
+from console.cli.storearguments import STORE
+from engine.settings import Flag, Wrong
 
 
 @pytest.mark.parametrize("command", [[], ["broker"], ["client"], ["bulkping", "5"]])
 def test_a_store_is_a_setting(command: list[str]) -> None:
-    assert read_arguments([*command, "--durable"]).flags[-1] == Flag(PLACE, "--durable", "sqlite:")
+    assert read_arguments([*command, "--durable"]).flags[-1] == Flag(STORE, "--durable", "sqlite:")
     asked = read_arguments([*command, "--backlog", "sqlite:/x"])
-    assert asked.flags[-1] == Flag(PLACE, "--backlog", "sqlite:/x")
+    assert asked.flags[-1] == Flag(STORE, "--backlog", "sqlite:/x")
 
 
 def test_of_another_system_it_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        read_arguments(["broker", "--system", "pingpong", "--durable"])
-    assert "pingpong keeps its tasks in memory" in capsys.readouterr().err
+        read_arguments(["broker", "--system", "negotiated", "--durable"])
+    assert "negotiated keeps its tasks in memory" in capsys.readouterr().err
+
+
+def test_it_is_a_setting_of_the_system_that_is_chosen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, chosen = Flag(STORE, "--backlog", "sqlite:x"), Flag(("system",), "--system", "pingpong")
+    options = settings_of([store, chosen]).options
+    assert (options["roundrobin"].backlog, options["pingpong"].backlog) == ("", "sqlite:x")
+    assert settings_of([store]).options["roundrobin"].backlog == "sqlite:x"
+    with pytest.raises(Wrong, match="sqlite:PATH or empty for memory"):
+        settings_of([chosen, Flag(STORE, "--backlog", "nats://x")])
+    monkeypatch.setenv("ROUNDHOUSE_SYSTEM", "diskqueue")
+    with pytest.raises(Wrong, match="--backlog: diskqueue keeps its tasks in memory"):
+        settings_of([store])
 
 
 def test_an_id_is_hexadecimal_digits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,8 +66,8 @@ def test_what_processes_can_not_do_is_named(tmp_path: Path, act: str, wrong: str
 
 
 def test_systems_without_a_store_and_a_store_of_somebody_s_are_refused(tmp_path: Path) -> None:
-    other = script(tmp_path, head="system = 'pingpong'\nuntil = 3\n")
-    assert problems(other) == ["pingpong has no broker with a store: a drill on real processes needs one"]
+    other = script(tmp_path, head="system = 'negotiated'\nuntil = 3\n")
+    assert problems(other) == ["negotiated has no broker with a store: a drill on real processes needs one"]
     (found,) = problems(script(tmp_path, head=f"{HEAD}backlog = 'sqlite:mine'\n"))
     assert found == "[options] backlog: a drill on real processes has a store of its own"
 

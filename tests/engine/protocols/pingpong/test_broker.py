@@ -82,7 +82,7 @@ def test_jobs_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk, "MAX_HELD", 10)
     broker = with_workers(b"w")
     assert ask(broker, 1, b"x" * 6) == [give(b"w", b"x" * 6)]
-    assert ask(broker, 2, b"y" * 5) == [tell(2, b"FULL", b"0 tasks waiting")]
+    assert ask(broker, 2, b"y" * 5) == [tell(2, b"FULL", b"the backlog is full")]
     assert ask(broker, 3, b"z" * 4) == []
     assert from_worker(broker, b"w", b"done") == [tell(1, b"DONE", b"done"), give(b"w", b"z" * 4)]
     assert ask(broker, 4, b"y" * 6) == []
@@ -93,12 +93,12 @@ def test_beyond_the_bound_the_client_gets_full() -> None:
     broker = with_workers(b"w", options=Options(max_backlog=1))
     assert ask(broker, 1) == [give(b"w")]
     assert ask(broker, 2) == []
-    assert ask(broker, 3) == [tell(3, b"FULL", b"1 task waiting")]
+    assert ask(broker, 3) == [tell(3, b"FULL", b"the backlog is full")]
     view = broker.snapshot(T)
     assert (view.ledger.sent, view.ledger.queued, view.ledger.in_flight, counter(broker, "full")) == (2, 1, 1, 1)
     none = with_workers(b"w", options=Options(max_backlog=0))
     assert ask(none, 1) == [give(b"w")]
-    assert ask(none, 2) == [tell(2, b"FULL", b"0 tasks waiting")]
+    assert ask(none, 2) == [tell(2, b"FULL", b"the backlog is full")]
 
 
 def test_a_task_that_is_asked_for_again_is_done_and_answered_once() -> None:

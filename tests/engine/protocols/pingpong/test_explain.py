@@ -15,6 +15,7 @@ from engine.parts.orders import Drain, Leave, Slow
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
+from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN, decode, state_maps
 from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY, data_job
 from engine.protocols.pingpong.options import Options
@@ -171,6 +172,10 @@ def broker(*bodies: bytes) -> Table:
     return table
 
 
+def durable() -> Table:
+    return Table(Durable(replace(OPTIONS, backlog="sqlite:")), EXPLAIN, "broker").start()
+
+
 def busy() -> Table:
     return broker(READY).hear([C, b"", ID, b"ping"], socket=FRONTEND)
 
@@ -242,6 +247,7 @@ def silent_busy() -> Table:
 SEEN: Scripts = {
     ("unknown", "READY"): lambda: says(broker(), READY),
     ("unknown", "PING"): lambda: says(broker(), PING),
+    ("unknown", "PING of one that owes"): lambda: says(durable(), PING),
     ("idle", "READY"): lambda: says(broker(READY), READY),
     ("idle", "PING"): lambda: says(broker(READY), PING),
     ("idle", "its connection is gone"): lambda: gone(broker(READY)),

@@ -66,7 +66,7 @@ def test_from_broker(frames: Frames, message: bytes | str) -> None:
         ([b"c", b"", ID7, b"job", b""], "not three or four frames"),
         ([b"", b"", ID7, b"job"], "no routing id"),
         ([b"c", b"x", ID7, b"job"], "no empty delimiter"),
-        ([b"c", b"", b"short", b"job"], "id not of 8 bytes"),
+        ([b"c", b"", b"short", b"job"], "id not of 8 or 16 bytes"),
         ([b"c", b"", ID7, BIG], "job too large"),
     ],
 )
@@ -85,7 +85,7 @@ def test_from_client(frames: Frames, message: tuple[bytes, bytes] | str) -> None
         ([b"", b"READY"], "not a reply"),
         ([b"", ID7, b"DONE"], "not two or four frames"),
         ([b"x", PONG], "no empty delimiter"),
-        ([b"", b"short", b"DONE", b""], "id not of 8 bytes"),
+        ([b"", b"short", b"DONE", b""], "id not of 8 or 16 bytes"),
         ([b"", ID7, b"MAYBE", b""], "unknown status"),
         ([b"", ID7, b"DONE", BIG], "result too large"),
     ],
@@ -126,3 +126,12 @@ def test_ruling_3_names_the_bodies_that_cannot_be_told_from_commands() -> None:
 def test_bodies(job: bytes, kind: str, result: bytes) -> None:
     assert messages.kind_of(job) == kind
     assert messages.result_of(job) == result
+
+
+def test_a_ping_that_names_its_task_is_a_ping_and_its_result_tells_whose_it_is() -> None:
+    ident = bytes(range(16))
+    job = messages.named_ping(ident)
+    assert messages.named(job) == ident and messages.kind_of(job) == "ping" and messages.result_of(job) == job
+    for other in (b"ping", b"ping ", b"ping " + b"x" * 32, b"ping " + b"0" * 31, b"data " + b"0" * 32, b"\xff" * 37):
+        assert messages.named(other) == b""
+    assert messages.kind_of(b"ping me") == "job"
