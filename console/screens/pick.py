@@ -16,36 +16,45 @@ from console.screens.layer import Question
 
 
 class Pick(Question[str | None]):
-    """What was chosen, None for nothing. ``choices``: the answer, and the clean text that stands for it."""
+    """What was chosen, None for nothing.
 
+    ``choices``: the answer, and its clean text. ``first``: the answer to begin with. ``problems``:
+    what is wrong with choices that are missing.
+    """
+
+    note = "↑↓ choose · ⏎ take · esc back"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "cancel", "back"),
         Binding("j", "move(1)", show=False),
         Binding("k", "move(-1)", show=False),
     ]
 
-    def __init__(self, question: str, choices: Sequence[tuple[str, str]], first: str = "") -> None:
+    def __init__(
+        self, question: str, choices: Sequence[tuple[str, str]], first: str = "", problems: Sequence[str] = ()
+    ) -> None:
         super().__init__()
-        self._question, self._choices, self._first = question, choices, first
+        self._question, self.choices, self.first, self._problems = question, choices, first, problems
 
     def compose(self) -> ComposeResult:
         """The question and the choices."""
-        with Vertical(id="dialog", classes="pick"):
+        with Vertical(id="dialog", classes=type(self).__name__.lower()):
             yield Static(self._question, id="question", markup=False)
-            yield OptionList(*(Option(Content(words)) for _, words in self._choices))
-            yield Static("↑↓ choose · ⏎ take · esc back", classes="note", markup=False)
+            yield OptionList(*(Option(Content(words)) for _, words in self.choices))
+            for problem in self._problems:
+                yield Static(problem, classes="problem", markup=False)
+            yield Static(self.note, classes="note", markup=False)
 
     def on_mount(self) -> None:
         """Begin with the likeliest."""
         options = self.query_one(OptionList)
-        answers = [answer for answer, _ in self._choices]
-        if self._first in answers:
-            options.highlighted = answers.index(self._first)
+        answers = [answer for answer, _ in self.choices]
+        if self.first in answers:
+            options.highlighted = answers.index(self.first)
         options.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """This one."""
-        self.dismiss(self._choices[event.option_index][0])
+        self.dismiss(self.choices[event.option_index][0])
 
     def action_move(self, step: int) -> None:
         """Go to the next one, or to the one before."""

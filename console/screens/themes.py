@@ -7,69 +7,36 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import OptionList
 
-from console.screens.layer import Question
+from console.screens.pick import Pick
 
 
-class Themes(Question[None]):
+class Themes(Pick):
     """``problems``: theme files that could not be read, to be told."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "cancel", "back"),
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-        Binding("t", "next", "next"),
-    ]
+    note = "↑↓ show · ⏎ keep · esc back"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "next", "next")]
 
     def __init__(self, names: Sequence[str], problems: Sequence[str]) -> None:
-        super().__init__()
-        self._names = names
-        self._problems = problems
+        super().__init__("theme", [(name, name) for name in names], problems=problems)
         self._before = ""
 
     def compose(self) -> ComposeResult:
-        """The names, and what is wrong with files."""
-        with Vertical(id="dialog"):
-            yield Static("theme", id="question", markup=False)
-            yield OptionList(*(Option(Content(name)) for name in self._names))
-            for problem in self._problems:
-                yield Static(problem, classes="problem", markup=False)
-            yield Static("↑↓ show · ⏎ keep · esc back", classes="note", markup=False)
-
-    def on_mount(self) -> None:
-        """Begin with the present one."""
-        self._before = self.app.theme
-        options = self.query_one(OptionList)
-        if self._before in self._names:
-            options.highlighted = self._names.index(self._before)
-        options.focus()
+        """See ``Pick``; it begins with the present theme."""
+        self._before = self.first = self.app.theme
+        yield from super().compose()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show it."""
-        self.app.theme = self._names[event.option_index]
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Keep it."""
-        self.dismiss()
+        self.app.theme = self.choices[event.option_index][0]
 
     def action_next(self) -> None:
         """The key that opened this moves on."""
         options = self.query_one(OptionList)
-        options.highlighted = ((options.highlighted or 0) + 1) % len(self._names)
-
-    def action_move(self, step: int) -> None:
-        """Go to the next one, or to the one before."""
-        options = self.query_one(OptionList)
-        if step > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
+        options.highlighted = ((options.highlighted or 0) + 1) % len(self.choices)
 
     def action_cancel(self) -> None:
         """As it was."""
         self.app.theme = self._before
-        self.dismiss()
+        super().action_cancel()

@@ -1,4 +1,4 @@
-"""What a watchdog leaves in the root for whoever looks: how each stage is, and why it stands still.
+"""What a watchdog leaves in the root for other processes: the state of each stage, and why it stopped.
 
 The rules of this file:
 
@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from engine.files import safely
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import NO_TIMES, Times
 from engine.protocols.diskqueue.pipeline import (
     CAME_SINCE,
     NEVER_RUN,
@@ -29,7 +29,6 @@ from engine.protocols.diskqueue.pipeline import (
 RECORD = "watchdog.json"
 MOST = 256 * 1024  # bytes of it
 WIPED_OUT = "its watchdog ended without a word"
-NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 T = TypeVar("T")
 _STATES: dict[str, StageState] = {"running": "running", "paused": "paused", "stopped": "stopped", "done": "done"}
@@ -81,14 +80,14 @@ def read_back(root: str) -> Told | None:
 
 
 def told_of(told: Told | None, stage: Stage, state: WatchState, rows: tuple[DriverRow, ...]) -> StageTold:
-    """A stage as another process's watchdog tells of it, or left it."""
+    """A stage as another process's watchdog describes it, or left it."""
     kept = told.stages.get(stage.name) if told else None
-    known = kept or StageTold("stopped", NEVER_RUN, stage.workers, 0, NONE)
+    known = kept or StageTold("stopped", NEVER_RUN, stage.workers, 0, NO_TIMES)
     if state != "absent":  # it runs, and has just begun where it tells of nothing or of an end
         began = kept is None or told is None or told.ended
-        return known._replace(state="running", reason="", times=NONE) if began else known._replace(times=NONE)
+        return known._replace(state="running", reason="", times=NO_TIMES) if began else known._replace(times=NO_TIMES)
     if any(row.stage == stage.name for row in rows):
-        return known._replace(state="running", reason="", times=NONE)
+        return known._replace(state="running", reason="", times=NO_TIMES)
     if told is not None and not told.ended:
         return known._replace(state="stopped", reason=known.reason or WIPED_OUT)
     return known._replace(state="stopped", reason=CAME_SINCE) if known.state == "done" else known

@@ -16,12 +16,11 @@ from engine.drive.queueview import LogSight, ProcessSight, QueueSight, garbled, 
 from engine.parts.plain import several
 from engine.protocols.diskqueue import names
 from engine.protocols.diskqueue.conduct import ASTRAY, TIMES, Broken, Conduct
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import NO_TIMES, Times
 from engine.protocols.diskqueue.explain import seat_of
 from engine.protocols.diskqueue.parameters import ParameterError, read_parameters
 from engine.protocols.diskqueue.pipeline import (
     ENDED,
-    SOME,
     START,
     Counts,
     DocumentRow,
@@ -42,7 +41,6 @@ from engine.protocols.diskqueue.transitions import Line, read_record
 from engine.protocols.diskqueue.watchdog import StageView, Watchdog
 
 WINDOW = 30.0  # seconds over which a rate is taken
-_NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class Observation:
@@ -106,7 +104,7 @@ class Observation:
         )
 
     def _drivers(self) -> dict[str, tuple[str, int]]:
-        """Of whoever owns the root: this one only looks."""
+        """Drivers of the root's owner: this process only looks."""
         try:
             owner = os.stat(self._root).st_uid
         except OSError:
@@ -128,20 +126,19 @@ class Observation:
         self._logs.look(self._root, stage, number)
         self._logs.forget(self._root, number)
         if times is not None:
-            self._buried[stage] = self._buried.get(stage, _NONE).plus(times)
+            self._buried[stage] = self._buried.get(stage, NO_TIMES).plus(times)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def _queue(self, name: str, seen: Survey) -> QueueRow:
-        held = tuple(one for one in seen.held[: 2 * SOME] if one.state == "working")
-        return QueueRow(name, self._queues[name].folder, seen.counts, seen.trouble, held + seen.some)
+        return QueueRow(name, self._queues[name].folder, seen.counts, seen.trouble, seen.shown)
 
     def _driver(self, number: str, stage: str, pid: int, document: str, leaving: bool) -> DriverRow:
         use = self._processes.look(pid)
         since = 0.0
         with contextlib.suppress(OSError):
             since = os.stat(f"{worker_folder(self._root, number)}/pid").st_mtime
-        times = times_of(self._root, number) or _NONE
+        times = times_of(self._root, number) or NO_TIMES
         return DriverRow(number, stage, pid, since, use.memory, use.cpu, document, times, leaving)
 
     def _stage(
@@ -155,9 +152,8 @@ class Observation:
         """``ending``: why everything ended, where it did."""
         stage = self._stages[index]
         own = [row for row in rows if row.stage == stage.name]
-        times = self._buried.get(stage.name, view.times if isinstance(view, StageTold) else _NONE)
-        for row in own:
-            times = times.plus(row.times)
+        past = self._buried.get(stage.name, view.times if isinstance(view, StageTold) else NO_TIMES)
+        times = past.plus(*(row.times for row in own))
         before, after = surveys[source(self._stages, index)].counts, surveys[stage.name].counts
         state, reason = view.state, view.reason
         if before.done and not before.live and after.done and isinstance(view, StageTold):

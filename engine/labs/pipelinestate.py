@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from engine.core import Start
+from engine.drive.pipelineview import WINDOW
 from engine.parts.view import Incident
 from engine.protocols.diskqueue import names
-from engine.protocols.diskqueue.config import Times, read_times
+from engine.protocols.diskqueue.config import NO_TIMES, Times, read_times
 from engine.protocols.diskqueue.explain import number_of, stage_of
 from engine.protocols.diskqueue.operations import Append, Done, List, Process, Remove, Rename, Take, Touch, WriteOut
 from engine.protocols.diskqueue.pipeline import (
-    SOME,
     Counts,
     DocumentRow,
     DriverRow,
@@ -35,9 +35,6 @@ from engine.protocols.diskqueue.pipeline import (
     survey,
 )
 from engine.protocols.diskqueue.watchdog import Ended, Quit, Spawn, StageView
-
-WINDOW = 30.0  # seconds over which a rate is taken
-_NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class Place(NamedTuple):
@@ -53,7 +50,7 @@ class _Driver:
     number: str
     pid: int = 0
     since: float = 0.0  # wall clock
-    times: Times = _NONE
+    times: Times = NO_TIMES
     leaving: bool = False
 
 
@@ -160,7 +157,7 @@ class Scene:
     def _bury(self, seat: str) -> None:
         driver = self._drivers.pop(seat, None)
         if driver is not None:
-            self._buried[driver.stage] = self._buried.get(driver.stage, _NONE).plus(driver.times)
+            self._buried[driver.stage] = self._buried.get(driver.stage, NO_TIMES).plus(driver.times)
 
     # ---- what is seen -----------------------------------------------------------------------------------------------
 
@@ -179,7 +176,7 @@ class Scene:
             for driver in sorted(self._drivers.values(), key=lambda driver: (len(driver.number), driver.number))
         )
         queues = tuple(
-            QueueRow(place.name, place.folder, seen.counts, "", _shown(seen))
+            QueueRow(place.name, place.folder, seen.counts, "", seen.shown)
             for place, seen in zip(self.queues, surveys, strict=True)
         )
         counts = [seen.counts for seen in surveys]
@@ -207,9 +204,7 @@ class Scene:
     ) -> StageRow:
         view = next((view for view in self._views if view.name == stage.name), None)
         own = [row for row in rows if row.stage == stage.name]
-        times = self._buried.get(stage.name, _NONE)
-        for row in own:
-            times = times.plus(row.times)
+        times = self._buried.get(stage.name, NO_TIMES).plus(*(row.times for row in own))
         before, after = counts[place], counts[place + 1]
         done = before.done and not before.live and after.done
         return StageRow(
@@ -228,7 +223,3 @@ class Scene:
 def _ready(name: str) -> bool:
     item = names.parse(name)
     return isinstance(item, names.Item) and item.state == "ready"
-
-
-def _shown(seen: Survey) -> tuple[Any, ...]:
-    return tuple(one for one in seen.held[: 2 * SOME] if one.state == "working") + seen.some

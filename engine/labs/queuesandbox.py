@@ -20,7 +20,7 @@ from engine.feed import Feed
 from engine.labs.content import QueueLab
 from engine.labs.virtualclock import BEGAN, Happened, VirtualClock
 from engine.protocols.diskqueue import SYSTEM, names
-from engine.protocols.diskqueue.config import Times
+from engine.protocols.diskqueue.config import NO_TIMES
 from engine.protocols.diskqueue.explain import MOVES, explain, number_of, stage_of
 from engine.protocols.diskqueue.operations import Done, Process, Processed, Touch
 from engine.protocols.diskqueue.options import Options
@@ -49,8 +49,6 @@ BATCH = 20  # documents that ``feed_some`` feeds
 FACTS = 200  # newest texts that a promise can look at
 SETTLED = 3.0  # virtual seconds in which drivers are at work
 ROWS = 500  # newest ends of attempts
-
-_NONE = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class QueueSandbox(VirtualClock, QueueLab):
@@ -139,9 +137,8 @@ class QueueSandbox(VirtualClock, QueueLab):
         for queue in reversed(world.queues):
             seen = survey(_held_on_to(world.listing(queue), beyond))
             folder = queue_folder("", queue)
-            held = tuple(holder for holder in seen.held if holder.state == "working")
             trouble = "no permission" if folder in world.disk.denied else "the disk is full" if world.disk.full else ""
-            queues.insert(0, QueueRow(queue, folder, seen.counts, trouble, (*held, *seen.some)))
+            queues.insert(0, QueueRow(queue, folder, seen.counts, trouble, seen.shown))
         drivers = tuple(self._driver(number, seat) for number, seat in world.seats.items())
         stages = tuple(self._stage_row(view, drivers) for view in self._views())
         state: WatchState = "running" if world.watchdog is not None else "absent"
@@ -267,11 +264,9 @@ class QueueSandbox(VirtualClock, QueueLab):
         ended = self._ended[view.name]
         window = min(WINDOW, self.now) or 1.0
         rate = sum(at > self.now - window for at in ended) / window
-        times = Times(*(sum(values) for values in zip(_NONE, *(driver.times for driver in own), strict=True)))
-        return StageRow(
-            view.name, view.state, view.reason, view.wanted, len(own), view.restarts, self._docs[view.name], rate,
-            times._replace(docs=int(times.docs)),
-        )  # fmt: skip
+        times, docs = NO_TIMES.plus(*(driver.times for driver in own)), self._docs[view.name]
+        told = (view.name, view.state, view.reason, view.wanted)
+        return StageRow(*told, len(own), view.restarts, docs, rate, times)
 
     def _driver(self, number: str, seat: Seat) -> DriverRow:
         picture = seat.driver.core.snapshot(self.now + seat.offset)

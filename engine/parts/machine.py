@@ -10,11 +10,11 @@ The rules of this file:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from engine.parts.explain import Edge
-from engine.parts.view import Walked
+from engine.parts.explain import Edge, StateMap, walked
+from engine.parts.view import BrokerView, ClientView, Walked, WorkerView
 
 
 class Row(NamedTuple):
@@ -113,6 +113,30 @@ class Walk:
 def summed(counts: Iterable[Walked]) -> Walked:
     """What several walks of one machine counted, together."""
     found: Counter[tuple[str, str]] = Counter()
-    for walked in counts:
-        found.update(dict(walked))
+    for one in counts:
+        found.update(dict(one))
     return tuple(found.items())
+
+
+def row_states(picture: BrokerView) -> Counter[str]:
+    """How many workers are in which state, where their rows name it."""
+    return Counter(dict(row.terms)["state"] for row in picture.workers)
+
+
+def maps_of(
+    worker: Machine, seen: Machine, link: Machine, stands: Callable[[BrokerView], Mapping[str, int]] = row_states
+) -> tuple[StateMap, ...]:
+    """A worker, a worker as its broker sees it, and a client's link, whose first state is the one without a broker."""
+    silent, linked = link.states[:2]
+
+    def at_worker(picture: WorkerView) -> Counter[str]:
+        return Counter([picture.state])
+
+    def at_client(picture: ClientView) -> Counter[str]:
+        return Counter([linked if picture.linked else silent])
+
+    return (
+        StateMap("worker", "Worker", worker.states, worker.edges, at_worker, walked=walked),
+        StateMap("broker", "A worker at the broker", seen.states, seen.edges, stands, walked=walked),
+        StateMap("client", "The client's link", link.states, link.edges, at_client, walked=walked),
+    )

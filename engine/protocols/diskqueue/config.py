@@ -53,15 +53,9 @@ class Times(NamedTuple):
     overhead: float
     docs: int
 
-    def plus(self, other: Times) -> Times:
-        """Both together."""
-        return Times(
-            self.work + other.work,
-            self.wait + other.wait,
-            self.block + other.block,
-            self.overhead + other.overhead,
-            self.docs + other.docs,
-        )
+    def plus(self, *others: Times) -> Times:
+        """All together."""
+        return Times(*map(sum, zip(self, *others, strict=True)))
 
     def text(self) -> str:
         """The original's timer file: milliseconds, tab-separated."""
@@ -69,6 +63,9 @@ class Times(NamedTuple):
             f"Work\t{self.work * 1000:.0f}\nWait\t{self.wait * 1000:.0f}\nBlock\t{self.block * 1000:.0f}\n"
             f"Overhead\t{self.overhead * 1000:.0f}\nDocs\t{self.docs}\n"
         )
+
+
+NO_TIMES = Times(0.0, 0.0, 0.0, 0.0, 0)
 
 
 class Accounts:

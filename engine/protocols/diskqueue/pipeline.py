@@ -123,6 +123,11 @@ class Survey(NamedTuple):
     odd: tuple[tuple[str, str], ...] = ()  # of what claims by its name to be the queue's and is none, ``SOME``, and why
     foreign: tuple[str, ...] = ()  # of what is no business of the queue, ``SOME``
 
+    @property
+    def shown(self) -> tuple[Holder, ...]:
+        """The documents that a row of the queue names: those that are being worked on, and some of the others."""
+        return tuple(one for one in self.held[: 2 * SOME] if one.state == "working") + self.some
+
 
 def survey(found: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> Survey:
     """Count the files of a queue by their names. ``others`` (name, what it is) are no regular files, so no items."""

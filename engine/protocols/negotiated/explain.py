@@ -22,7 +22,7 @@ from engine.parts.explain import (
     to_broker,
     unknown,
 )
-from engine.parts.machine import Machine
+from engine.parts.machine import Machine, row_states
 from engine.parts.plain import several
 from engine.parts.view import BrokerView, ClientView, WorkerView
 from engine.protocols.negotiated import messages as wire
@@ -143,7 +143,7 @@ def state_maps() -> tuple[StateMap, ...]:
     return (
         _map("worker", "Worker", WORKER_LINK, _link_stands),
         _map("worker", "A worker's work", WORK, _work_stands),
-        _map("broker", "A worker at the broker", SEEN, _seen),
+        _map("broker", "A worker at the broker", SEEN, row_states),
         _map("client", "The client's link", CLIENT_LINK, _link_stands),
         _map("broker", "Which broker of a pair serves", PAIR, _pair_stands),
     )
@@ -166,10 +166,6 @@ def _work_stands(picture: WorkerView) -> Counter[str]:
     if picture.state == At.ENDED:
         return Counter([Does.LEFT])
     return Counter([Does.LEAVING if picture.state == Does.LEAVING else Does.WORKING])
-
-
-def _seen(picture: BrokerView) -> Counter[str]:
-    return Counter(dict(row.terms)["state"] for row in picture.workers)
 
 
 def _pair_stands(picture: BrokerView) -> Counter[str]:

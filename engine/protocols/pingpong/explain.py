@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import Core, Frames, Send
 from engine.parts.explain import (
     Candidate,
@@ -17,14 +15,13 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
-    walked,
 )
 from engine.parts.inflight import TaskKey
-from engine.parts.view import BrokerView, ClientView, WorkerView
+from engine.parts.machine import maps_of
 from engine.protocols.pingpong import messages
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.desk import FRONTEND
-from engine.protocols.pingpong.machine import LINK, SEEN, WORKER, Link, Rule
+from engine.protocols.pingpong.machine import LINK, SEEN, WORKER, Rule
 from engine.protocols.pingpong.messages import DONE, EXIT, NOT_A_JOB, PING, PONG, READY
 
 # ---- messages ----------------------------------------------------------------------------------------------------
@@ -118,23 +115,7 @@ def candidates(core: Broker, message: Decoded) -> Candidates:
 
 def state_maps() -> tuple[StateMap, ...]:
     """The worker, a worker as the broker sees it, and the client's link."""
-    return (
-        StateMap("worker", "Worker", WORKER.states, WORKER.edges, _worker_stands, walked=walked),
-        StateMap("broker", "A worker at the broker", SEEN.states, SEEN.edges, _seen, walked=walked),
-        StateMap("client", "The client's link", LINK.states, LINK.edges, _client_stands, walked=walked),
-    )
-
-
-def _worker_stands(picture: WorkerView) -> Counter[str]:
-    return Counter([picture.state])
-
-
-def _client_stands(picture: ClientView) -> Counter[str]:
-    return Counter([Link.LINKED if picture.linked else Link.SILENT])
-
-
-def _seen(picture: BrokerView) -> Counter[str]:
-    return Counter(dict(row.terms)["state"] for row in picture.workers)
+    return maps_of(WORKER, SEEN, LINK)
 
 
 # ---- rules -------------------------------------------------------------------------------------------------------

@@ -22,13 +22,13 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
-    walked,
 )
-from engine.parts.view import BrokerView, ClientView, WorkerView
+from engine.parts.machine import maps_of
+from engine.parts.view import BrokerView
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
-from engine.protocols.roundrobin.machine import LINK, SEEN, WORKER, Link, Rule, Seen
+from engine.protocols.roundrobin.machine import LINK, SEEN, WORKER, Rule, Seen
 
 _PACKED = ("lane", "packed")
 
@@ -172,19 +172,7 @@ def candidates(core: Broker, message: Decoded) -> Candidates:
 
 def state_maps() -> tuple[StateMap, ...]:
     """The worker, a worker as the broker sees it, and the client's link."""
-    return (
-        StateMap("worker", "Worker", WORKER.states, WORKER.edges, _worker_stands, walked=walked),
-        StateMap("broker", "A worker at the broker", SEEN.states, SEEN.edges, _seen, walked=walked),
-        StateMap("client", "The client's link", LINK.states, LINK.edges, _client_stands, walked=walked),
-    )
-
-
-def _worker_stands(picture: WorkerView) -> Counter[str]:
-    return Counter([picture.state])
-
-
-def _client_stands(picture: ClientView) -> Counter[str]:
-    return Counter([Link.LINKED if picture.linked else Link.LINKING])
+    return maps_of(WORKER, SEEN, LINK, _seen)
 
 
 def _seen(picture: BrokerView) -> Counter[str]:

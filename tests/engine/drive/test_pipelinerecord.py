@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.drive import pipelinerecord
-from engine.drive.pipelinerecord import NONE, RECORD, WIPED_OUT, Scribe, StageTold, read_back, told_of
-from engine.protocols.diskqueue.config import Times
+from engine.drive.pipelinerecord import RECORD, WIPED_OUT, Scribe, StageTold, read_back, told_of
+from engine.protocols.diskqueue.config import NO_TIMES, Times
 from engine.protocols.diskqueue.pipeline import CAME_SINCE, DriverRow, Stage, StageRow
 
 TIMES = Times(1.5, 0.5, 0.0, 0.0, 3)
@@ -18,7 +18,7 @@ ROWS = (
     StageRow("b", "done", "", 1, 0, 0, 3, 0.0, TIMES),
 )
 A, B, C = Stage("a", 2), Stage("b"), Stage("c", 7)
-DRIVER = DriverRow("5", "a", 4711, 0.0, 0, 0.0, "", NONE, False)
+DRIVER = DriverRow("5", "a", 4711, 0.0, 0, 0.0, "", NO_TIMES, False)
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_it_is_written_only_when_something_else_than_times_changed(
     scribe, written = Scribe(str(tmp_path)), []
     monkeypatch.setattr("engine.files.safely.replace", lambda path, content: written.append(content))
     scribe.note(ROWS)
-    scribe.note(tuple(row._replace(times=NONE, rate=3.0) for row in ROWS))
+    scribe.note(tuple(row._replace(times=NO_TIMES, rate=3.0) for row in ROWS))
     scribe.note((ROWS[0]._replace(restarts=5), ROWS[1]))
     assert len(written) == 2
 
@@ -76,7 +76,7 @@ def test_what_can_not_be_meant_is_nothing(tmp_path: Path, text: str) -> None:
 
 def test_a_stage_whose_watchdog_has_ended_says_why(tmp_path: Path) -> None:
     scribe = Scribe(str(tmp_path))
-    assert told_of(None, A, "absent", ()) == StageTold("stopped", "no watchdog has run here", 2, 0, NONE)
+    assert told_of(None, A, "absent", ()) == StageTold("stopped", "no watchdog has run here", 2, 0, NO_TIMES)
     scribe.note((ROWS[0]._replace(state="running", reason=""), ROWS[1]))
     told = read_back(str(tmp_path))
     assert told_of(told, A, "absent", ())[:2] == ("stopped", WIPED_OUT)
@@ -93,5 +93,5 @@ def test_a_stage_whose_watchdog_has_ended_says_why(tmp_path: Path) -> None:
 def test_a_stage_of_another_processes_watchdog_is_as_that_one_tells(tmp_path: Path) -> None:
     Scribe(str(tmp_path)).note(ROWS)
     told = read_back(str(tmp_path))
-    assert told_of(told, A, "running", ()) == StageTold("stopped", "driver 1 could not start", 2, 4, NONE)
+    assert told_of(told, A, "running", ()) == StageTold("stopped", "driver 1 could not start", 2, 4, NO_TIMES)
     assert pipelinerecord.MOST > 100_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.core import Frames
 from engine.parts.explain import (
     Candidate,
@@ -17,12 +15,11 @@ from engine.parts.explain import (
     task_name,
     to_broker,
     unknown,
-    walked,
 )
-from engine.parts.view import BrokerView, ClientView, WorkerView
+from engine.parts.machine import maps_of
 from tests.sixth.mdp import messages
 from tests.sixth.mdp.broker import Broker
-from tests.sixth.mdp.machine import LINK, SEEN, WORKER, Link, Rule
+from tests.sixth.mdp.machine import LINK, SEEN, WORKER, Rule
 from tests.sixth.mdp.messages import DONE, MMI, NAMES, READY, REPLY, REQUEST, STATUSES, Asked, Said
 
 _CLIENT_SIDE = "RFC 7: MDP/Client"
@@ -97,23 +94,7 @@ def candidates(core: Broker, message: Decoded) -> Candidates:
 
 def state_maps() -> tuple[StateMap, ...]:
     """The worker, a worker as the broker sees it, and the client's link."""
-    return (
-        StateMap("worker", "Worker", WORKER.states, WORKER.edges, _worker_stands, walked=walked),
-        StateMap("broker", "A worker at the broker", SEEN.states, SEEN.edges, _seen, walked=walked),
-        StateMap("client", "The client's link", LINK.states, LINK.edges, _client_stands, walked=walked),
-    )
-
-
-def _worker_stands(picture: WorkerView) -> Counter[str]:
-    return Counter([picture.state])
-
-
-def _seen(picture: BrokerView) -> Counter[str]:
-    return Counter(dict(row.terms)["state"] for row in picture.workers)
-
-
-def _client_stands(picture: ClientView) -> Counter[str]:
-    return Counter([Link.LINKED if picture.linked else Link.SILENT])
+    return maps_of(WORKER, SEEN, LINK)
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
