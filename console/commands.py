@@ -13,7 +13,7 @@ from console import bulks, files, pools
 from console.text import clean
 
 Names = Callable[[str], Sequence[str]]
-"""What an argument may be, by the word of the usage that stands for it: ``WORKER`` → w1, w2, …"""
+"""What an argument may be, by its word in the usage: ``WORKER`` → w1, w2, …"""
 
 BULK = "N [IN_FLIGHT] [RATE]"  # the usage of a bulk run
 POOL = "[N] [--slots N] [--name POOL] [--transport tcp]"  # the usage of bulk

@@ -11,7 +11,7 @@ from console.text import clean
 
 MOST = 1000  # entries of a folder that are looked at
 FILE = "FILE"
-"""The word of a usage that stands for a path."""
+"""The word for a path in a usage."""
 
 
 def beginning_with(typed: str) -> list[str]:

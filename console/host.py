@@ -72,7 +72,7 @@ class Host(Shell):
         self.call_after_refresh(self.greet)
 
     def greet(self) -> None:
-        """Show the first keys to whoever is here for the first time, unless they are others."""
+        """Show the first keys to a new user, unless the keys are remapped."""
         if self.first_run and not self.keymap:
             run = self.settings.run
             alone = self.empty and self.session.mode == "live"

@@ -146,7 +146,7 @@ FLEET = (
 TIMES = (
     Key("times", "i", "app.times", "times", "times of the day, or seconds since the system was opened: in all lists"),
 )
-"""In the key bar of the lists of which times are read first."""
+"""In the key bar of lists that are read for their times."""
 EVENTS = (
     Key("filter", "slash", "filter", "filter", "show only events that match: since 10:05 until 10:20 RE; !RE excludes"),
     Key("events.level", "l", "level", "level", "show events of all levels, warn or bad, bad"),

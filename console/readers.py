@@ -1,6 +1,6 @@
-"""Readers of single arguments: text as the value it stands for, or an ``argparse.ArgumentTypeError`` in words.
+"""Readers of single arguments: text to its value, or an ``argparse.ArgumentTypeError`` in words.
 
-The command line uses them, and whoever reads a typed line as one.
+The command line uses them, and so do lines that are typed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def variables(text: str) -> tuple[str, ...]:
 
 
 def target(text: str) -> Path:
-    """Where something is to be written: no folder, in a folder that is there; ``-`` stands for stdout."""
+    """A path to write to: no folder, in a folder that exists; ``-`` means stdout."""
     path = Path(given(text))
     try:
         if path.is_dir():

@@ -266,7 +266,7 @@ class Shell(App[None]):
         self._copy(text)
 
     def on_text_selected(self) -> None:
-        """Copy what the mouse has marked, as soon as it is let go: terminals do so with their own selection."""
+        """Copy what the mouse has marked, when its button is released, as terminals do."""
         if text := self.screen.get_selected_text():
             self._copy(text)
 

@@ -97,7 +97,7 @@ def load_theme(path: Path) -> Theme:
 
 
 class _Reading:
-    """One file, and where what stands in it."""
+    """One file, and the line of each of its values."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

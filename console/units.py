@@ -78,7 +78,7 @@ def size(n: float) -> str:
 
 
 def time_of_day(at: float) -> str:
-    """Wall-clock seconds since the epoch as local ``22:59:20``; the zone stands in the title (``zone``)."""
+    """Wall-clock seconds since the epoch as local ``22:59:20``; the title names the zone (``zone``)."""
     return datetime.fromtimestamp(at).strftime("%H:%M:%S")
 
 

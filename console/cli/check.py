@@ -2,7 +2,7 @@
 
 Exit status 0 well, 1 warning, 2 critical, 3 unknown: nobody answers, or it was called wrongly. One line on stdout: what
 is wrong, then ``|`` and the measures that rules look at. It sees one moment: what a rule wants to hold ``for`` some
-time counts at once, because whoever calls it waits for several bad answers by itself.
+time counts at once, because its caller waits for several bad answers by itself.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def broker_of(settings: Settings) -> str:
 
 @contextmanager
 def configured(settings: Settings, asked: str | None = None) -> Iterator[None]:
-    """Where an endpoint of the configuration, which nobody ``asked`` for here, is refused: that is told too."""
+    """Why an endpoint is refused; also that it is from the configuration, where nobody ``asked`` for it here."""
     try:
         yield
     except Refused as refusal:
@@ -124,7 +124,7 @@ def configured(settings: Settings, asked: str | None = None) -> Iterator[None]:
 
 
 def spoken(system: System, endpoint: str) -> str:
-    """What another protocol that is spoken there is called, and what to do; nothing where none of ours is."""
+    """The name of another protocol that is spoken there, and what to do; empty where it is none of ours."""
     if not endpoint.startswith(("tcp://", "ipc://")):
         return ""
     other = spoken_at(endpoint, [known for known in SYSTEMS.values() if known is not system])

@@ -26,7 +26,7 @@ def compare_kept(options: Namespace) -> int:
 def baseline_of(options: Namespace) -> tuple[RunRecord | None, bool]:
     """The kept run that ``--baseline`` names, and whether all is well: it is looked up before anything is run.
 
-    ``last`` is looked up afterwards: the newest run of which the same was asked.
+    ``last`` is looked up afterwards: the newest run with the same request.
     """
     name = getattr(options, "baseline", None)
     if name is None or name == LAST:

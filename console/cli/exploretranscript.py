@@ -65,7 +65,7 @@ def again(part: Part) -> list[str]:
 
 
 def toml(scene: Scene) -> list[str]:
-    """A scene as it stands in a file, without what is usual."""
+    """A scene as it is written in a file, without its defaults."""
     usual = Scene(scene.system)
     lines = [f"system = {_value(scene.system.name)}"]
     lines += [f"{key} = {_value(getattr(scene, key))}" for key in OWN if getattr(scene, key) != getattr(usual, key)]

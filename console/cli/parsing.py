@@ -52,7 +52,7 @@ def option(name: str, **how: Any) -> Parser:
 def keeper(flags: list[Flag]) -> Callable[..., type[argparse.Action]]:
     """Actions that append a setting to ``flags``: in a namespace a command's would hide what stood before it.
 
-    ``words``: what a value that was typed stands for.
+    ``words``: the value of each word that can be typed.
     """
 
     def keep(*place: str, **words: str) -> type[argparse.Action]:

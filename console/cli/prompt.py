@@ -34,7 +34,7 @@ def words_of(names: Sequence[str], words: Sequence[Word]) -> tuple[Word, ...]:
 
 
 class Prompt:
-    """``role``: what stands before each line. ``perform`` carries out a word; it may raise ``Refused``.
+    """``role``: the beginning of each line. ``perform`` carries out a word; it may raise ``Refused``.
 
     ``look`` is called every ``LOOK`` seconds from another thread, and says whether there is anything left to do.
     """

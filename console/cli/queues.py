@@ -104,7 +104,7 @@ def recorded(made: Pipeline, path: Path | None, say: Watched) -> Iterator[Journa
 
 
 def whole_journal(journal: Journal | None, status: int) -> int:
-    """The exit status: 1 instead of 0 where not everything stands in the journal, which is told."""
+    """The exit status: 1 instead of 0, and a message, where the journal is incomplete."""
     if journal is None or not journal.lost:
         return status
     tell(journal.lost)

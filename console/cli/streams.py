@@ -188,7 +188,7 @@ class _Form:
 
 
 def now() -> str:
-    """The time, as it stands in JSON."""
+    """The time as written in JSON."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

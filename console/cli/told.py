@@ -10,7 +10,7 @@ from engine.parts.view import BrokerView
 from engine.tracing.trace import Trace
 
 TASKS, STATISTICS = 1, 5
-KEPT = 1_000  # messages, of which the newest are told
+KEPT = 1_000  # messages; of more, the newest
 
 
 class Told(Alarms):

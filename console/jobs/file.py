@@ -130,5 +130,5 @@ def doubtful_logs(job: Description) -> str:
     try:
         why = strange(os.stat(job.logging_dir), above=True)
     except OSError:
-        return ""  # it is told where it can not be used
+        return ""  # reported where it can not be used
     return f"{job.logging_dir} {why}: they can change the logs of this job" if why else ""

@@ -103,7 +103,7 @@ class Picture(NamedTuple):
 
     @property
     def books(self) -> tuple[str, LedgerView | None]:
-        """Whose ledger is shown, and it: the broker's, or that of the client's run if the broker is elsewhere.
+        """The ledger that is shown, and whose it is: the broker's, or the client's run if the broker is elsewhere.
 
         An unbalanced one goes first.
         """

@@ -3,7 +3,7 @@
 The rules of this file:
 
 - A course is played again on exact cores, and a trace listens. Nothing is drawn of what came before it.
-- What went wrong, and what is wrong with it, stand as notes in the lane of whom it befell.
+- Notes in a peer's lane say what went wrong there, and why.
 """
 
 from __future__ import annotations

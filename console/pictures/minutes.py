@@ -11,7 +11,7 @@ MINUTE = 60.0
 
 
 def course(minutes: Sequence[Minute], now: float, wall: float) -> dict[str, list[tuple[float, int]]]:
-    """By the name of a series: monotonic times and figures, each of which holds from the time before.
+    """By the name of a series: monotonic times and figures. A figure holds from the time before it.
 
     ``minutes``: oldest first. ``now``: monotonic seconds, ``wall``: since the epoch, both of now. Where a minute is
     missing nothing ran, and all figures are 0.

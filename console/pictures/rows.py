@@ -98,7 +98,7 @@ class Rows:
     A peer has one name on all screens. Ours are called by their seats, as in traces and faults: worker-7 is w7. A
     stranger is called what its broker calls it, or where that is a number in the order of joining, which may be a seat
     of ours, by its routing id. ``numbered``: where nobody has a seat, as in another process that only has a broker,
-    the broker's numbers are the names. Whoever has left keeps its name.
+    the broker's numbers are the names. A worker that has left keeps its name.
     """
 
     def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None, numbered: bool = False) -> None:
@@ -106,7 +106,7 @@ class Rows:
         self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
         self._at = -math.inf
         self._picture: BrokerView | None = None
-        self._index: dict[bytes, int] = {}  # where each stands in the rows; empty where all are to be named anew
+        self._index: dict[bytes, int] = {}  # the place of each in the rows; empty when all are to be named anew
         self._states: Counter[State] = Counter()
         self._slots = self._free = 0
         self.rows: tuple[Shown, ...] = ()

@@ -32,7 +32,7 @@ class Samples:
         self._at = 0.0  # monotonic seconds of the newest
 
     def add(self, at: float, value: int) -> None:
-        """The figure at monotonic ``at``. It stands for all the time since the last one; where time goes back, what
+        """The figure at monotonic ``at``. It holds for all the time since the last one. Where time goes back, what
         came later is not known yet."""
         if not self._values or at < self._at - 0.5 * self._each:
             self._values.clear()

@@ -169,7 +169,7 @@ def conformance_lines(explain: Explain, picture: Picture, width: int) -> list[Pa
 
 
 def finding_lines(found: Sequence[tuple[float, Finding]], width: int) -> list[Parts]:
-    """Findings, each with the time of the picture that it stands in."""
+    """Findings, each with the time of its picture."""
     if not found:
         return [[("✓ ", "good bold"), ("everybody has kept to the protocol", "text")]]
     total = sum(finding.times for _, finding in found)

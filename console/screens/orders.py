@@ -173,7 +173,7 @@ def _ask_to_steer(app: Host, order: object, question: Confirm, said: str, give: 
 
 
 def waiting_clients(picture: Picture | None) -> list[str]:
-    """The clients of which something waits, by the names that the protocol's own screen shows."""
+    """The clients that have tasks waiting, by the names that the protocol's own screen shows."""
     broker = picture.broker if picture is not None else None
     return [row.removeprefix(CLIENT) for row, _ in (broker.terms if broker else ()) if row.startswith(CLIENT)]
 

@@ -39,7 +39,7 @@ class Kind:
     width in cells. ``summary``: the lines to print at the end, None for none. ``ends``: the work and the peers of
     others that end with the console, one line each; ``depends``: those of others. ``words``: the commands that can be
     typed. ``tour``, ``tour_away`` where another process is shown, ``tour_empty`` where no worker was started: the first
-    keys, for whoever is new here; ``{pings}`` and ``{streams}`` are filled in.
+    keys, for a new user; ``{pings}`` and ``{streams}`` are filled in.
     """
 
     bridge: Callable[[Any], Any]

@@ -59,7 +59,7 @@ class Session(Generic[L]):
 
     @property
     def tour(self) -> str:
-        """The first keys, for whoever is new here."""
+        """The first keys, for a new user."""
         return self.kind.tour
 
     @property

@@ -25,7 +25,7 @@ class RoundRobin(Terms):
 
 
 def table_lines(picture: Picture) -> list[Parts]:
-    """Those with a free slot in their order, the first one next; whoever is given a task goes to the bottom."""
+    """The workers with a free slot in order, the next one first; a worker that gets a task goes to the bottom."""
     order = picture.broker.order if picture.broker is not None else ()
     rows = {row.worker.key: row for row in picture.rows}
     turning = [rows[key] for key in order if key in rows]

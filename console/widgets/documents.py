@@ -21,7 +21,7 @@ STATES: dict[State, tuple[str, str]] = {
     "returned": ("◇", "drain"),
     "ready": ("●", "label"),
 }
-"""Glyph and ink. The word always stands beside it, so the state can be told without colours."""
+"""Glyph and ink. The word is always beside it, so the state shows without colours."""
 
 _ORDER = {state: place for place, state in enumerate(STATES)}
 

@@ -149,7 +149,7 @@ class KeyBar(Inked):
 
 
 def place(binding: Binding) -> int:
-    """Where a binding stands in the bar: in the order of ``console.keys``, remapped or not; others behind."""
+    """The place of a binding in the bar: the order of ``console.keys``, remapped or not; then the others."""
     return _PLACES.get(binding.id or "", len(_PLACES))
 
 

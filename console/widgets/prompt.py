@@ -49,7 +49,7 @@ class Words(Suggester):
         self._words, self._names = words, names
 
     async def get_suggestion(self, value: str) -> str | None:
-        """The word that fits, if it is more than what stands there."""
+        """The word that fits, if it is longer than what is typed."""
         return complete(value, self._words, self._names)
 
 

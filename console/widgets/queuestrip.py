@@ -26,7 +26,7 @@ STATES: dict[StageState, tuple[str, str]] = {
     "stopped": ("×", "bad"),
     "done": ("✓", "good"),
 }
-"""Glyph and ink of a stage; the word stands beside them."""
+"""Glyph and ink of a stage; the word is beside them."""
 
 _ITEMS = (("ready", "●", "text"), ("working", "▶", "busy"), ("failed", "◐", "warn"), ("twice", "×", "bad"))
 

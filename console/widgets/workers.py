@@ -23,7 +23,7 @@ STATES: dict[State, tuple[str, str]] = {
     "lost": ("○", "bad"),
     "drain": ("◇", "drain"),
 }
-"""Glyph and ink. The word always stands beside it, so the state can be told without colours."""
+"""Glyph and ink. The word is always beside it, so the state shows without colours."""
 
 _ORDER = {state: place for place, state in enumerate(("lost", "late", "silent", "drain", "busy", "ready"))}
 Drawn = Callable[[Shown, float, int], Parts]
@@ -41,7 +41,7 @@ def squares(taken: int, total: int, cells: int) -> Parts:
 
 
 def gauge(left: float, cells: int, ink: str) -> Parts:
-    """A line of which the part ``left`` (0..1) has not drained yet."""
+    """A line; the part ``left`` (0..1) of it has not drained yet."""
     halves = round(min(1.0, max(0.0, left)) * cells * 2)
     full, half = divmod(halves, 2)
     return [("━" * full + "╸" * half, ink), ("─" * (cells - full - half), "faint")]

@@ -2,7 +2,7 @@
 
 Run by its path with ``module:function`` or ``/whole/path/file.py:function``. The function is given standard input as
 bytes and returns bytes or text; that becomes standard output. What it prints goes to standard error. No module is
-looked for in the folder that one happens to be in, and nothing but the standard library is needed.
+looked for in the current folder, and only the standard library is needed.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Disk:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folders."""
+        """Close the folders."""
         for handle, _ in self._folders.values():
             os.close(handle)
         self._folders.clear()
@@ -255,13 +255,13 @@ def _make(name: str, at: int) -> int:
 
 
 def _clear(name: str, at: int) -> None:
-    """Remove what stands under a name of ours and is none of ours, unless it has gone by itself."""
+    """Remove a file of somebody else's that has a name of ours, unless it has gone by itself."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=at)
 
 
 def _touch(name: str, at: int) -> None:
-    """See to it that there is a regular file of this name; what else stands there is none of the queue's, and goes."""
+    """Make sure that a regular file of this name exists. Anything else of that name is removed."""
     for _ in range(100):  # others may make and remove it meanwhile
         try:
             safely.check(os.stat(name, dir_fd=at, follow_symlinks=False), name)
@@ -275,7 +275,7 @@ def _touch(name: str, at: int) -> None:
 
 
 def _record(name: str, line: str, at: int) -> None:
-    """Append to a file of ours in a queue; likewise, and a file of another user is none of ours."""
+    """Append to a file of ours in a queue. Anything else there, and another user's file, is removed first."""
     for _ in range(100):
         try:
             descriptor = _open(name, at, os.O_WRONLY | os.O_APPEND)

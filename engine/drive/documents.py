@@ -43,7 +43,7 @@ from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import Process, Processed
 
 Work = Callable[[Process, int], None]
-"""Makes ``output`` out of ``input``, of which it gets a descriptor too; raises where it fails."""
+"""Makes ``output`` from ``input``, which it also gets as a descriptor; raises if it fails."""
 
 CHUNK = 1024 * 1024  # bytes that are copied at a time
 
@@ -152,7 +152,7 @@ def _input(task: Process) -> Iterator[int]:
 
 @contextmanager
 def _kept_private(source: int) -> Iterator[None]:
-    """Whoever may not read the input may not read what is made of it, from its first byte on."""
+    """Give the output the input's permissions before its first byte: who may not read one may not read the other."""
     mode = os.fstat(source).st_mode
     before = os.umask(0o077)
     os.umask(before | (0 if mode & 0o040 else 0o070) | (0 if mode & 0o004 else 0o007))

@@ -5,7 +5,7 @@ The rules of this file:
 - A pid alone proves nothing: pids are used again, and a folder may be somebody else's. Who starts a driver writes down
   its pid, its start and its whole command line, in a folder that only this user can change. A process that does not
   agree with all of them, or that another user runs, is not ours, and no signal is ever sent to it.
-- The pid stands in the file ``pid`` as well, which the original's tools read; nothing here believes it.
+- The pid is also in the file ``pid``, which the original's tools read; nothing here relies on it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def own_folder(path: str, owner: int) -> Iterator[int]:
 
 
 def _process(handle: int, owner: int) -> psutil.Process | None:
-    """The process that a worker folder tells of, if it is the same one and lives. Raises OSError."""
+    """The process that a worker folder names, if it still is that process and lives. Raises OSError."""
     record = _read(handle, owner)
     if record is None:
         return None

@@ -3,7 +3,7 @@
 The rules of this file:
 
 - ``bad``: it will not work. ``warn``: it works, but not as it could. Each says what to do.
-- Looks change nothing but that a port is bound for a moment.
+- Looks change nothing, except that a port is bound for a moment.
 """
 
 from __future__ import annotations

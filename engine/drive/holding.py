@@ -39,7 +39,7 @@ class Holds:
                 self._selector.unregister(fd)
 
     def due(self, now: float) -> list[tuple[HostedCore, list[Event]]]:
-        """Let go of those whose time has come; of each, what it is told now. Its ports are to be looked at."""
+        """Release the cores whose time has come, each with its events. The caller reads their ports."""
         found: list[tuple[HostedCore, list[Event]]] = []
         for chair, (since, until) in list(self._until.items()) if self._until else ():
             if now < until:

@@ -174,7 +174,7 @@ class Port:
         return bool(events)
 
     def refuse(self, frames: Frames, error: int) -> Unsent | None:
-        """A message that the socket did not take: it waits for a DEALER's broker, or that is told to the core."""
+        """Handle a message that the socket did not take: keep it until a DEALER's broker is there, or tell the core."""
         if error == errno.EHOSTUNREACH:
             return Unsent(frames, "unreachable", self.spec.name)
         if self.spec.kind == "dealer" and len(self.outbox) < OUTBOX:

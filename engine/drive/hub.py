@@ -6,8 +6,8 @@ The rules of this file:
 - What is told is held for ``HOLD`` seconds and then passed on in the order of its times: processes tell each for
   itself, and a document must not be taken before it was published. Ears are called on one thread.
 - What comes through a socket is checked to its last field. Who says something else is cut off, and counted.
-- A driver of which everything was heard from its first event sits there as ``driver``, and its core can be run again;
-  any other (it ran before, or some of it was lost) as nobody's: with the role ``""``.
+- A driver whose events were all heard from the first on has the role ``driver``, and its core can be run again;
+  any other (it ran before, or some events were lost) has the role ``""``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Held(NamedTuple):
 
 
 class Hub:
-    """Everything that is told under one root. Its methods are for any thread."""
+    """All events under one root. Its methods are for any thread."""
 
     def __init__(self, root: str, say: Callable[[Note], None] = lambda note: None) -> None:
         self.lost = 0  # events of drivers that were told and not heard
@@ -289,7 +289,7 @@ class _Link:
 
 
 def seat_of(config: DriverConfig) -> tuple[str, str]:
-    """Node and seat of a driver: one name, that of its stage and its number."""
+    """Node and seat of a driver: one name, made of its stage and its number."""
     name = seat(queue_of(config.dst.rstrip("/")), config.number)
     return name, name
 

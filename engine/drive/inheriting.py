@@ -82,13 +82,13 @@ class Heir:
         return Done(operation)
 
     def disown(self, operation: Disown) -> Done:
-        """Let go of one."""
+        """Release the locks of one number."""
         for lock in self._held.pop(operation.number, ()):
             lock.release(remove=operation.clean)
         return Done(operation)
 
     def close(self) -> None:
-        """Let go of all, which are to be recovered by others."""
+        """Release all locks, so that others can recover the numbers."""
         for both in self._held.values():
             for lock in both:
                 lock.release(remove=False)

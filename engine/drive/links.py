@@ -169,7 +169,7 @@ class Links:
         self.told.append(Connected(self._name, peer))
 
     def renounce(self, peer: bytes) -> bool:
-        """Have nothing more to do with a connection of this peer; whether one was told of."""
+        """Forget the connection of this peer; whether there was one."""
         fd = self.known.pop(peer, None)
         if fd is not None:
             self._forget(fd)

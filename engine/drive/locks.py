@@ -4,9 +4,9 @@ The rules of this file:
 
 - A lock is a small file of this user, mode 0600: nobody else can open it, so nobody else can hold it. One that others
   may read (it was made by an older version) is made 0600 before it is taken.
-- What stands under its name and is no such file (another user's, a link, a FIFO, a second name of another file) is
+- Anything else under its name (another user's file, a link, a FIFO, a second name of another file) is
   neither taken nor removed, but refused with its reason.
-- However its owner ends, the kernel lets go of it.
+- However its owner ends, the kernel releases it.
 
 Source: flock(2).
 """
@@ -39,7 +39,7 @@ class Lock:
     def acquire(self, create: bool = True) -> bool:
         """Whether we hold it now; False where another process does, or there is no such file to lock.
 
-        Raises OSError where it can not be made, or where what stands there is no lock of this user.
+        Raises OSError if it can not be made, or if something else than a lock of this user is there.
         """
         flags, owners = os.O_RDWR, (os.geteuid(),)
         while True:
@@ -79,7 +79,7 @@ class Lock:
         return True
 
     def release(self, remove: bool = True) -> None:
-        """Let go; ``remove`` says that nothing is left that bears the number."""
+        """Release it. ``remove``: also remove its file, as nothing is left that has the number."""
         if self.descriptor < 0:
             return
         try:

@@ -1,4 +1,4 @@
-"""What a core notes of one order, for whoever gave it."""
+"""The notes of a core about one order, for the one who gave it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Task bodies that are a command with input and output: the files in which the guard finds the one and puts the other.
 
-The files stand in a folder of this user alone, which goes with the process. An output has an end: ``MOST`` bytes.
+The files are in a folder of this user alone, which is removed with the process. An output has ``MOST`` bytes at most.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pipes:
         self._numbers: set[int] = set()
 
     def order(self, number: int, body: Piped) -> dict[str, Any]:
-        """What the guard is told. Raises OSError where the input can not be kept."""
+        """What the supervisor gets. Raises OSError if the input can not be kept."""
         if self._folder is None:
             self._folder = LockedTempDir(PREFIX)
         paths = {name: self._path(number, name) for name in ("input", "output", "errors")}

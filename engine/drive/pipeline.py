@@ -172,7 +172,7 @@ class Pipeline:
                 self._processes.kill(number)
         limit, ended = time.monotonic() + timeout, self._await_end(timeout)
         while left := [self._recover(*holder) for holder in self._look(fresh=True).holders]:
-            left = [one for one in left if one.error]  # a killed process lets go of its locks a little later
+            left = [one for one in left if one.error]  # a killed process releases its locks a little later
             if not left or time.monotonic() > limit:
                 break
             time.sleep(TICK)
@@ -181,7 +181,7 @@ class Pipeline:
         return ended and not left
 
     def show(self) -> PipelineView:
-        """A picture made now, whoever watches over the pipeline."""
+        """A picture that is made now, also where another process watches over the pipeline."""
         if self._core is None:
             return self._sight.picture("running" if self.watched() else "absent", fresh=True)
         return self._view

@@ -15,7 +15,7 @@ FAILS_ONCE, FAILS_TWICE = 5, 9  # of every twenty documents, these
 
 
 class DemoFeeder:
-    """Feeds numbered documents into ``queue-start`` under ``root``; whoever owns it calls ``step`` or ``feed``."""
+    """Feeds numbered documents into ``queue-start`` under ``root``; its owner calls ``step`` or ``feed``."""
 
     def __init__(self, root: str, name: str = "doc", told: Callable[[Done], None] = lambda answer: None) -> None:
         """``name`` begins the id of every document; ``told`` is each renaming that feeds one."""

@@ -35,7 +35,7 @@ USAGE = 2  # exit status: wrong configuration
 
 
 class Hears(Protocol):
-    """Who is told what the core was given and what it answered."""
+    """Gets each event of the core, and its commands."""
 
     def tell(self, now: float, event: Event, commands: list[Command]) -> None: ...
     def close(self) -> None: ...

@@ -18,7 +18,7 @@ def rename(old: str, new: str, at: int, contended: bool) -> None:
     """Rename atomically within a folder, raising FileExistsError where the new name is in use.
 
     Linux does it in one call. Elsewhere, and on file systems that do not know the flag: what is contended is
-    renamed plainly, for only the kernel can choose one winner, and its new name bears the number that the caller has
+    renamed plainly, for only the kernel can choose one winner, and its new name has the number that the caller has
     locked; what only the caller may touch is linked under its new name, which refuses an existing one.
     """
     if _renameat2 is not None:

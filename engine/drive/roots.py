@@ -51,7 +51,7 @@ def check(root: str) -> None:
 def strange(found: os.stat_result, above: bool = False) -> str:
     """Why others can change this file or folder, with owner and mode; the empty string where they can not.
 
-    ``above``: a folder of which only one entry matters, which nobody can rename if the folder is sticky.
+    ``above``: a folder in which only one entry matters; nobody can rename that entry if the folder is sticky.
     """
     mode = stat.S_IMODE(found.st_mode)
     if found.st_uid not in (0, os.geteuid()):
@@ -71,12 +71,12 @@ def _parts(root: str) -> Iterator[tuple[str, bool]]:
 
 
 def check_name(root: str) -> None:
-    """Raise ``Refused`` where no driver could be told of this root, as its parameter file can not name it."""
+    """Raise ``Refused`` for a root that a driver's parameter file can not name."""
     if not writable(root):  # bytes that are no UTF-8 are not printable either
         raise Refused(f"no parameter file can name the folder {root!a}: {NAMEABLE}")
 
 
-# ---- what stands in it ---------------------------------------------------------------------------------------------
+# ---- its content ---------------------------------------------------------------------------------------------------
 
 
 def make(root: str, stages: Sequence[Stage], mode: int) -> None:

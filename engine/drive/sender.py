@@ -5,7 +5,7 @@ The rules of this file:
 - Whoever watches binds a socket in the pipeline's folder of watchers (``engine.drive.hub``). A driver looks there
   now and then; while nobody listens that is all that it does.
 - A driver never waits for a watcher. What a socket does not take at once is kept, up to ``PENDING`` bytes; what exceeds
-  that is lost, and the numbers of the events say so to whoever listens.
+  that is lost, and the listener sees it by the numbers of the events.
 - Only for a recorder, which must not miss anything, it waits: as long as that goes on taking, and ``PATIENCE`` seconds
   where it does not. A recorder's socket has a name that begins with ``RECORDER``.
 - A watcher that died is left alone. A socket that is not of this user is none, nor is any in a folder that others can

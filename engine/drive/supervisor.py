@@ -7,7 +7,7 @@
 - Each process leads a session of its own. When it ends, what it left behind in its group is killed too.
 - When the input ends, because the worker closed it or died, however it died, every group is killed, then this process
   ends. On Linux its children also die with it.
-- One thread, nothing but the standard library: ``engine.drive.jobs`` runs this file by its path.
+- One thread, and only the standard library: ``engine.drive.jobs`` runs this file by its path.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Guard:
             _kill(child)
 
     def reap(self) -> None:
-        """Report whoever has ended."""
+        """Report the processes that have ended."""
         for number, child in list(self._children.items()):
             code = child.poll()
             if code is not None:
@@ -122,7 +122,7 @@ def _bounded(most: int, adopt: Callable[[], None] | None) -> None:
 def _open_log(folder: str, name: str) -> tuple[int, str]:
     """A log that did not exist before, for this user only, and its name: ``name.log``, else ``name-1.log``, ``-2`` …
 
-    Others may write in the folder: nothing that stands there, a link or a FIFO among others, is ever opened.
+    Others may write in the folder, so nothing that exists there (a link, a FIFO) is ever opened.
     """
     for i in range(LOGS):
         log = f"{name}{f'-{i}' if i else ''}.log"

@@ -2,9 +2,9 @@
 
 The rules of this file:
 
-- In each folder stands a file that its owner has locked. However the owner ends, the kernel lets go of the lock: a
-  folder whose lock can be had is nobody's.
-- A folder is removed only with its lock held, where it is this user's and bears the name and the file of one of ours.
+- Each folder has a file that its owner has locked. However the owner ends, the kernel releases the lock: a
+  folder whose lock can be taken has no owner.
+- A folder is removed only with its lock held, and only if it is this user's and has the name and file of one of ours.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def wall_offset() -> float:
 
 
 class WallClock:
-    """What one core was told of the wall clock. ``offset``: seconds from monotonic to wall time, as it was made."""
+    """What one core knows of the wall clock. ``offset``: seconds from monotonic to wall time, as it was made."""
 
     def __init__(self, offset: float) -> None:
         self.offset = offset

@@ -2,9 +2,9 @@
 
 The rules of this file:
 
-- An order that a lab does not define is refused by it. So a recording defines none, and a remote lab those that its
+- A lab refuses the orders that it does not define. A recording defines none, and a remote lab those that its
   socket carries.
-- Whoever needs no answer of its own overrides nothing but what it can do.
+- A lab overrides the orders that it can carry out, and no others.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Fleet:
         return sorted(self.members, key=lambda member: (member.state(now), member.found.name))
 
     def look(self, named: Collection[Place] = ()) -> None:
-        """Ask everybody on this machine once, but for those that are ``named`` in the configuration."""
+        """Ask every process on this machine once, except those that are ``named`` in the configuration."""
         paths = {
             one: one.path for one in self._around.found(ANSWER) if isinstance(one.path, Path) and one.path not in named
         }

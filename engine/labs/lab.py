@@ -55,7 +55,7 @@ class Lab(ABC):
         _audit(cls)
 
     def __new__(cls, *_: object, **__: object) -> Self:
-        """``turn``: held by whoever gives it an order, so that no two are carried out at the same time."""
+        """``turn``: a lock that is held while an order is carried out, so that no two run at the same time."""
         lab = super().__new__(cls)
         lab.turn = threading.RLock()
         return lab
@@ -71,7 +71,7 @@ class Lab(ABC):
 
     @cached_property
     def words(self) -> dict[str, Any]:
-        """What its control socket answers beside orders, by word; whoever runs the lab adds to it."""
+        """What its control socket answers beside orders, by word. The program that runs the lab may add words."""
         return {}
 
     def open(self) -> Self:

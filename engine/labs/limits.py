@@ -55,7 +55,7 @@ def judge_seat(role: str, args: Any, world: Mapping[str, Any]) -> None:
     elif role == "client":
         good = len(args) == 2 and _endpoint(args[0]) and fits(args[1], int)
     else:
-        return  # folders and numbers of a driver: it does nothing but answer what was recorded
+        return  # folders and numbers of a driver: it only answers what was recorded
     saved, offset = world.get("saved"), world.get("wall_offset", 0.0)
     if not good or not fits(saved, bytes | None) or not _number(offset, -FARTHEST, FARTHEST):
         raise Unreadable(f"a {role} with such arguments is not made here")

@@ -3,7 +3,7 @@
 The rules of this file:
 
 - One thread has the connection. It asks ``HERTZ`` times a second what has changed, and tells its lab.
-- It is never given up: whoever is not heard any more is asked again until the lab is closed. ``stale`` says for how
+- It never gives up: a process that does not answer is asked again until the lab is closed. ``stale`` says for how
   long; what was missed is said, and shows as a gap in the numbers of the events.
 - An order waits for its answer. Whether it is refused, is decided on the other side.
 - What can not be read is not believed: it changes nothing, and it is said once.
@@ -86,7 +86,7 @@ class Link:
             raise
 
     def close(self) -> None:
-        """Let go of the other side; it goes on."""
+        """Disconnect. The other process goes on."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join(CLOSE)
@@ -179,7 +179,7 @@ class Link:
         return {**asked, "Page": page, "Pool": pool}
 
     def _pull(self, line: Line) -> None:
-        """Ask for what the traces have missed; one that ended is told of."""
+        """Ask for the messages that the traces have missed, and report a trace that has ended."""
         self._tapped = {}  # what has not come by now, is asked for again
         for trace in self._traces:
             self._tapped[line.ask("tap", Tap=trace.name, After=trace.total, End=False)] = trace
@@ -187,7 +187,7 @@ class Link:
             line.ask("tap", Tap=self._ended.popleft().name, After=0, End=True)
 
     def _answered(self, said: Message | str) -> None:
-        """The answer to an order, what a trace is told, or what is no answer of this version."""
+        """Take an answer to an order, messages for a trace, or something that is no answer of this version."""
         if isinstance(said, str) or said.id == 0:
             self._distrust(said if isinstance(said, str) else str(said.fields.get("Why")))
         elif said.id == self._history:

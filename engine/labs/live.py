@@ -107,7 +107,7 @@ class LiveLab(LiveWorkers):
         pairing = paired(system, self.options) if pair and broker else None
         self._pair, self.options = pairing is not None, pairing or self.options
         self._run: RunReport | None = None
-        self._asked: RunReport | None = None  # the run of which the broker elsewhere has told
+        self._asked: RunReport | None = None  # the run whose legs the broker elsewhere has sent
         self._asking = threading.Lock()
         self._elsewhere, self._afar = elsewhere, Afar((), None, UNASKED)
         self.unkept: list[str] = []
@@ -172,7 +172,7 @@ class LiveLab(LiveWorkers):
         self._taps.detach(trace)
 
     def client_view(self) -> ClientView:
-        """The client as it is now; what its orders were answered stands in ``answers``."""
+        """The client as it is now; the answers to its orders are in ``answers``."""
         view: ClientView = self._ask("client", "client")
         return view
 
@@ -348,7 +348,7 @@ class LiveLab(LiveWorkers):
             raise Refused(f"the {node} does not answer: {str(error) or 'it is too busy'}") from None
 
     def _made(self, role: str, node: str, name: str, *args: Any) -> Seat:
-        """A seat of this system; how it was made stands in the journal, if one is kept."""
+        """Make a seat of this system, and record in the journal, if one is kept, how it was made."""
         world = self._world(role)
         if self._journal is not None:
             plain = [list(arg) if isinstance(arg, tuple) else arg for arg in args]

@@ -3,7 +3,7 @@
 The rules of this file:
 
 - Only what runs in this process is hurt: a worker by its name, as screens call it (``w3``), the client, the broker.
-- Nobody is told. What a worker held is noticed by its protocol alone, as it would be if its process were hurt.
+- Nobody is notified. Only the protocol notices what a worker held, as it would if the worker's process were hurt.
 - An event says what was done, and when it is over.
 """
 

@@ -13,7 +13,7 @@ from engine.parts.view import LedgerView
 
 WINDOW = 60.0  # seconds that the share of failures looks back
 NOW = 5.0  # seconds that the rate looks back
-KEPT = 4000  # looks that are remembered: at one a second an hour, of which older tasks are called as old
+KEPT = 4000  # looks that are remembered: an hour at one a second. A task that is older is shown as that old
 
 
 class Recent(NamedTuple):

@@ -72,7 +72,7 @@ def _export(url: str, traces: Sequence[TaskTrace], patience: float) -> bool:
         whole = add(trace.task, Context(), trace.attributes)
         for leg in trace.legs:
             add(leg, whole, trace.attributes)
-    logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)  # whoever asked for it is told once
+    logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)  # the user is told once
     exporter: SpanExporter = OTLPSpanExporter(endpoint=url, timeout=patience)
     try:
         return exporter.export(made.get_finished_spans()) is SpanExportResult.SUCCESS

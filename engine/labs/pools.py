@@ -23,7 +23,7 @@ TRANSPORTS = ("inproc", "tcp")
 
 
 class Kind(NamedTuple):
-    """What the workers of a pool have in common. ``transport``: empty where it is that of the lab."""
+    """What the workers of a pool have in common. ``transport``: empty for the lab's own."""
 
     slots: int
     transport: str = ""

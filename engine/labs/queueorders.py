@@ -97,15 +97,15 @@ class Overseen(QueueOrders):
         return self._pipeline.picture()
 
     def fed(self, at: float) -> int:
-        """Whoever feeds it does so elsewhere."""
+        """Documents are fed elsewhere."""
         return 0
 
     def health(self) -> Health:
-        """Its watchdog is the main thread, and this lab has none of its own."""
+        """The watchdog runs on the main thread; this lab has no thread of its own."""
         return Health((), 0.0)
 
     def attach(self, trace: Any) -> None:
-        """Refused: whoever looks listens to the drivers itself."""
+        """Always refused: a viewer listens to the drivers itself."""
         raise self.unable()
 
     def detach(self, trace: Any) -> None:

@@ -247,7 +247,7 @@ def _about(note: Note) -> str:
 
 
 def _check(records: Sequence[Any]) -> None:
-    """Raise Unreadable where a record is none of disk queues."""
+    """Raise Unreadable for a record that does not belong to disk queues."""
     for number, record in enumerate(records):
         if record[0] in (EVENT, HEARD) and not fits(record[3], _EVENTS):
             raise Unreadable(f"record {number} is no event of disk queues")

@@ -52,7 +52,7 @@ class Remote(BrokerLab):
         return self
 
     def close(self) -> None:
-        """Let go of it; it goes on."""
+        """Disconnect. The other process goes on."""
         self._link.close()
 
     @property

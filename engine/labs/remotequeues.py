@@ -41,7 +41,7 @@ class RemoteQueues(LiveQueueLab):
         return self
 
     def close(self) -> None:
-        """Let go of it; it goes on."""
+        """Disconnect. The pipeline goes on."""
         self._link.close()
         super().close()
 

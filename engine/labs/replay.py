@@ -111,7 +111,7 @@ class Replay:
     def seek_time(self, at: float, watch: Callable[[Step], None] | None = None) -> None:
         """Go to the last record that was made at or before a time (monotonic seconds of the recording)."""
         low, high = 0, len(self.records)
-        while low < high:  # times of several threads are in order but for microseconds
+        while low < high:  # times of several threads may be out of order by microseconds
             middle = (low + high) // 2
             low, high = (middle + 1, high) if self.records[middle][1] <= at else (low, middle)
         self.seek(low, watch)
@@ -162,7 +162,7 @@ class Replay:
             return
         seat = self._seats.get(number)
         if seat is None:
-            return  # its SEAT stands in a block that was lost
+            return  # its SEAT record was in a block that is lost
         if kind == LEFT:
             del self._seats[number]
         elif kind == EVENT:

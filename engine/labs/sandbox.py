@@ -149,7 +149,7 @@ class Sandbox(Actors, WorkerOrders):
             self.order(name, order)
 
     def restart(self, name: str) -> None:
-        """Kill a seat and start it again with an empty memory; of the lane it is told again."""
+        """Kill a seat and start it again with an empty memory; it is told the lane again."""
         super().restart(name)
         if self._packs is not None:
             self.order(name, Pack(self._packs))

@@ -2,7 +2,7 @@
 
 The rules of this file:
 
-- What is shown depends on the position alone, whichever way it was reached.
+- The picture depends only on the position, whichever way it was reached.
 - The journal is played once when it is opened: for its events, for samples four times a second, and to compare what the
   cores answer with what was recorded. A core that can not take a record ends the replay there, and it is said.
 - A trace that is attached holds the messages of the last ``window`` records before the position, or more.
@@ -112,7 +112,7 @@ class Timeline(Lab):
         return self._samples[since:until]
 
     def show(self) -> None:
-        """Put what stands at the position into a new feed."""
+        """Fill a new feed with the pictures of the position."""
         self.feed = Feed()
         for _, note, source, at in self._facts[: self._until(self._facts)]:
             self.feed.fact(note, source, at)

@@ -46,7 +46,7 @@ class VirtualClock(Lab):
     """A lab in virtual time, of a ``world``. ``began``: wall clock at virtual time 0."""
 
     mode: ClassVar[Mode] = "sandbox"
-    world: Any  # a World; whoever has one knows more of it
+    world: Any  # a World; its users know its type
     began: float
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ The rules of this file:
 
 - A look counts the workers and lists none, so it costs little; where it costs more all the same, the next comes later.
 - All methods may be called by any thread. ``look`` and ``status`` take the time; the thread of ``with`` gives its own.
-- An alert that fires or clears becomes an event, and whoever is to be told (``engine.alerts.notify``) is.
+- An alert that fires or clears becomes an event and a notification (``engine.alerts.notify``).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 class Watcher:
-    """``rules``: what fires, and who is told.
+    """``rules``: what fires, and who is notified.
 
     ``looked``: is called after each look of the thread, with whether all threads live and pictures go on.
     """
@@ -69,7 +69,7 @@ class Watcher:
         began: float | None = None,
         minutes: Path | None = None,
     ) -> None:
-        """``began``: the time now, where it is not that of the clock. ``minutes``: the folder of their history."""
+        """``began``: the time now, if the clock's is not meant. ``minutes``: the folder of their history."""
         self._source, self._rules, self._looked = source, rules, looked
         self._began = time.monotonic() if began is None else began
         self._watch = Watch(rules.rules, self._began)

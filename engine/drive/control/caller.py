@@ -114,7 +114,7 @@ class Caller(Line):
 def check(path: Place, endpoint: str) -> None:
     """Raises Refused where no broker of this user at this endpoint can be given orders, with the reason."""
     if not isinstance(path, Path):
-        return  # whether we are let in is told by the other side
+        return  # the other side says whether we are let in
     try:
         check_folder(path.parent)
         found = os.lstat(path)

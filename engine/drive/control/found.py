@@ -1,4 +1,4 @@
-"""What runs on this machine: whoever answers at the control sockets in the folder of this user."""
+"""What runs on this machine: the processes that answer at the control sockets in this user's folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 def running(folder: Path, patience: float = PATIENCE) -> list[Found]:
-    """Whoever answers, by name; a socket behind which nobody is any more is removed.
+    """The processes that answer, by name. A socket without a process is removed.
 
     Nobody where there is no such folder. Raises PermissionError where it is not this user's alone.
     """

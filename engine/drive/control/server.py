@@ -49,7 +49,7 @@ Peer = tuple[ZSocket, bytes]
 """Who asks: the socket that it asks by, and its routing id there."""
 
 Said = tuple[str, dict[str, Any]]
-"""The word of an answer, and what else stands in it."""
+"""The word of an answer, and its other fields."""
 
 Word = Callable[[dict[str, Any]], "Said | Future[Said]"]
 """Answers what is asked with a word, given its fields, on the control socket's thread: it must be quick.

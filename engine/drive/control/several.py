@@ -1,4 +1,4 @@
-"""Control sockets that are asked again and again, on one thread: whoever comes back is heard again by itself."""
+"""Control sockets that one thread asks again and again: a process that comes back is heard again by itself."""
 
 from __future__ import annotations
 

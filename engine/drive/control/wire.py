@@ -1,7 +1,7 @@
 """Messages of the control socket: one frame, one msgpack map, of this version.
 
 A request is ``{"v": 1, "id": N, "ask": WORD, …}``, and every answer to it ``{"v": 1, "id": N, "say": WORD, …}``; what
-else stands in them is that of the word. Whoever hears another version answers in words that every version has.
+else is in them depends on the word. A request of another version is answered in words that every version has.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pack(kind: str, message: Message) -> bytes:
 
 
 def read(kind: str, frame: bytes) -> Message | str:
-    """A message, or why it is none of this version."""
+    """A message, or why it is not one of this version."""
     try:
         value = unpack(frame, MANY, **LIMITS)
     except (*UNREADABLE, msgpack.ExtraData):

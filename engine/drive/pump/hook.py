@@ -58,7 +58,7 @@ def compile_pump(source: Path, target: Path) -> None:
 
 
 def arguments(source: Path, target: Path) -> list[str]:
-    """What a compiler is told to make a module of ``source``."""
+    """The compiler's arguments that make a module of ``source``."""
     return [*FLAGS, *SHARED, f"-I{sysconfig.get_path('include')}", str(source), "-o", str(target)]
 
 

@@ -10,13 +10,13 @@ The rules of this file:
   the question about it is answered, so nothing a stranger says arrives, and nothing is sent to one.
 - Where a socket speaks CURVE, its peers' keys are looked up (``keyring``): one that is not authorized, or whose role
   may do nothing there, is answered 400. The key is the User-Id of its messages, which ``guard`` looks at.
-- A domain is that of one socket, so that what its monitor tells is heard before a question about it is answered.
-- An error here must not end the thread, for then nobody could join any more: it is told, and the newcomer refused.
+- Each domain has one socket, so that the events of its monitor are read before a question about it is answered.
+- An error here must not end the thread, as nobody could join any more: it is reported, and the newcomer is refused.
 - Newcomers are put off while descriptors are short (``descriptors``): the connection ends, or is answered 300 where it
   was accepted before, and they try again by themselves.
 - A connection by which a message without an end comes is cut off (``intake``); its socket's owner tells which.
 - Who was refused or cut off is counted, and said at most every ``AGAIN`` seconds for each socket.
-- A socket has one monitor at most: whoever else needs its events gets them from here.
+- A socket has one monitor at most: other users of its events get them from here.
 - The thread ends when its context is terminated.
 """
 
@@ -225,7 +225,7 @@ class Door:
         self._zap.send_multipart([b"1.0", number, *answer, user, b""])
 
     def _judge(self, asked: list[bytes], now: float) -> tuple[tuple[bytes, bytes], bytes]:
-        """The answer, and the User-Id of whom it lets in."""
+        """The answer, and the User-Id of the peer that it lets in."""
         watched = self._domains.get(asked[2]) if len(asked) >= 6 and asked[0] == b"1.0" else None
         if watched is None:
             return NO, b""

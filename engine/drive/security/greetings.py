@@ -1,8 +1,8 @@
 """How many connections of one socket were refused at their greeting, told from what its monitor says.
 
 libzmq closes a connection that greets in ZMTP 1 or 2, or in no ZMTP at all, without a word: its monitor tells that it
-was accepted and that it ended, and nothing between. That one greeted well is told without saying which it was. So they
-are counted: whoever was accepted, has neither greeted nor failed, and is not there any more, was refused.
+was accepted and that it ended, and nothing between. A good greeting is reported without its connection. So they
+are counted: a connection that was accepted, has neither greeted nor failed, and has ended, was refused.
 """
 
 from __future__ import annotations

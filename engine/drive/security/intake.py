@@ -129,7 +129,7 @@ class Unfinished:
         return fd in self._since
 
     def grown(self, fd: int, peers: int, silent: bool) -> None:
-        """It has taken in much. From now on ``came`` has to be told of every message, until it is not ``in`` here.
+        """It has taken in much. From now on call ``came`` for every message, until it is not ``in`` here.
         ``peers``: how many connections there are; ``silent``: no message has come by this one yet.
         """
         if fd not in self._since:

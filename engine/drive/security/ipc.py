@@ -21,14 +21,14 @@ LONGEST = 103  # bytes of a path, what macOS takes; Linux takes four more
 
 
 class Name(NamedTuple):
-    """A bound socket's place, as long as it is this very socket that stands there."""
+    """A bound socket's path, as long as this very socket is there."""
 
     path: str
     device: int
     inode: int
 
     def remove(self) -> None:
-        """Take it away, unless it is gone or another stands in its place."""
+        """Remove it, unless it is gone or another file is in its place."""
         with contextlib.suppress(OSError):
             found = os.lstat(self.path)
             if (found.st_dev, found.st_ino) == (self.device, self.inode):
@@ -84,7 +84,7 @@ def sweep(path: str) -> bool:
 
 
 def _clear(path: str) -> None:
-    """Take away what an earlier socket of ours left. Raises OSError where something else stands there."""
+    """Remove what an earlier socket of ours left. Raises OSError if something else is there."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:

@@ -55,7 +55,7 @@ class Key(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it stands in a file."""
+        """As it is written in a file."""
         secret = f'secret = "{self.secret}"\n' if self.secret else ""
         return f'name = "{self.name}"\nrole = "{self.role}"\npublic = "{self.public}"\n{secret}'
 

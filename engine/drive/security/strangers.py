@@ -27,7 +27,7 @@ class Strangers:
         return self.count > self._told
 
     def admits(self, fd: int, words: str) -> bool:
-        """Whether who is at the other end of this connection may be; in these words it is told that he may not."""
+        """Whether the user at the other end of this connection is trusted; a stranger is reported in these words."""
         user = user_of(fd)
         if self._trust.admits(user):
             return True

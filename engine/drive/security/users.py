@@ -2,7 +2,7 @@
 
 - Over ipc the kernel tells (SO_PEERCRED, on macOS LOCAL_PEERCRED).
 - Over loopback tcp Linux tells in ``/proc/net/tcp``: the row of the other end's socket names its owner. A socket that
-  no process has (not accepted yet, or closed by now) stands there as root's with no inode, and is nobody's.
+  no process has (not accepted yet, or closed by now) is listed as root's without an inode, and counts as nobody's.
 - Of any other connection it can not be told.
 """
 
@@ -105,7 +105,7 @@ def _tcp(other: tuple[str, int], own: tuple[str, int]) -> User:
 
 
 def _rows(other: tuple[str, int], own: tuple[str, int]) -> Iterator[tuple[str, bytes]]:
-    """How such a socket stands in each table; one of IPv6 may be connected over IPv4."""
+    """How such a socket is written in each table; one of IPv6 may be connected over IPv4."""
     ends = [(_packed(end[0]), end[1]) for end in (other, own)]
     yield TABLES[1], b" ".join(b"%s:%04X" % (_words(address), port) for address, port in ends)
     if all(address.startswith(MAPPED) for address, _ in ends):

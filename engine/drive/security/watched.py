@@ -37,7 +37,7 @@ MASK = (
 class Watched:
     """``monitor``: where its events come from; ``name``: its endpoint; ``trust``: who may be at the other end of a
     private one, None where anybody may; ``roles``: of the keys that may connect where it speaks CURVE (none: all),
-    None where it does not; ``tell`` is told every event.
+    None where it does not; ``tell`` gets every event.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ class Endings:
         return found.seq == lease.seq and found.delivery == lease.delivery
 
     async def _others(self, there: dict[bytes, Lease]) -> dict[bytes, Result]:
-        """What stands where an outcome was to be written. Raises Unavailable."""
+        """Read the outcome that is there already. Raises Unavailable."""
         until = time.monotonic() + self._streams.patience
         while True:  # whoever answers may be a replica that is behind
             found = await self._streams.newest(self._streams.results, "result", [*there])

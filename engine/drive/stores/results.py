@@ -1,4 +1,4 @@
-"""What stands in the file of a store: its books, and how tasks ended. Read by its broker, and beside it."""
+"""The content of a store's file: its ledger, and how tasks ended. Its broker reads it, and other processes do."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Writer:
         self._there.set()
 
     def close(self, timeout: float = 1.0) -> bool:
-        """Let go of the store when all is done; False where that takes longer than ``timeout`` seconds."""
+        """Close the store when all is done; False if that takes longer than ``timeout`` seconds."""
         self._ends = True
         self._there.set()
         if self._thread.is_alive():
