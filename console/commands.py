@@ -46,6 +46,8 @@ WORDS = (
     Word("fault", "FAULT [TARGET]", "inject a fault in the sandbox: kill w3, cut w2 5, … ; f lists all", seed=False),
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
     Word("undrain", "WORKER", "give a drained worker tasks again", seed=False),
+    Word("expire", "WORKER", "count a worker as lost now: others get what it holds", seed=False),
+    Word("requeue", "WORKER|CLIENT [TASK]", "take back what a worker holds, or one task of a client", seed=False),
     Word("pause", "", "give out no tasks", seed=False),
     Word("resume", "", "give out tasks again, without a limit", seed=False),
     Word("throttle", "RATE|off [CLIENT]", "give out so many tasks a second, of all or of one client", seed=False),
@@ -88,7 +90,7 @@ WORDS = (
     Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
-STEER = ("undrain", "pause", "resume", "throttle", "undo")
+STEER = ("undrain", "expire", "requeue", "pause", "resume", "throttle", "undo")
 """Orders to the broker."""
 
 _OF_QUEUES = {

@@ -281,13 +281,13 @@ class Host(Shell):
         answer = (session or self.session).order(give)
         self.when_done(answer, lambda: self._answered(answer, said))
 
-    def _answered(self, answer: Future[None], said: str) -> None:
+    def _answered(self, answer: Future[object], said: str) -> None:
         try:
-            answer.result()
+            came: object = answer.result()
         except Refused as refusal:
             self.say(str(refusal), "bad")
         else:
-            if said:
+            if said := clean(came, 300) if said and isinstance(came, str) and came else said:
                 self.say(said, "good")
 
     def refused_readonly(self) -> bool:

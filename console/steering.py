@@ -47,6 +47,17 @@ def client_of(name: str, view: BrokerView | None) -> bytes:
     return keys[name]
 
 
+def task_of(word: str, client: str, digits: str, view: BrokerView | None) -> tuple[bytes, bytes]:
+    """A task by its client and its id in hexadecimal digits. Raises Refused where it is named by none."""
+    try:
+        task = bytes.fromhex(digits)
+    except ValueError:
+        task = b""
+    if not task:
+        raise Refused(f"{word} needs CLIENT and TASK in hexadecimal digits; got {clean(f'{client} {digits}')!r}")
+    return client_of(client, view), task
+
+
 def limited(view: BrokerView | None) -> str:
     """The limits that are set, in a few words; empty where there are none."""
     found = limits(view)

@@ -77,6 +77,7 @@ class System:
     ``lane``: the second way to write the same messages, and the option that switches it on; empty where there is none.
     ``orders``: those that clients have for its broker; None where they have none.
     ``explored``: what the model checker has to know of it.
+    ``untaken``: of orders that its broker does not take: why not.
     ``takes``: orders (``engine.parts.orders``) that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
     ``store``: the option that names the store of a broker's tasks (``store_of``); empty where it keeps them in memory.
     """
@@ -112,6 +113,7 @@ class System:
     explored: Explored = UNEXPLORED
     store: str = ""
     takes: tuple[type, ...] = ()
+    untaken: tuple[tuple[type, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def add_commands(command: Callable[..., Parser], keep: Callable[..., Any]) -> No
     words = "give an order to what runs, by the words of the console's : line"
     parser = command("order", words, shared(keep), examples=shown)
     parser.add_argument("target", metavar="ENDPOINT|NAME", type=given, help=TARGET.partition(" (")[0])
-    ordered = "drain WORKER, undrain WORKER, stop WORKER, pause, resume, throttle RATE, undo, move, discard, log, …"
+    ordered = "drain WORKER, undrain WORKER, expire WORKER, requeue WORKER, pause, throttle RATE, undo, move, log, …"
     parser.add_argument("words", metavar="ORDER", nargs="+", type=given, help=ordered)
     parser.add_argument("--yes", action="store_true", help="give it without a question")
 

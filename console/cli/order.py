@@ -20,7 +20,7 @@ from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
 from console.commands import BY_NAME, STEER, Command, CommandError, Word, parse
-from console.steering import client_of, limit_of
+from console.steering import client_of, limit_of, task_of
 from console.text import clean
 from engine.catalogue import CATALOGUE
 from engine.drive.control.place import place
@@ -28,7 +28,7 @@ from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
 from engine.labs.steered import limits
 from engine.parts.explain import show
-from engine.parts.orders import Drain, Undrain
+from engine.parts.orders import Drain, Expire, Requeue, Undrain
 from engine.parts.view import WorkerRow
 from engine.settings import Flag, Problem, Wrong
 from engine.system import System
@@ -125,13 +125,19 @@ def order_of(command: Command, lab: Any) -> Order:
     match command.name:
         case "drain" if Undrain in lab.system.takes and lab.endpoints:
             id = worker(lab, text).key
-            asks = f"Give worker {text} nothing more? undrain {text} undoes it."
+            asks = f"Give worker {text} nothing more? undrain {text} undoes it, unless it has left."
             give = lambda lab: lab.steer(Drain(id))  # noqa: E731 - one line as the others
             return Order(give, f"{text} drained", asks, partial(_idle, id), partial(held, id))
         case "pause" | "resume" | "throttle":
             return _throttle(lab, command.name, text)
         case "discard" | "move":
             return _single(lab, command.name, text)
+        case "expire":
+            id = worker(lab, text).key
+            asks = f"Count worker {text} as lost? Others get what it holds; once it is heard again it is back."
+            return Order(lambda lab: lab.steer(Expire(id)), f"{text} counts as lost", asks)
+        case "requeue":
+            return _requeue(lab, text)
         case "undrain":
             id = worker(lab, text).key
             said = f"worker {text} is given tasks again"
@@ -229,13 +235,9 @@ def _single(lab: Any, word: str, text: str) -> Order:
     name, _, rest = text.partition(" ")
     digits, _, place = rest.strip().partition(" ")
     place = place.strip()
-    try:
-        task = bytes.fromhex(digits)
-    except ValueError:
-        task = b""
-    if not task or place not in (("",) if word == "discard" else ("first", "last")):
+    if place not in (("",) if word == "discard" else ("first", "last")):
         raise Refused(f"{word} needs {BY_WORD[word].usage}, TASK in hexadecimal digits; got {clean(text)!r}")
-    client = client_of(name, lab.feed.picture("broker"))
+    client, task = task_of(word, name, digits, lab.feed.picture("broker"))
     if word == "discard":
         asks = f"Drop task {digits} of client {name}? It ends as failed."
         return Order(lambda lab: lab.discard(client, task), f"asked: task {digits} is dropped if it waits", asks)
@@ -243,6 +245,18 @@ def _single(lab: Any, word: str, text: str) -> Order:
     said = f"asked: task {digits} waits {where} all others if no worker has it"
     asks = f"Let task {digits} of client {name} wait {where} all others?"
     return Order(lambda lab: lab.move(client, task, place == "first"), said, asks)
+
+
+def _requeue(lab: Any, text: str) -> Order:
+    """What a worker holds, or one task by its client and its id in hexadecimal digits."""
+    name, _, digits = text.partition(" ")
+    if digits:
+        made = Requeue(b"", *task_of("requeue", name, digits.strip(), lab.feed.picture("broker")))
+        what = f"task {digits} of client {name}"
+    else:
+        made, what = Requeue(worker(lab, name).key), f"what worker {name} holds"
+    asks = f"Take {what} back, and give it to others? That counts as a delivery."
+    return Order(lambda lab: lab.steer(made), f"{what} is taken back", asks)
 
 
 def _withdraw(lab: Any, name: str) -> Order:

@@ -69,7 +69,7 @@ def drain_question(row: Shown, undone: bool) -> Confirm:
     fate = (
         f"It finishes what it holds ({units.count(held)}) and gets nothing more." if held else "It gets nothing more."
     )
-    after = f"undrain {row.label} gives it tasks again." if undone else "Nothing takes that back."
+    after = f"undrain {row.label} undoes it, until it has left." if undone else "Nothing takes that back."
     return Confirm(f"Drain worker {row.label}?", [fate, after, label(row.worker.key)], "Drain")
 
 

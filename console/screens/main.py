@@ -22,8 +22,11 @@ from console.screens.kept import Kept
 from console.screens.listing import worker_list
 from console.screens.orders import (
     ask_to_drain,
+    ask_to_expire,
     ask_to_hurt,
     ask_to_limit,
+    ask_to_requeue,
+    ask_to_requeue_task,
     ask_to_slow,
     ask_to_stop,
     ask_to_undo,
@@ -312,6 +315,12 @@ class Main(Overview):
         match command:
             case Command("undrain", str(name)):
                 self.named(name, ask_to_undrain)
+            case Command("expire", str(name)):
+                self.named(name, ask_to_expire)
+            case Command("requeue", str(text)) if " " in text:
+                ask_to_requeue_task(self.app, text)
+            case Command("requeue", str(name)):
+                self.named(name, ask_to_requeue)
             case Command("pause" | "resume" | "throttle" as name, str(text)):
                 ask_to_limit(self.app, name, text)
             case Command("undo", _):

@@ -12,12 +12,12 @@ from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
 from console.screens.confirm import Confirm, drain_question, several_question, stop_question, workers_named
 from console.sessions.session import RUNNING, Give
-from console.steering import limit_of
+from console.steering import limit_of, task_of
 from console.text import clean
 from engine.errors import Refused
 from engine.labs.steered import refuse
 from engine.parts.explain import show
-from engine.parts.orders import Drain, Undrain
+from engine.parts.orders import Drain, Expire, Requeue, Undrain
 from engine.protocols.diskqueue.pipeline import DriverRow
 
 UNDONE = "undo takes it back."
@@ -157,10 +157,38 @@ def ask_to_undrain(app: Host, row: Shown) -> None:
     _ask_to_steer(app, Undrain(row.worker.key), question, f"worker {row.label} is given tasks again")
 
 
+def ask_to_expire(app: Host, row: Shown) -> None:
+    """Ask, then have the broker count a worker as lost."""
+    fate = ["Others get what it holds at once.", "Once it is heard again, it is back."]
+    question = Confirm(f"Count worker {row.label} as lost?", fate, "Expire")
+    _ask_to_steer(app, Expire(row.worker.key), question, f"worker {row.label} counts as lost")
+
+
+def ask_to_requeue(app: Host, row: Shown) -> None:
+    """Ask, then have the broker take back what a worker holds."""
+    _ask_to_requeue(app, Requeue(row.worker.key), f"what worker {row.label} holds")
+
+
+def ask_to_requeue_task(app: Host, text: str) -> None:
+    """Ask, then have the broker take back one task, by its client and its digits."""
+    picture, (name, _, digits) = app.session.picture, text.partition(" ")
+    try:
+        client, task = task_of("requeue", name, digits.strip(), picture.broker if picture is not None else None)
+    except Refused as refusal:
+        app.say(clean(str(refusal), 300), "bad")
+    else:
+        _ask_to_requeue(app, Requeue(b"", client, task), f"task {task.hex()} of client {clean(name, 40)}")
+
+
+def _ask_to_requeue(app: Host, order: Requeue, what: str) -> None:
+    fate = ["Another worker gets it; that counts as a delivery.", "What the first one still answers may count as late."]
+    _ask_to_steer(app, order, Confirm(f"Take {what} back?", fate, "Requeue"), f"{what} is taken back")
+
+
 def ask_to_undo(app: Host) -> None:
-    """Ask, then take the newest order to the broker back."""
-    question = Confirm("Take back the newest order to the broker?", ["Whoever gave it."], "Take back")
-    app.ask_first(question, lambda lab: lab.undo(), "the newest order to the broker is taken back")
+    """Ask, then take the newest order back."""
+    question = Confirm("Take back the newest order?", ["Whoever gave it."], "Take back")
+    app.ask_first(question, lambda lab: lab.undo(), "the newest order is taken back")
 
 
 def _ask_to_steer(app: Host, order: object, question: Confirm, said: str, give: Give | None = None) -> None:

@@ -22,7 +22,7 @@ Give = Callable[[Any], object]
 class Orders(Protocol):
     """Carries out orders to one lab; the future raises what the order raised."""
 
-    def __call__(self, give: Give) -> Future[None]: ...
+    def __call__(self, give: Give) -> Future[object]: ...
 
 
 class Session(Generic[L]):
@@ -85,14 +85,14 @@ class Session(Generic[L]):
 def at_once(lab: Any) -> Orders:
     """Orders for a lab of this thread."""
 
-    def order(give: Give) -> Future[None]:
-        done: Future[None] = Future()
+    def order(give: Give) -> Future[object]:
+        done: Future[object] = Future()
         try:
-            give(lab)
+            came = give(lab)
         except Exception as error:  # of whoever asked
             done.set_exception(error)
         else:
-            done.set_result(None)
+            done.set_result(came)
         return done
 
     return order

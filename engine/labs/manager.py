@@ -30,7 +30,7 @@ class LabThread:
     def __init__(self, name: str, make: Callable[[str], Lab]) -> None:
         self.opened: Future[Any] = Future()
         self._name, self._make = name, make
-        self._orders: Queue[tuple[Callable[[Any], object], Future[None]] | None] = Queue(WAITING)
+        self._orders: Queue[tuple[Callable[[Any], object], Future[object]] | None] = Queue(WAITING)
         threading.Thread(target=self._live, name=f"roundhouse-{name}", daemon=True).start()
 
     @property
@@ -44,18 +44,18 @@ class LabThread:
         """Whether it could not be opened."""
         return self.opened.done() and self.opened.exception() is not None
 
-    def order(self, give: Callable[[Any], object]) -> Future[None]:
+    def order(self, give: Callable[[Any], object]) -> Future[object]:
         """See ``LabManager.order``."""
-        answer: Future[None] = Future()
+        answer: Future[object] = Future()
         try:
             self._orders.put_nowait((give, answer))
         except Full:
             answer.set_exception(Refused(f"{self._name} does not follow: {WAITING} orders wait already"))
         return answer
 
-    def close(self) -> Future[None]:
+    def close(self) -> Future[object]:
         """Close the lab, also one that is just being opened."""
-        closed: Future[None] = Future()
+        closed: Future[object] = Future()
         threading.Thread(target=self._close, args=(closed,), name=f"close-{self._name}", daemon=True).start()
         return closed
 
@@ -72,7 +72,7 @@ class LabThread:
             with lab.turn:
                 _answer(answer, lambda give=give: give(lab))  # type: ignore[misc]
 
-    def _close(self, closed: Future[None]) -> None:
+    def _close(self, closed: Future[object]) -> None:
         if self.opened.exception() is None:
             _answer(closed, self.opened.result().close)
         else:
@@ -100,7 +100,7 @@ class LabManager:
             thread = self._threads[name] = LabThread(name, self._makes[name])
         return thread.opened
 
-    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[object]:
         """Give an order to an open lab, after those before it. The future raises what the order raised."""
         return self._threads[name].order(give)
 
@@ -124,10 +124,10 @@ class LabManager:
         self.close()
 
 
-def _answer(answer: Future[None], act: Callable[[], object]) -> None:
+def _answer(answer: Future[object], act: Callable[[], object]) -> None:
     try:
-        act()
+        came = act()
     except Exception as error:  # of whoever waits for the answer
         answer.set_exception(error)
     else:
-        answer.set_result(None)
+        answer.set_result(came)

@@ -15,7 +15,7 @@ from engine.labs.content import BrokerLab
 from engine.labs.operated import word_of
 from engine.labs.pool import BULK, Pool
 from engine.labs.pools import Pools
-from engine.labs.steered import ENDED, WORDS, inverse, refuse
+from engine.labs.steered import ENDED, WORDS, NotDone, inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
 from engine.parts.view import BrokerView
@@ -220,12 +220,17 @@ class WorkerOrders(BrokerLab):
         self._change("taking an order back")
         if not self._undos:
             raise Refused("there is no order that can be taken back")
-        back = self._undos[-1]
-        came = None if isinstance(back, str) else back()
+        why = back = self._undos[-1]
+        if not isinstance(back, str):
+            try:
+                came = back()
+            except NotDone as refusal:
+                why = str(refusal)
+            else:
+                self._undos.pop()
+                return came
         self._undos.pop()
-        if isinstance(back, str):
-            raise Refused(f"{back}; undo again takes back the order before")
-        return came
+        raise Refused(f"{why}; undo again takes back the order before")
 
     def _order_broker(self, order: object) -> str | None:
         """An order to whoever serves; what came of it, where that is known by now. Refused where it was."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.core import Note
 from engine.errors import Refused
-from engine.parts.orders import Drain, Throttle, Undrain
+from engine.parts.orders import Drain, Expire, Requeue, Throttle, Undrain
 from engine.parts.view import BrokerView
 from engine.system import System
 
@@ -15,6 +15,8 @@ WORDS: dict[type, str] = {
     Drain: "drain",
     Undrain: "undrain",
     Throttle: "throttle",
+    Expire: "expire",
+    Requeue: "requeue",
 }
 """The word of each for people."""
 
@@ -25,8 +27,9 @@ def refuse(system: System, order: Any) -> None:
     """Raises Refused where this system's broker does not take it, and says what it takes."""
     if type(order) is not Drain and type(order) not in system.takes:
         taken = ", ".join(dict.fromkeys(WORDS[kind] for kind in (Drain, *system.takes)))
+        why = f": {why}" if (why := dict(system.untaken).get(type(order), "")) else ""
         raise Refused(
-            f"{system.name} knows no {WORDS.get(type(order), type(order).__name__)}; its broker takes {taken}"
+            f"{system.name} knows no {WORDS.get(type(order), type(order).__name__)}{why}; its broker takes {taken}"
         )
 
 
@@ -42,12 +45,16 @@ def inverse(system: System, order: Any, view: BrokerView | None) -> Any:
     return None
 
 
+class NotDone(Refused):
+    """The broker has the order, and does not carry it out."""
+
+
 def said(notes: Sequence[Note] | None) -> str:
-    """What a broker noted of an order. Raises Refused where it is gone, or does not carry the order out."""
+    """What a broker noted of an order. Raises Refused where it is gone, NotDone where it does not carry it out."""
     if notes is None:
         raise Refused("the broker has left")
     if why := "; ".join(note.text for note in notes if note.declines):
-        raise Refused(why)
+        raise NotDone(why)
     return "; ".join(note.text for note in notes)
 
 

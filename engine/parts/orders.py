@@ -23,6 +23,20 @@ class Undrain(NamedTuple):
     worker: bytes
 
 
+class Expire(NamedTuple):
+    """Broker: a worker counts as lost from now on, and others get what it holds. Once it is heard again it is back."""
+
+    worker: bytes
+
+
+class Requeue(NamedTuple):
+    """Broker: what this worker holds waits again, or one task, whoever holds it: a delivery that came to nothing."""
+
+    worker: bytes
+    client: bytes = b""
+    id: bytes = b""
+
+
 class Throttle(NamedTuple):
     """Broker: give out so many tasks a second, of this client or of all; 0: none, None: as many as there are."""
 

@@ -10,8 +10,11 @@ The rules of this file:
 
 from __future__ import annotations
 
+from collections import deque
+
 from engine.core import NEVER, Command, Note
 from engine.parts.explain import show
+from engine.parts.inflight import Task
 
 BURST = 0.1  # seconds
 LOT = 0.05  # seconds
@@ -84,6 +87,22 @@ class Valve:
                 bucket.tokens -= 1
         return True
 
+    def bring(self, waiting: deque[Task], now: float) -> bool:
+        """Whether one of these tasks may go: the oldest that may stands first then, and counts."""
+        if not self.flows(now):
+            return False
+        stopped: set[bytes] = set()
+        for place, task in enumerate(waiting):
+            client = task.key[0]
+            if client in stopped:
+                continue
+            if self.lets(client, now):
+                del waiting[place]
+                waiting.appendleft(task)
+                return True
+            stopped.add(client)
+        return False
+
     def view(self) -> tuple[tuple[bytes, float], ...]:
         """The limits."""
         return tuple((client, bucket.rate) for client, bucket in self._limits.items())
@@ -94,6 +113,13 @@ class Valve:
             return True
         self.due = min(self.due, bucket.due())
         return False
+
+
+def set_limit(valve: Valve | None, client: bytes, rate: float | None, now: float, out: list[Command]) -> Valve | None:
+    """See ``Valve.limit``. The valve of a broker that has none while nothing is limited, so that this costs nothing."""
+    valve = Valve() if valve is None else valve
+    valve.limit(client, rate, now, out)
+    return None if valve.open else valve
 
 
 def terms(limits: tuple[tuple[bytes, float], ...]) -> tuple[tuple[str, str], ...]:

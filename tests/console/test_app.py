@@ -270,9 +270,9 @@ def test_systems_by_word(tmp_path: Path) -> None:
 
 def test_an_order_whose_answer_comes_late_is_told_when_it_comes(tmp_path: Path) -> None:
     labs = FakeLabs(FakeLab(1, busy=False))
-    answers: list[Future[None]] = []
+    answers: list[Future[object]] = []
 
-    def order(name: str, give: object) -> Future[None]:
+    def order(name: str, give: object) -> Future[object]:
         answers.append(Future())
         return answers[-1]
 

@@ -401,8 +401,8 @@ class FakeLabs:
             self.known[name] = self.running[name] = lab
             self.opening[name].set_result(lab)
 
-    def order(self, name: str, give: Callable[[Any], object]) -> Future[None]:
-        answer: Future[None] = Future()
+    def order(self, name: str, give: Callable[[Any], object]) -> Future[object]:
+        answer: Future[object] = Future()
         try:
             give(self.running[name])
         except Exception as error:  # of whoever waits for the answer

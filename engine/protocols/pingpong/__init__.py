@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.parts.limits import MAX_FRAME
-from engine.protocols.pingpong.broker import BACKEND, Broker
+from engine.protocols.pingpong.broker import Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.explored import EXPLORED
+from engine.protocols.pingpong.operated import BACKEND, TAKES
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.promises import times
 from engine.protocols.pingpong.rogue import GARBAGE, OVERCREDIT
@@ -58,4 +59,5 @@ SYSTEM = System(
     goodbye=False,
     store="backlog",
     explored=EXPLORED,
+    takes=TAKES,
 )

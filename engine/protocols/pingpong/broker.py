@@ -31,23 +31,23 @@ from engine.core import (
 from engine.parts.inflight import Task
 from engine.parts.limits import MAX_ROUTING_ID, MAX_WORKERS
 from engine.parts.liveness import Liveness
-from engine.parts.orders import Discard, Drain, Inspect, Move, Withdraw
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.pingpong import messages, picture
 from engine.protocols.pingpong.desk import FRONTEND, Desk
 from engine.protocols.pingpong.machine import If, On, Seen
 from engine.protocols.pingpong.messages import EXIT, NOT_A_JOB, PING, PONG, READY
+from engine.protocols.pingpong.operated import BACKEND as BACKEND
+from engine.protocols.pingpong.operated import Operated
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.table import Table, Worker
 from engine.protocols.pingpong.tasks import Tasks
 
-BACKEND = "backend"
 MISSED = 2  # PINGs, after which an idle worker is shown as late and a busy one's connection is tried
 
 
-class Broker:
-    """The core of a ping-pong broker. Orders: ``Inspect``, ``Drain``, ``Withdraw``, ``Discard``, ``Move``."""
+class Broker(Operated):
+    """The core of a ping-pong broker. Its orders are those of ``Operated``."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -56,7 +56,7 @@ class Broker:
         self._alive = Liveness(options.worker_expiry, MISSED * options.ping_every)
         self.tasks = Tasks(options)
         self.desk = Desk(options, self.tasks, self.violations)
-        self.inspected: bytes | None = None
+        self.inspected = None
         self._stores = False  # whether there is a store, see ``durable.py``: what was given out outlives its broker
         self._resumed = float("-inf")  # when a pause of our own ended
         self.late = self.restarts = self.losses = self.taken = self.unsent = 0
@@ -72,7 +72,7 @@ class Broker:
                     self._from_worker(frames, now, out)
             case Received(messages=batch):
                 for frames in batch:
-                    if self.desk.read(frames, bool(self.table.ready), now, out):
+                    if self.desk.read(frames, bool(self.table.ready) and self.tasks.valve is None, now, out):
                         self._pump(now, out)
             case Woken():
                 self._wake(now, out)
@@ -85,22 +85,14 @@ class Broker:
                     gone.connected, gone.broken = False, gone.task is not None
             case Connected() | Disconnected():
                 pass  # of clients: they ask again for what they miss
-            case Ordered(order=Inspect(worker=key)):
-                self.inspected = key
-            case Ordered(order=Drain(worker=key)):
-                self._drain(key, now, out)
-            case Ordered(order=Discard(client=client, id=ident)):
-                self.desk.discard((client, ident), out)
-            case Ordered(order=Move(client=client, id=ident, first=first)):
-                self.desk.move((client, ident), first, out)
-            case Ordered(order=Withdraw(client=client)):
-                self.desk.withdraw(client, out)
+            case Ordered(order=order):
+                self.ordered(order, now, out)
             case Paused(seconds=seconds):
                 self._resumed = now
                 self._grace(seconds, out)
             case Started():
                 pass
-            case Ordered() | Finished():
+            case Finished():
                 raise ValueError(f"a ping-pong broker takes no {event}")
         return out
 
@@ -113,7 +105,8 @@ class Broker:
         self.table.check()
         self.tasks.check()
         self._alive.check()
-        assert not self.tasks.backlog or not self.table.ready, "a task waits beside an idle worker"
+        limited = self.tasks.valve is not None
+        assert limited or not self.tasks.backlog or not self.table.ready, "a task waits beside an idle worker"
         for worker in self.table:
             held = [] if worker.task is None else [worker.task]
             assert list(self.tasks.held(worker.key)) == held
@@ -261,9 +254,11 @@ class Broker:
     def _pump(self, now: float, out: list[Command]) -> None:
         """Give waiting tasks, oldest first, to idle workers, least recently used first."""
         ready, given = self.table.ready, self.table.given
+        if self.tasks.valve is not None:
+            self.tasks.valve.ask_anew()
         while self.tasks.backlog:
             key = ready.first()
-            if key is None:
+            if key is None or not self.tasks.flows(now):
                 self.tasks.peak.mark(len(self.tasks.backlog), now)
                 return
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job
@@ -362,20 +357,6 @@ class Broker:
                 worker.owes = True  # it may live, and answer once it is connected again
             self._lose(worker, reason, now, out)
         self._pump(now, out)
-
-    def _drain(self, key: bytes, now: float, out: list[Command]) -> None:
-        # ruling 5: EXIT, when an operator asks
-        worker = self.table.get(key)
-        if worker is None or worker.state == Seen.LOST:
-            out.append(Note("warn", "no such worker to stop", key, True))
-            return
-        if worker.leaving:
-            return
-        self.table.step(worker, On.DRAIN)
-        worker.leaving, worker.row = True, None
-        self.table.ready.drop(key)
-        if worker.state == Seen.TOLD:
-            out.append(Send([key, b"", EXIT], BACKEND))
 
     def _violation(self, frames: Frames, reason: str, now: float, out: list[Command]) -> None:
         peer = frames[0][:MAX_ROUTING_ID] if frames else b""

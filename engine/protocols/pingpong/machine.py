@@ -25,6 +25,7 @@ class Rule:
     LATE: Final = "rulings 7 and 9"
     OWES: Final = "ruling 9"
     ANEW: Final = "ruling 16"
+    OPERATED: Final = "ruling 20"
 
 
 _REOPEN: Final = "open the socket anew, send READY"
@@ -82,6 +83,9 @@ class On:
     GONE: Final = "its connection is gone"
     LEAVE: Final = "told to leave"
     DRAIN: Final = "told to drain"
+    UNDRAIN: Final = "told to drain no more"
+    EXPIRED: Final = "an operator expires it"
+    REQUEUED: Final = "an operator takes its job back"
     FORGOTTEN: Final = "too many were lost since"
 
 
@@ -143,6 +147,7 @@ SEEN: Final = Machine(
         Row(Seen.IDLE, On.TASK, "send job", Seen.BUSY, f"{Rule.ASSIGN}, 1"),
         Row(Seen.IDLE, On.SILENCE, "none", Seen.LOST, Rule.NO_WORKER),
         Row(Seen.IDLE, On.GONE, "none", Seen.LOST, "ruling 8"),
+        Row(Seen.IDLE, On.EXPIRED, "none", Seen.LOST, Rule.OPERATED),
         Row(Seen.IDLE, On.DRAIN, "send EXIT", Seen.TOLD, Rule.LEAVE),
         Row(Seen.BUSY, On.PING, "send PONG", Seen.BUSY, f"{Rule.PINGS}, 2; ruling 2"),
         Row(Seen.BUSY, On.PING, _TAKE_BACK, Seen.OWING, Rule.ANEW, If.ANEW),
@@ -153,12 +158,15 @@ SEEN: Final = Machine(
         Row(Seen.BUSY, On.DEADLINE, _TAKE_BACK, Seen.LOST, "rulings 1 and 9", If.SILENT),
         Row(Seen.BUSY, On.UNSENT, _TAKE_BACK, Seen.LOST, "ruling 7"),
         Row(Seen.BUSY, On.GONE, _TAKE_BACK, Seen.LOST, "rulings 8 and 11"),
+        Row(Seen.BUSY, On.EXPIRED, _TAKE_BACK, Seen.LOST, Rule.OPERATED),
+        Row(Seen.BUSY, On.REQUEUED, _TAKE_BACK, Seen.OWING, Rule.OPERATED),
         Row(Seen.BUSY, On.DRAIN, "none", Seen.LEAVING, Rule.LEAVE),
         Row(Seen.OWING, On.PING, "none", Seen.OWING, Rule.OWES),
         Row(Seen.OWING, On.LATE, "count it", Seen.IDLE, Rule.LATE),
         Row(Seen.OWING, On.READY, "send PONG", Seen.IDLE, Rule.OWES),
         Row(Seen.OWING, On.SILENCE, "none", Seen.LOST, Rule.NO_WORKER),
         Row(Seen.OWING, On.GONE, "none", Seen.LOST, "ruling 8"),
+        Row(Seen.OWING, On.EXPIRED, "none", Seen.LOST, Rule.OPERATED),
         Row(Seen.OWING, On.DRAIN, "send EXIT", Seen.TOLD, Rule.LEAVE),
         Row(Seen.LEAVING, On.PING, "send PONG", Seen.LEAVING, f"{Rule.PINGS}, 2"),
         Row(Seen.LEAVING, On.PING, "none", Seen.LEAVING, Rule.OWES, If.OWES),
@@ -172,6 +180,10 @@ SEEN: Final = Machine(
         Row(Seen.LEAVING, On.DEADLINE, _TAKE_BACK, Seen.LOST, "rulings 1 and 9", If.SILENT),
         Row(Seen.LEAVING, On.UNSENT, _TAKE_BACK, Seen.LOST, "ruling 7"),
         Row(Seen.LEAVING, On.GONE, "take back what it has", Seen.LOST, "rulings 8 and 11"),
+        Row(Seen.LEAVING, On.EXPIRED, "take back what it has", Seen.LOST, Rule.OPERATED),
+        Row(Seen.LEAVING, On.REQUEUED, _TAKE_BACK, Seen.LEAVING, Rule.OPERATED),
+        Row(Seen.LEAVING, On.UNDRAIN, "none", Seen.BUSY, Rule.OPERATED),
+        Row(Seen.LEAVING, On.UNDRAIN, "none", Seen.OWING, Rule.OPERATED, If.OWES),
         Row(Seen.TOLD, On.PING, "send EXIT", Seen.TOLD, Rule.LEAVE),
         Row(Seen.TOLD, On.LATE, "count it, send EXIT", Seen.TOLD, "rulings 5 and 9"),
         Row(Seen.TOLD, On.READY, "send PONG", Seen.IDLE, Rule.LEAVE),

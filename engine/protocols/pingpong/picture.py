@@ -9,6 +9,7 @@ from typing import Protocol
 
 from engine.parts.explain import show
 from engine.parts.plain import several
+from engine.parts.valve import terms
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.pingpong.desk import Desk
@@ -40,6 +41,7 @@ class Source(Protocol):
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     options, tasks, desk = core.options, core.tasks, core.desk
+    limits = tasks.valve.view() if tasks.valve is not None else ()
     clients, oldest = desk.callers.view(lambda: (tasks.all(), (), list(tasks.backlog)[:1]), now)
     return BrokerView(
         at=now,
@@ -70,6 +72,7 @@ def broker(core: Source, now: float) -> BrokerView:
             ("WORKER_EXPIRE_SECONDS", f"{options.worker_expiry:g}"),
             ("PING", f"every {options.ping_every:g} s"),
             ("task deadline", f"{options.probe_deadline:g} s (ping, data), {options.task_deadline:g} s"),
+            *terms(limits),
             *_clients(core),
         ),
         walked=core.table.walk.walked(),
@@ -77,6 +80,7 @@ def broker(core: Source, now: float) -> BrokerView:
         peaks=tasks.peak.view(),
         clients=clients,
         oldest=oldest,
+        limits=limits,
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 
-from engine.core import Leased
+from engine.core import NEVER, Leased
 from engine.parts.inflight import InFlight, Task, TaskKey
 from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs, sampled
@@ -22,6 +22,7 @@ from engine.parts.liveness import Liveness
 from engine.parts.owners import Owners
 from engine.parts.peak import Peak
 from engine.parts.store import AGAIN
+from engine.parts.valve import Valve
 from engine.parts.view import LedgerView
 from engine.protocols.pingpong.messages import kind_of
 from engine.protocols.pingpong.options import Options
@@ -38,6 +39,7 @@ class Tasks:
         self.legs = BrokerLegs()
         self.owners: Owners[bytes] = Owners(options.max_backlog, MAX_BACKLOG, SILENCE * options.worker_expiry)
         self.peak = Peak()
+        self.valve: Valve | None = None  # None while nothing is limited
         self.redelivered = 0
         self.kept = 0  # tasks that wait in a store, and stand in no other place
         self._attempts = options.max_deliveries
@@ -70,6 +72,10 @@ class Tasks:
         self.size += len(job)
         self.backlog.append(task)
         return task
+
+    def flows(self, now: float) -> bool:
+        """Whether a task that waits may go now: it is the first then."""
+        return self.valve is None or self.valve.bring(self.backlog, now)
 
     def give(self, worker: bytes, now: float) -> Task:
         """Take the oldest waiting task out of the backlog, for a worker that holds none."""
@@ -159,7 +165,8 @@ class Tasks:
 
     def wake_at(self) -> float:
         """No later than the next deadline, or a client's."""
-        return min(self._probes.wake_at(), self._jobs.wake_at(), self.owners.wake_at())
+        limited = NEVER if self.valve is None else self.valve.due
+        return min(self._probes.wake_at(), self._jobs.wake_at(), self.owners.wake_at(), limited)
 
     def ledger(self) -> LedgerView:
         """The books, with what waits and what is out as it is."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.core import CLIENTS, WORKERS, Seat, Socket
-from engine.parts.orders import Throttle, Undrain
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.durable import Durable
 from engine.protocols.roundrobin.explain import EXPLAIN
 from engine.protocols.roundrobin.explored import EXPLORED
 from engine.protocols.roundrobin.link import another
+from engine.protocols.roundrobin.operated import TAKES
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.promises import times
 from engine.protocols.roundrobin.rogue import GARBAGE, OVERCREDIT
@@ -59,5 +59,5 @@ SYSTEM = System(
     lane="packed",
     store="backlog",
     explored=EXPLORED,
-    takes=(Undrain, Throttle),
+    takes=TAKES,
 )

@@ -31,17 +31,16 @@ from engine.core import (
     Unsent,
     Woken,
 )
-from engine.parts.callers import MOVED, Callers
-from engine.parts.inflight import Task, TaskKey
+from engine.parts.callers import Callers
+from engine.parts.inflight import TaskKey
 from engine.parts.limits import MAX_ROUTING_ID
-from engine.parts.orders import Discard, Drain, Inspect, Move, Pack, Throttle, Undrain, Withdraw
-from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed, picture
 from engine.protocols.roundrobin.machine import If, On
 from engine.protocols.roundrobin.messages import JOIN, LINK_PING, LINK_PONG, REPLY, RETURN, TASK
+from engine.protocols.roundrobin.operated import Operated
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.packed import AT_BROKER
 from engine.protocols.roundrobin.pool import LATE, Pool
@@ -51,8 +50,8 @@ from engine.protocols.roundrobin.table import Worker
 IN_USE = "id already in use"
 
 
-class Broker:
-    """The core of the broker's role. Orders: ``Inspect``, ``Pack``, and the system's ``takes``."""
+class Broker(Operated):
+    """The core of the broker's role. Its orders are those of ``Operated``."""
 
     def __init__(self, options: Options) -> None:
         self.pool = Pool(options)
@@ -62,7 +61,7 @@ class Broker:
         self.late = 0  # messages about tasks or workers that have ended meanwhile
         self.unsent = 0
         self.denied = 0  # PINGs of peers that took themselves for registered
-        self.inspected: bytes | None = None
+        self.inspected = None
         self._resumed = -NEVER  # when a pause of our own ended
         self._accept, self._relay = self.pool.accept, self.pool.lanes.relay
         self._stores = False  # whether there is a store: see ``durable.py``, which has both go its own way
@@ -81,24 +80,8 @@ class Broker:
                 self.presence.beat(now, out)
             case Unsent(frames, reason):
                 self._unsent(frames, reason, now, out)
-            case Ordered(Inspect(worker)):
-                self.inspected = worker
-            case Ordered(Drain(worker)):
-                self.pool.leave(worker, On.DRAIN, out)
-            case Ordered(Undrain(worker)):
-                self._undrain(worker, now, out)
-            case Ordered(Throttle(rate, client)):
-                self.pool.backlog.limit(client, rate, now, out)
-                self.pool.drain(now, out)
-            case Ordered(Withdraw(client)):
-                withdrawn = self.pool.withdraw([client], now, out)
-                out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
-            case Ordered(Discard(client, ident)):
-                self._discard((client, ident), now, out)
-            case Ordered(Move(client, ident, first)):
-                self._move((client, ident), first, out)
-            case Ordered(Pack(on)):
-                self.pool.lanes.switch(on)
+            case Ordered(order):
+                self.ordered(order, now, out)
             case Paused(seconds):
                 self.pool.grace(seconds)
                 self._resumed = now
@@ -167,43 +150,6 @@ class Broker:
             self._register(frames, now, out)
         else:
             pool.leave(peer, On.DEREGISTER, out)
-
-    def _undrain(self, key: bytes, now: float, out: list[Command]) -> None:
-        """A worker that an operator drained gets tasks again, if it has not left."""
-        pool = self.pool
-        worker = pool.workers.get(key)
-        if worker is None or not worker.drained:
-            out.append(Note("warn", "it does not drain, or leaves by itself", key, True))
-            return
-        pool.table.step(worker, On.UNDRAIN, "" if worker.used < worker.slots else If.FULL)
-        pool.offer(worker, worker.slots)
-        out.append(Note("info", f"{worker.name} drains no more", key))
-        pool.drain(now, out)
-
-    def _discard(self, key: TaskKey, now: float, out: list[Command]) -> None:
-        """An operator says that a task which waits is not to be done."""
-        task = self._waiting(key, out)
-        if task is None:
-            return
-        self.pool.end(task, "withdrawn")
-        self.pool.records.withdrawn()
-        self.pool.drain(now, out)
-        out.append(Note("info", f"task {key[1].hex()}, which waited, is withdrawn", key[0]))
-
-    def _move(self, key: TaskKey, first: bool, out: list[Command]) -> None:
-        """An operator says that a task which waits is to be given before the others, or after them."""
-        task = self._waiting(key, out)
-        if task is not None:
-            self.pool.backlog.move(task, first)
-            out.append(Note("info", f"task {key[1].hex()} {MOVED[first]}", key[0]))
-
-    def _waiting(self, key: TaskKey, out: list[Command]) -> Task | None:
-        """A task that waits; where it does not, the operator is told."""
-        task = self.pool.tasks.get(key)
-        if task is None or task.worker:
-            out.append(Note("warn", f"task {key[1].hex()} does not wait any more", key[0], True))
-            return None
-        return task
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""

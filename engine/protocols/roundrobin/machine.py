@@ -27,6 +27,7 @@ class Rule:
     AGAIN: Final = "R7 a REGISTER from a known worker"
     DEADLINE: Final = "R9 deadlines"
     LEAVING: Final = "R10 leaving"
+    OPERATED: Final = "R19 orders"
     CONNECTIONS: Final = "R13 connections"
     NAMES: Final = "R14 two peers of one name"
 
@@ -86,6 +87,7 @@ class On:
     UNDRAIN: Final = "told to drain no more"
     DONE: Final = "nothing is held"
     SILENT: Final = "silent for expiry"
+    EXPIRED: Final = "an operator expires it"
     REFUSED: Final = "a message to it is refused"
     DEADLINE: Final = "task_deadline"
     FORGOTTEN: Final = "lost_shown is over"
@@ -164,6 +166,7 @@ SEEN: Final = Machine(
         Row(Seen.READY, On.DRAIN, "none", Seen.DRAINING, Rule.LEAVING),
         Row(Seen.READY, On.SILENT, _TAKE_BACK, Seen.LOST, Rule.LOST),
         Row(Seen.READY, On.REFUSED, _TAKE_BACK, Seen.LOST, Rule.LOST),
+        Row(Seen.READY, On.EXPIRED, _TAKE_BACK, Seen.LOST, Rule.OPERATED),
         Row(Seen.READY, On.ENDED, _TAKE_BACK, Seen.LOST, Rule.CONNECTIONS),
         Row(Seen.BUSY, On.RESPONSE, "relay it", Seen.BUSY, Rule.RELAY),
         Row(Seen.BUSY, On.INCREMENT, "pass on what waits", Seen.READY, Rule.INCREMENT),
@@ -180,6 +183,7 @@ SEEN: Final = Machine(
         Row(Seen.BUSY, On.DRAIN, "none", Seen.DRAINING, Rule.LEAVING),
         Row(Seen.BUSY, On.SILENT, _TAKE_BACK, Seen.LOST, Rule.LOST),
         Row(Seen.BUSY, On.REFUSED, _TAKE_BACK, Seen.LOST, Rule.LOST),
+        Row(Seen.BUSY, On.EXPIRED, _TAKE_BACK, Seen.LOST, Rule.OPERATED),
         Row(Seen.BUSY, On.ENDED, _TAKE_BACK, Seen.LOST, Rule.CONNECTIONS),
         Row(Seen.DRAINING, On.RESPONSE, "relay it", Seen.DRAINING, Rule.RELAY),
         Row(Seen.DRAINING, On.INCREMENT, "none", Seen.DRAINING, Rule.LEAVING),
@@ -198,6 +202,7 @@ SEEN: Final = Machine(
         Row(Seen.DRAINING, On.UNDRAIN, "none", Seen.BUSY, Rule.LEAVING, If.FULL),
         Row(Seen.DRAINING, On.SILENT, _TAKE_BACK, Seen.UNKNOWN, Rule.LOST),
         Row(Seen.DRAINING, On.REFUSED, _TAKE_BACK, Seen.UNKNOWN, Rule.LOST),
+        Row(Seen.DRAINING, On.EXPIRED, _TAKE_BACK, Seen.UNKNOWN, Rule.OPERATED),
         Row(Seen.DRAINING, On.ENDED, _TAKE_BACK, Seen.UNKNOWN, Rule.CONNECTIONS),
         Row(Seen.LOST, On.PING, "send PONG", Seen.READY, Rule.BACK),
         Row(Seen.LOST, On.PING, "send PONG", Seen.LOST, Rule.NAMES, If.STRANGER),

@@ -30,7 +30,7 @@ from engine.protocols.roundrobin.table import Table, Worker, is_empty
 
 LATE = "late"
 SILENT = "silent"
-_LOST_BY = {SILENT: On.SILENT, On.ENDED: On.ENDED}  # why a worker is lost; else its socket says why it refused
+_LOST_BY = {SILENT: On.SILENT, On.ENDED: On.ENDED, On.EXPIRED: On.EXPIRED}  # else its socket says why it refused
 BEYOND = "INCREMENT beyond what it holds"
 
 

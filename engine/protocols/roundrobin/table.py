@@ -9,6 +9,8 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
 from engine.parts.limits import MAX_WORKERS
@@ -102,6 +104,15 @@ class Worker:
         """It sent a PONG; where that answers our PING, the round trip is known."""
         if self.ping_id and ident == self.ping_id.to_bytes(8, "little"):
             self.rtt, self.ping_id, self.row = now - self.ping_at, 0, None
+
+    def relieve(self, tasks: Collection[Task], now: float) -> None:
+        """These tasks are to be another's. It works on them still: their slots are free with its INCREMENTs."""
+        for task in tasks:
+            del self.held[task]
+            self.quiet.pop(task, None)
+        self.failed += len(tasks)
+        self.owed += len(tasks)
+        self.owed_at, self.row = now, None
 
     def grace(self, seconds: float) -> None:
         """What it holds and what it owes is due so much later."""

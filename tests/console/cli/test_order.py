@@ -166,6 +166,9 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("slow 0", "slow", False),
         ("lane packed", "choose_lane", False),
         ("withdraw flood", "withdraw", True),
+        ("expire tern-01", "steer", True),
+        ("requeue tern-01", "steer", True),
+        ("requeue flood 00ff", "steer", True),
         ("discard flood 00ff", "discard", True),
         ("move flood 00ff first", "move", True),
     ],
@@ -191,7 +194,7 @@ def test_one_task_is_named_by_its_client_and_its_digits() -> None:
         ("move", b"flood", b"\x00\xff", False),
     ]
     for line in ("discard flood", "discard flood xyz", "discard flood 00 01", "move flood 00", "move flood 00 next"):
-        with pytest.raises(Refused, match=f"{line.split()[0]} needs CLIENT TASK"):
+        with pytest.raises(Refused, match=f"{line.split()[0]} needs CLIENT "):
             order_of(parse(line, WORDS), lab)
     with pytest.raises(Refused, match="no client 'x' there; there are flood"):
         order_of(parse("discard x 00", WORDS), lab)

@@ -11,7 +11,8 @@ from console.pictures.rows import Shown, natural
 from console.screens.confirm import Confirm, several_question, workers_named
 from console.screens.orders import kill_question
 from engine.errors import Refused
-from engine.parts.orders import Drain, Throttle, Undrain
+from engine.parts.orders import Drain, Expire, Requeue, Throttle, Undrain
+from engine.parts.view import ClientRow
 from engine.system import System
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.fake_queues import EVIL, FakeQueues, QueueDriver, a_view, drive_queues
@@ -169,11 +170,16 @@ def test_stop_ends_the_run_and_with_a_worker_that_worker_in_order(tmp_path: Path
 def test_an_operator_steers_the_broker_after_a_question_and_sees_the_limit(tmp_path: Path) -> None:
     async def scenario(driver: Driver) -> None:
         key = driver.lab.workers[0].key
+        driver.lab.clients = (ClientRow(b"flood", 5, driver.lab.at, 2, 0, driver.lab.at),)
+        await driver.tick()
         for line, order in (
             ("pause", ("steer", Throttle(0.0))),
             ("throttle 100", ("steer", Throttle(100.0))),
             ("resume", ("steer", Throttle(None))),
             ("undrain tern-01", ("steer", Undrain(key))),
+            ("expire tern-01", ("steer", Expire(key))),
+            ("requeue tern-01", ("steer", Requeue(key))),
+            ("requeue flood 00ff", ("steer", Requeue(b"", b"flood", b"\x00\xff"))),
             ("undo", ("undo",)),
         ):
             driver.lab.orders.clear()
@@ -186,6 +192,8 @@ def test_an_operator_steers_the_broker_after_a_question_and_sees_the_limit(tmp_p
             assert driver.lab.orders == [order]
         await driver.command("throttle fast")
         assert "throttle needs a number of tasks a second, or off, got 'fast'" in driver.notice
+        await driver.command("requeue flood x")
+        assert "requeue needs CLIENT and TASK in hexadecimal digits; got 'flood x'" in driver.notice
         await driver.command("undrain nobody")
         assert "no worker 'nobody'" in driver.notice
         assert "dispatch paused" not in driver.screen()[0]
@@ -198,7 +206,7 @@ def test_an_operator_steers_the_broker_after_a_question_and_sees_the_limit(tmp_p
 
 def test_read_only_steers_nothing_and_a_system_says_what_it_takes(tmp_path: Path) -> None:
     async def looks(driver: Driver) -> None:
-        for line in ("pause", "resume", "throttle 5", "undrain tern-01", "undo"):
+        for line in ("pause", "resume", "throttle 5", "undrain tern-01", "expire tern-01", "requeue tern-01", "undo"):
             await driver.command(line)
             assert driver.notice.startswith("× refused: this console is read-only")
         assert driver.lab.orders == []
@@ -220,7 +228,7 @@ def test_a_key_drains_the_worker_that_the_question_names(tmp_path: Path) -> None
         driver.main.table.cursor = key
         await driver.press("ctrl+d")
         assert driver.shows("Drain worker kestrel-01?") and driver.shows("finishes what it holds (2)")
-        assert driver.shows("undrain kestrel-01 gives it tasks again.")
+        assert driver.shows("undrain kestrel-01 undoes it, until it has left.")
         await driver.press("enter")
         assert driver.at_main and driver.lab.orders == [], "Cancel is what enter means"
         await driver.press("enter", "ctrl+d", "y")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.core import Connected, Disconnected, Frames, Send, Unsent
 from engine.parts.explain import Decoded, Direction, Role
-from engine.parts.orders import Drain, Leave, Slow
+from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Undrain
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
@@ -253,6 +253,14 @@ SEEN: Scripts = {
     ("idle", "its connection is gone"): lambda: gone(broker(READY)),
     ("idle", "a task"): lambda: after(broker(READY), "hear", [C, b"", ID, b"ping"], socket=FRONTEND),
     ("idle", "silence"): lambda: after(broker(READY), "wait", OPTIONS.worker_expiry),
+    ("idle", "an operator expires it"): lambda: after(broker(READY), "order", Expire(W)),
+    ("busy", "an operator expires it"): lambda: after(busy(), "order", Expire(W)),
+    ("owing", "an operator expires it"): lambda: after(owing(), "order", Expire(W)),
+    ("leaving", "an operator expires it"): lambda: after(leaving(), "order", Expire(W)),
+    ("busy", "an operator takes its job back"): lambda: after(busy(), "order", Requeue(W)),
+    ("leaving", "an operator takes its job back"): lambda: after(leaving(), "order", Requeue(W)),
+    ("leaving", "told to drain no more"): lambda: after(leaving(), "order", Undrain(W)),
+    ("leaving", "told to drain no more of one that owes"): lambda: after(leaving_and_owing(), "order", Undrain(W)),
     ("idle", "told to drain"): lambda: after(broker(READY), "order", Drain(W)),
     ("busy", "PING"): lambda: says(busy(), PING),
     ("busy", "result"): lambda: says(busy(), b"ping"),

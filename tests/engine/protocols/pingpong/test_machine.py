@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core import Connected, Disconnected, Event, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.machine import Machine
-from engine.parts.orders import Drain, Leave, Slow
+from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Throttle, Undrain
 from engine.protocols.pingpong.broker import BACKEND, Broker
 from engine.protocols.pingpong.client import Client
 from engine.protocols.pingpong.desk import FRONTEND
@@ -17,6 +17,9 @@ from engine.protocols.pingpong.messages import EXIT, PING, PONG, READY
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.worker import Worker
 from tests.helpers.machines import is_quoted, play
+
+BACK = ["an operator takes its job back"]  # it has none
+AGAIN = "told to drain no more"  # it does not drain, or was sent EXIT
 
 # States, and the events that can not happen in them.
 BLANK = {
@@ -29,9 +32,9 @@ BLANK = {
     # A result of a worker that holds and owes nothing is a violation, and no event of the machine.
     "SEEN": {
         "unknown": [event for event in SEEN.events if event not in ("READY", "PING")],
-        "idle": ["result", "deadline", "its job is not sent", "late result", "too many were lost since"],
-        "busy": ["a task", "late result", "too many were lost since"],
-        "owing": ["a task", "result", "deadline", "its job is not sent", "too many were lost since"],
+        "idle": ["result", "deadline", "its job is not sent", "late result", "too many were lost since", *BACK, AGAIN],
+        "busy": ["a task", "late result", "too many were lost since", AGAIN],
+        "owing": ["a task", "result", "deadline", "its job is not sent", "too many were lost since", *BACK, AGAIN],
         "leaving": ["a task", "told to drain", "too many were lost since"],  # a second order to drain does nothing
         "told": [
             "a task",
@@ -40,6 +43,9 @@ BLANK = {
             "deadline",
             "its job is not sent",
             "too many were lost since",
+            "an operator expires it",  # it goes anyhow
+            *BACK,
+            AGAIN,
         ],
         "lost": [event for event in SEEN.events if event not in ("READY", "PING", "late result", SEEN.rows[-1].event)],
     },
@@ -72,6 +78,7 @@ OPTIONS = Options(max_deliveries=3)
 KEYS = st.sampled_from([b"v", b"w"])
 BODIES = st.sampled_from([READY, PING, PONG, EXIT, b"ping"])
 ASKED = st.integers(1, 9).map(lambda number: Received([[b"c", b"", number.to_bytes(8, "little"), b"ping"]], FRONTEND))
+RATES = st.sampled_from([0.0, 0.5, 100.0, None, None])
 AT_BROKER = st.one_of(
     st.builds(lambda key, body: Received([[key, b"", body]], BACKEND), KEYS, BODIES),
     ASKED,
@@ -83,7 +90,9 @@ AT_BROKER = st.one_of(
     ),
     st.builds(lambda key: Connected(BACKEND, key), KEYS),
     st.builds(lambda key: Disconnected(BACKEND, key), KEYS),
-    st.builds(lambda key: Ordered(Drain(key)), KEYS),
+    st.builds(lambda order, key: Ordered(order(key)), st.sampled_from([Drain, Undrain, Expire, Requeue]), KEYS),
+    st.builds(lambda rate, client: Ordered(Throttle(rate, client)), RATES, st.sampled_from([b"", b"c"])),
+    st.integers(1, 9).map(lambda number: Ordered(Requeue(b"", b"c", number.to_bytes(8, "little")))),
     st.just(Paused(4.0)),
     st.just(Woken()),
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core import Disconnected, Frames, Paused, Unsent
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role
-from engine.parts.orders import Drain, Leave, Slow, Undrain
+from engine.parts.orders import Drain, Expire, Leave, Slow, Undrain
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
@@ -315,6 +315,9 @@ SEEN: Scripts = {
     ("ready", "silent for expiry"): lambda: after(broker(2, 1), "wait", OPTIONS.expiry),
     ("ready", "a message to it is refused"): lambda: after(broker(2, 1), "do", UNSENT),
     ("ready", "its connection ended"): lambda: after(broker(2, 1), "do", Disconnected(peer=W)),
+    ("ready", "an operator expires it"): lambda: after(broker(2, 1), "order", Expire(W)),
+    ("busy", "an operator expires it"): lambda: after(broker(1, 1), "order", Expire(W)),
+    ("draining", "an operator expires it"): lambda: after(draining(), "order", Expire(W)),
     ("busy", "RESPONSE"): lambda: says(broker(1, 1), REPLY),
     ("busy", "INCREMENT"): lambda: says(broker(1, 1).hear([W, *REPLY]), INCREMENT),
     ("busy", FULL): lambda: says(fuller().hear([W, *REPLY]), INCREMENT),

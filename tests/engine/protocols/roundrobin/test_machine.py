@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core import Connected, Disconnected, Event, Frames, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.machine import Machine
-from engine.parts.orders import Drain, Leave, Slow, Throttle, Undrain, Withdraw
+from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Throttle, Undrain, Withdraw
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
@@ -90,8 +90,8 @@ AT_BROKER = st.one_of(
     st.builds(lambda key, why: Unsent([key, *wire.link_ping(ident(1))], why), KEYS, REASONS),
     st.builds(lambda key: Connected(peer=key), KEYS),
     st.builds(lambda key: Disconnected(peer=key), KEYS),
-    st.builds(lambda key: Ordered(Drain(key)), KEYS),
-    st.builds(lambda key: Ordered(Undrain(key)), KEYS),
+    st.builds(lambda order, key: Ordered(order(key)), st.sampled_from([Drain, Undrain, Expire, Requeue]), KEYS),
+    NUMBERS.map(lambda number: Ordered(Requeue(b"", b"c", ident(number)))),
     st.builds(lambda rate: Ordered(Throttle(rate)), st.sampled_from([None, 0.0, 0.5])),
     st.builds(lambda key, rate: Ordered(Throttle(rate, key)), KEYS, st.sampled_from([None, 0.0, 0.5])),
     st.builds(lambda key: Ordered(Withdraw(key)), KEYS),
