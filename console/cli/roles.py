@@ -21,6 +21,7 @@ from console.cli.streams import Progress, announce, result, tell, unanswered
 from console.cli.told import Told, of_broker, of_run, table
 from console.commands import WORDS, Command, Word
 from console.history import History
+from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.audit import given_by, origin, who
 from engine.labs.health import Workers
@@ -276,24 +277,46 @@ def drain(lab: LiveLab, signals: Signals) -> None:
 def finish(lab: LiveLab, signals: Signals) -> None:
     """After a signal: let a broker's workers finish, until a second signal or ``FINISH`` seconds later.
 
-    Nothing more is given out where its system can pause. What is lost with the broker is told.
+    Nothing more is given out where its system can pause; where not, what waits is worked on meanwhile. What is lost
+    with the broker is told.
     """
     if signals.caught is None:
         return
+    pauses = Throttle in lab.system.takes
     with suppress(Refused):  # its plug is pulled, or it is too busy to say
-        if Throttle in lab.system.takes:
+        if pauses:
             with given_by((who(), f"{origin()}, by a signal")):
                 lab.steer(Throttle(0.0))
         if held := lab.table().in_flight:
-            tell(f"ends once workers have finished {units.several(held, 'task')}; a second signal ends it at once")
-            for _ in range(round(FINISH / STEP)):
-                held, before = lab.table().in_flight, held
-                if not (held or before) or signals.again(STEP):  # one look more: the last answers leave
-                    break
+            what = units.several(held, "task") + ("" if pauses else ", and what waits")
+            tell(
+                f"ends once workers have finished {what}, after {FINISH:.0f} s at most; a second signal ends it at once"
+            )
+    resting = at_rest(lab)
+    wait_until(lambda: signals.again(0) or resting(), FINISH, STEP)
+    try:
         view = lab.table()
-        if view.kept is None and view.backlog + view.in_flight:
-            parts = f"{view.backlog:,} that waited, {view.in_flight:,} with workers"
-            tell(f"{units.several(view.backlog + view.in_flight, 'task')} lost ({parts}): this broker has no store")
+    except Refused as refusal:
+        tell(f"what is lost is not known: {refusal}")
+        return
+    if view.kept is None and view.backlog + view.in_flight:
+        parts = f"{view.backlog:,} that waited, {view.in_flight:,} with workers"
+        tell(f"{units.several(view.backlog + view.in_flight, 'task')} lost ({parts}): this broker has no store")
+
+
+def at_rest(lab: LiveLab) -> Callable[[], bool]:
+    """What tells whether workers hold nothing, at two looks in a row: then the last answers have left."""
+    looks = 0
+
+    def seen() -> bool:
+        nonlocal looks
+        try:
+            looks = 0 if lab.table().in_flight else looks + 1
+        except Refused:  # it is too busy to say, and is asked again
+            looks = 0
+        return looks > 1
+
+    return seen
 
 
 def look(lab: LiveLab) -> Workers | None:
