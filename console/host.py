@@ -125,7 +125,11 @@ class Host(Shell):
         for session in self.sessions.values():
             session.look(now)
         session = self.session
-        return session.picture if session is self._session else session.look(now)
+        if session is not self._session:
+            session.look(now)
+        for one in {*self.sessions.values(), session}:
+            one.tell(self.wall())
+        return session.picture
 
     @property
     def running(self) -> bool:

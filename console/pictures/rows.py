@@ -19,6 +19,7 @@ from operator import is_not
 from typing import Any, NamedTuple
 
 from console.text import clean, label
+from engine.parts.plain import called
 from engine.parts.view import BrokerView, ClientRow, LedgerView, State, WorkerRow
 
 SMOOTH = 1.0  # seconds over which rates are averaged
@@ -74,17 +75,13 @@ class Rates(NamedTuple):
 
 
 _ADDRESS = re.compile(r"(?:tcp://.+:\d+|(?:inproc|ipc)://[^:]+):([^:/]+)")
-_OURS = re.compile(r"worker-(\d+)")
 _NUMBER = re.compile(r"w\d+")  # what a broker calls whoever joins it, in the order in which they do
 
 
 def short_name(name: str) -> str:
     """A name for people: an id that is an endpoint and a number (seed 000) is called by its number, worker-7 is w7."""
-    ours = _OURS.fullmatch(name)
-    if ours:
-        return f"w{ours[1]}"
     address = _ADDRESS.fullmatch(name)
-    return clean(address[1] if address else name)
+    return clean(address[1] if address else called(name))
 
 
 def natural(name: str) -> tuple[str | int, ...]:

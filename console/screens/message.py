@@ -25,12 +25,12 @@ def message_lines(arrow: Arrow, started: float, zero: float | None = None) -> li
     lines: list[Parts] = [
         [
             (clean(entry.command), "text bold"),
-            (f"  {clean(arrow.source)} → {clean(arrow.target)}  ", "text"),
+            (f"  {short_name(arrow.source)} → {short_name(arrow.target)}  ", "text"),
             (f"{glyph} {arrow.state}", ink),
         ]
     ]
     if arrow.state == "note":
-        lines = [[(f"{clean(entry.seat)} says", "label")]]
+        lines = [[(f"{short_name(entry.seat)} says", "label")]]
     told = [(name, value) for name, value in entry.fields if name != "task" or arrow.task is None]
     lines += [_field(name, clean(value), "text") for name, value in told]
     if entry.violation:
@@ -99,7 +99,7 @@ def life_lines(life: Life, started: float, zero: float | None = None) -> list[Pa
                 (f"{units.moment(leg.at - started, zero, 6):>{wide}}", "label"),
                 (f"{units.duration(leg.after * 1e6):>10}  ", "text"),
                 (fit(leg.what, 22), late),
-                (fit(clean(leg.where), 16), "text"),
+                (fit(short_name(leg.where), 16), "text"),
                 (fit(clean(leg.entry.command), 12), "accent"),
                 (clean(leg.entry.rule), "label"),
             ]

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from console import units
+from console.pictures.rows import short_name
 from console.screens.confirm import Confirm
 from console.screens.message import message_lines
 from console.screens.page import Page
@@ -199,14 +200,14 @@ def step_lines(entries: Sequence[Entry], width: int) -> list[Parts]:
     lines: list[Parts] = []
     for entry in entries:
         if entry.direction == "note":
-            said = f"{clean(entry.seat)}: {clean(dict(entry.fields)['text'])}"
+            said = f"{short_name(entry.seat)}: {clean(dict(entry.fields)['text'])}"
             lines += wrapped([("· ", "label")], said, "label", width)
             continue
         verb = {"in": "takes", "out": "sends", "refused": "can not send"}[entry.direction]
         way, other = ("from", entry.source) if entry.direction == "in" else ("to", entry.target)
         parts: Parts = [("▶ " if entry.direction == "in" else "◀ ", "flow" if entry.direction == "in" else "back")]
-        parts += [(f"{clean(entry.seat)} {verb} ", "text"), (clean(entry.command), "text bold")]
-        lines.append([*parts, (f" {way} {clean(other)}", "text")])
+        parts += [(f"{short_name(entry.seat)} {verb} ", "text"), (clean(entry.command), "text bold")]
+        lines.append([*parts, (f" {way} {short_name(other)}", "text")])
         if entry.violation:
             lines += wrapped([("    × ", "bad bold")], clean(entry.violation), "bad", width)
         if entry.rule:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol, TypeVar
 
+from console.pictures.runevents import RunEvents
 from console.sessions.kind import Kind
 from engine.labs.lab import Lab, Mode
 from engine.tracing.ring import Ring
@@ -36,6 +37,7 @@ class Session(Generic[L]):
         self.order = order or at_once(lab)
         self.bridge: Any = kind.bridge(lab)
         self.picture: Any = None
+        self._runs = RunEvents()
         self._zero = (-1.0, 0.0)  # ``started`` of the lab, and when that was
 
     def zero(self, wall: float, clock: float) -> float:
@@ -71,6 +73,13 @@ class Session(Generic[L]):
         """What the lab shows at monotonic time ``now``."""
         self.picture = self.bridge.poll(now)
         return self.picture
+
+    def tell(self, wall: float) -> None:
+        """Make events of the runs of this process. ``wall``: now, in seconds since the epoch."""
+        client = getattr(self.picture, "client", None)
+        if self.mode in ("live", "sandbox") and (note := self._runs.look(client and client.run)) is not None:
+            lab: Any = self.lab
+            lab.feed.fact(note, "client", self.now(wall))
 
     def listen(self) -> Ring[Any]:
         """A trace to attach to the lab."""

@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from console import units
+from console.pictures.rows import short_name
 from console.text import clean, fit
 from console.widgets.ink import Parts, joined
 from console.widgets.table import Column, Table
@@ -123,9 +124,9 @@ def _time(told: Told, _: float, width: int) -> Parts:
 def _way(told: Told, _: float, width: int) -> Parts:
     arrow = told.arrow
     if arrow.state == "note":
-        return [(fit(f"{clean(arrow.source)} says", width), "label")]
+        return [(fit(f"{short_name(arrow.source)} says", width), "label")]
     glyph, ink = STATES[arrow.state]
-    return [(glyph, ink), (fit(f" {clean(arrow.source)} → {clean(arrow.target)}", width - 1), _ink(told))]
+    return [(glyph, ink), (fit(f" {short_name(arrow.source)} → {short_name(arrow.target)}", width - 1), _ink(told))]
 
 
 def _command(told: Told, _: float, width: int) -> Parts:

@@ -21,6 +21,7 @@ from engine.labs.sandbox import Sandbox
 from engine.parts import promises
 from engine.parts.fault import SECONDS, SHARE, Aim, Amount, Fault, Made, line_of, read_line
 from engine.parts.orders import Slow
+from engine.parts.plain import called
 from engine.parts.promise import Promise
 from engine.parts.promises import SLACK
 from engine.schema import nearest
@@ -235,7 +236,7 @@ def plan(sandbox: Sandbox, line: str) -> Plan:
     """Read a line such as ``kill w3``: what it would do to this sandbox, and the promises. Raises Refused."""
     fault, target, amounts = read(sandbox.system, line)
     seat, key = _target(sandbox, fault, target) if target else ("", b"")
-    label = f"the {target}" if target in ("broker", "client") else _short(seat)
+    label = f"the {target}" if target in ("broker", "client") else called(seat)
     made = fault.make(Aim(sandbox, seat, label, key, amounts, sandbox.system.times(sandbox.options)))
     return Plan(line_of(fault, target, amounts), made.does, tuple(made.promises), made.deed)
 
@@ -248,14 +249,8 @@ def targets(sandbox: Sandbox, fault: Fault) -> tuple[str, ...]:
     if "client" in fault.targets and "client" in sandbox.world.names:
         found.append("client")
     if "worker" in fault.targets:
-        found += map(_short, sandbox.workers())
+        found += map(called, sandbox.workers())
     return tuple(found)
-
-
-def _short(seat: str) -> str:
-    """A seat as screens call it: worker-3 is w3."""
-    number = seat.removeprefix("worker-")
-    return f"w{number}" if number != seat else seat
 
 
 def _target(sandbox: Sandbox, fault: Fault, name: str) -> tuple[str, bytes]:
@@ -266,7 +261,7 @@ def _target(sandbox: Sandbox, fault: Fault, name: str) -> tuple[str, bytes]:
         return "client", sandbox.key("client")
     workers = sandbox.workers() if "worker" in fault.targets else {}
     for seat, key in workers.items():
-        if name in (seat, _short(seat)):
+        if name in (seat, called(seat)):
             return seat, key
     known = targets(sandbox, fault)
     raise Refused(f"{fault.name}: no {name!r} that it can be done to{nearest(name, known)}; there are {_some(known)}")

@@ -33,6 +33,12 @@ def several(n: int, one: str, more: str = "") -> str:
     return f"{n:,} {one if n == 1 else more or one + 's'}"
 
 
+def called(seat: str) -> str:
+    """A seat as people call it: worker-3 is w3."""
+    number = seat.removeprefix("worker-")
+    return f"w{number}" if number != seat and number.isdecimal() else seat
+
+
 def clean_lines(text: str) -> str:
     """Text of several lines as it may be shown, each whole; only ``\\n`` ends one."""
     return "\n".join(clean(line, len(line) + 1) for line in text.split("\n"))

@@ -12,6 +12,7 @@ from html import escape
 from typing import NamedTuple
 
 from engine.parts.explain import key_name, plain
+from engine.parts.plain import called
 from engine.tracing.links import Arrow
 
 OTHERS = "others"
@@ -65,7 +66,7 @@ def ladder(arrows: Sequence[Arrow], most: int = LANES, first: Sequence[str] = ()
         Row(arrow.at - begin, place.get(arrow.source, last), place.get(arrow.target, last), label(arrow), arrow)
         for arrow in arrows
     ]
-    return Ladder(tuple(names), tuple(rows))
+    return Ladder(tuple(map(called, names)), tuple(rows))
 
 
 def label(arrow: Arrow) -> str:

@@ -24,7 +24,7 @@ def cells(line: str) -> list[str]:
 
 def test_every_message_is_an_arrow_and_nothing_is_drawn_of_the_joining() -> None:
     lines = drawn(scene(), ANSWERED, 100)
-    assert lines[0].split() == ["seconds", "client", "broker", "worker-1"]
+    assert lines[0].split() == ["seconds", "client", "broker", "w1"]
     assert [cells(line) for line in lines[2:]] == [
         ["0.0000", "request 0", "", ""],
         ["0.0000", "", "job 0", ""],

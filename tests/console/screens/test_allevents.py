@@ -11,6 +11,7 @@ from engine.feed import Fact
 from tests.helpers.fake_lab import EPOCH
 from tests.helpers.fake_queues import QueueDriver, drive_queues
 from tests.helpers.pilot import Driver, drive
+from tests.helpers.protocols import User, on, running_sandbox
 
 
 def test_all_of_them_with_a_filter_that_is_marked_where_it_is_wrong(tmp_path: Path) -> None:
@@ -100,3 +101,17 @@ def test_disk_queues_and_an_empty_beginning(tmp_path: Path) -> None:
         assert driver.shows("no event matches") or driver.shows("bad ")
 
     drive_queues(scenario, tmp_path)
+
+
+def test_a_run_of_this_process_is_an_event(tmp_path: Path) -> None:
+    lab = running_sandbox(workers=2, tasks=0)
+
+    async def scenario(user: User) -> None:
+        await user.press("p")
+        for _ in range(20):
+            lab.advance(0.25)
+            await user.pass_time(0.25)
+        await user.press("E")
+        assert user.shows("+ bulkping 100: PASS, ")
+
+    on(lab, scenario, tmp_path)

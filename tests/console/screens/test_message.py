@@ -35,7 +35,7 @@ def test_a_frame_in_hex_and_in_text() -> None:
 
 def test_a_message_with_its_rule_and_times() -> None:
     lines = words(message_lines(trace_of([b"", b"hello"]).arrows()[0], 1.0))
-    assert lines[0] == "job  broker → worker-7  ○ heard"
+    assert lines[0] == "job  broker → w7  ○ heard"
     assert "body      hello" in lines and "time      received 0.500000 s" in lines
     assert any(line.startswith("rule      002 Broker assign job") for line in lines)
     assert lines[-1] == "  0000  68 65 6c 6c 6f                                   hello"
@@ -44,8 +44,8 @@ def test_a_message_with_its_rule_and_times() -> None:
 def test_what_is_no_message_and_what_a_core_told() -> None:
     found = trace_of([b"\x1b]0;x\x07"], note="an \x1b[31m odd thing").arrows()
     broken, note = (words(message_lines(arrow, 0.0)) for arrow in found)
-    assert broken[0].startswith("?  broker → worker-7") and any(line.startswith("violation ") for line in broken)
-    assert note[0] == "worker-7 says" and note[-1] == "time      1.500000 s"
+    assert broken[0].startswith("?  broker → w7") and any(line.startswith("violation ") for line in broken)
+    assert note[0] == "w7 says" and note[-1] == "time      1.500000 s"
     assert not any("\x1b" in line for line in [*broken, *note])
 
 

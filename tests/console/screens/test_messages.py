@@ -13,6 +13,7 @@ from console.screens.messages import LEAST, QUICK, LadderScreen, TraceScreen, fi
 from console.sessions.cost import KEPT, CostMeter
 from engine.catalogue import SYSTEMS
 from engine.parts.bulk import BulkSpec
+from engine.parts.plain import called
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.protocols import User, on, recording, running_sandbox
 
@@ -73,7 +74,7 @@ def test_pingt_is_seen_message_by_message_on_a_trace_that_was_open(tmp_path: Pat
         ]
         assert [one for one in trace if one in seed] == seed
         assert ("broker", "RESPONSE", "client") in trace and (worker, "INCREMENT", "broker") in trace
-        assert user.shows("TRACKEXEC P") and user.shows("INCREMENT") and user.shows(f"broker → {worker}")
+        assert user.shows("TRACKEXEC P") and user.shows("INCREMENT") and user.shows(f"broker → {called(worker)}")
 
     on(running_sandbox("roundrobin", tasks=0), scenario, tmp_path)
 

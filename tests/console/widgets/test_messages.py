@@ -95,9 +95,9 @@ def test_a_row_is_a_message_in_words() -> None:
             "the",
             "seed",
         ]
-        assert "0.5000 ○ broker → worker-7" in rows[1] and "PONG" in rows[1]
-        assert "1.5000 ○ broker → worker-7" in rows[2] and "body=job 0" in rows[2] and "002 Broker" in rows[2]
-        assert "◌ worker-7 → broker" in rows[3] and "result" in rows[3] and len(rows) == 4
+        assert "0.5000 ○ broker → w7" in rows[1] and "PONG" in rows[1]
+        assert "1.5000 ○ broker → w7" in rows[2] and "body=job 0" in rows[2] and "002 Broker" in rows[2]
+        assert "◌ w7 → broker" in rows[3] and "result" in rows[3] and len(rows) == 4
 
     run(TraceTable(id="table"), steps)
 
@@ -107,10 +107,10 @@ def test_a_ladder_has_lanes_and_arrows_and_is_a_diagram() -> None:
         assert isinstance(table, LadderTable)
         table.set_arrows(arrows(1), 0.0)
         rows = shown(table)
-        assert rows[0].split() == ["seconds", "broker", "worker-7"]
+        assert rows[0].split() == ["seconds", "broker", "w7"]
         assert "─ job ─" in rows[2] and rows[2].rstrip().endswith("▶│") and "◀┄" in rows[3]
         diagram = table.diagram()
-        assert diagram.lanes == ("broker", "worker-7") and len(diagram.rows) == 3
+        assert diagram.lanes == ("broker", "w7") and len(diagram.rows) == 3
 
     run(LadderTable(id="table"), steps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.parts.plain import LIMIT, MARK, clean, clean_lines, several
+from engine.parts.plain import LIMIT, MARK, called, clean, clean_lines, several
 
 
 def test_what_steers_a_terminal_is_marked_and_never_left_out() -> None:
@@ -29,3 +29,12 @@ def test_lines_stay_as_many_and_each_is_printable(text: str) -> None:
 def test_one_is_no_plural() -> None:
     assert [several(n, "task") for n in (0, 1, 2, 1284)] == ["0 tasks", "1 task", "2 tasks", "1,284 tasks"]
     assert several(1, "reply", "replies") == "1 reply" and several(2, "reply", "replies") == "2 replies"
+
+
+def test_a_seat_has_the_name_that_tables_show() -> None:
+    assert [called(seat) for seat in ("worker-3", "worker-x", "broker", "parse.3")] == [
+        "w3",
+        "worker-x",
+        "broker",
+        "parse.3",
+    ]
