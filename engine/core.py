@@ -137,11 +137,44 @@ class Unstored(NamedTuple):
     why: str
 
 
+class Sharer(NamedTuple):
+    """One of the brokers that share a store: its machine and process, its workers and their slots, what it leased."""
+
+    name: str
+    workers: int
+    slots: int
+    leased: int
+
+
+class Shared(NamedTuple):
+    """How a store is that brokers share. ``redelivered``: tasks that are leased once more; ``dead``: for an operator.
+
+    ``leader``: the server that leads its queue, empty for none; ``copies`` of the queue, and the servers whose copy is
+    ``behind``; ``used`` of ``room``: bytes of the queue, 0 where it has no bound.
+    """
+
+    place: str
+    waiting: int
+    leased: int
+    redelivered: int
+    dead: int
+    leader: str
+    copies: int
+    behind: tuple[str, ...]
+    used: int
+    room: int
+    brokers: tuple[Sharer, ...]
+
+
 class Told(NamedTuple):
-    """What others did with a store that brokers share: how many tasks wait, if known; client, id, outcome of ours."""
+    """What others did with a store that brokers share: how many tasks wait, if known; client, id, outcome of ours.
+
+    ``shared``: how it is now, None where that was not looked for.
+    """
 
     waiting: int | None
     ended: list[tuple[bytes, bytes, Outcome]]
+    shared: Shared | None = None
 
 
 class Paused(NamedTuple):
@@ -260,7 +293,7 @@ class Store(NamedTuple):
 
     ``ended``: leased tasks that have ended; ``lost``: tokens of those that a worker was lost with; ``tasks``: to be
     kept; ``lease``: give this core so many of those that wait, oldest first, fewer where there are not so many;
-    ``revive``: numbers of dead tasks that are to be tried again.
+    ``revive``: numbers of dead tasks that are to be tried again; ``crew``: this broker's workers and their slots.
     """
 
     number: int
@@ -269,6 +302,7 @@ class Store(NamedTuple):
     tasks: list[Entry]
     lease: int
     revive: tuple[int, ...] = ()
+    crew: tuple[int, int] = (0, 0)
 
 
 Command = Send | Start | Cancel | Reopen | Note | Save | Store | Exit

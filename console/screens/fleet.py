@@ -19,7 +19,7 @@ from console.text import clean, fit
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from console.widgets.table import Column, Table
-from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member
+from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member, Queue, waiting_in_all
 
 WORDS = {LOST: ("✗ lost", "bad"), CRITICAL: ("✗ alert", "bad"), WARNING: ("! look", "warn"), WELL: ("● well", "good")}
 
@@ -57,6 +57,19 @@ def _heard(row: Member, now: float, cells: int) -> Parts:
     return [(fit(age, cells, right=True), "label")]
 
 
+def _store(row: Member, now: float, cells: int) -> Parts:
+    """Its trouble, or the queue that it shares: brokers, who leads it, how many of its copies are in step."""
+    if row.store or row.queue is None:
+        return _text(row.store, cells, "bad")
+    ink = "bad" if not row.queue.leader else "warn" if row.queue.behind else "label"
+    return _text(_queue(row.queue), cells, ink)
+
+
+def _queue(queue: Queue) -> str:
+    words = f"{units.several(queue.brokers, 'broker')} · {queue.leader or 'no leader'}"
+    return f"{words} · {queue.copies - queue.behind}/{queue.copies}" if queue.copies > 1 else words
+
+
 COLUMNS: tuple[Column[Member], ...] = (
     Column("name", "name", 16, lambda row: row.found.name, _name, need=9, stretch=30),
     Column("what", "what", 19, lambda row: row.found.system, _what, need=9, stretch=40),
@@ -67,6 +80,7 @@ COLUMNS: tuple[Column[Member], ...] = (
     _figure("in flight", 4, lambda row: row.in_flight),
     _figure("done/s", 6, lambda row: row.rate, "text bold"),
     _figure("alerts", 8, lambda row: row.alerts, "bad"),
+    Column("store", "store", 21, lambda row: row.store, _store, need=1, stretch=30),
     Column("heard", "heard", 7, lambda row: -row.heard, _heard, need=2, right=True),
 )
 
@@ -74,12 +88,12 @@ COLUMNS: tuple[Column[Member], ...] = (
 def _totals(members: Sequence[Member], now: float) -> str:
     """Of all that are not lost."""
     there = [member for member in members if member.state(now) != LOST]
-    workers, backlog = (
-        sum(getattr(member, name) or 0 for member in there if member.found.role != "worker")
-        for name in ("workers", "backlog")
-    )
-    rate = sum(member.rate or 0.0 for member in there if member.found.role != "worker")
-    return f"{units.short(workers)} workers · backlog {units.short(backlog)} · {units.short(rate)} done/s"
+    brokers = [member for member in there if member.found.role != "worker"]
+    workers, backlog = sum(member.workers or 0 for member in brokers), waiting_in_all(brokers)
+    rate = sum(member.rate or 0.0 for member in brokers)
+    queues = {member.queue.place: member.queue for member in brokers if member.queue is not None}
+    shared = "".join(f" · {place}: {units.short(one.waiting)} wait, {_queue(one)}" for place, one in queues.items())
+    return f"{units.short(workers)} workers · backlog {units.short(backlog)} · {units.short(rate)} done/s{shared}"
 
 
 class FleetScreen(Layer):

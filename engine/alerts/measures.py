@@ -51,7 +51,24 @@ def _unbalanced(status: Status) -> float | None:
 
 def _trouble(status: Status) -> float | None:
     store = status.get("store")  # an older process does not tell
-    return float(bool(store["trouble"])) if store else None
+    return float(bool(_why(status))) if store else None
+
+
+def _why(status: Status) -> list[str]:
+    """What is wrong with a store, in words."""
+    store = status["store"]
+    leaderless = _shared(status).get("leader") == ""
+    return [why for why in (store["trouble"], leaderless and "its queue has no leader") if why]
+
+
+def _shared(status: Status) -> Status:
+    """What is told of a store that brokers share; nothing where none is."""
+    return (status.get("store") or {}).get("shared") or {}
+
+
+def _behind(status: Status) -> float | None:
+    behind = _shared(status).get("behind")
+    return None if behind is None else float(len(behind))
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -74,7 +91,9 @@ MEASURES: Mapping[str, Measure] = {
         lambda status: status["unkept"],
     ),
     "stopped_stages": Measure(_at("counters", "stopped_stages"), "", "stages that stopped after errors"),
-    "store_trouble": Measure(
-        _trouble, "", "1 where the store refuses or can not be reached", lambda status: [status["store"]["trouble"]]
+    "store_trouble": Measure(_trouble, "", "1 where the store refuses or can not be reached", _why),
+    "store_used": Measure(_percent("store", "shared", "used_share"), "%", "used room of the queue that brokers share"),
+    "store_behind": Measure(
+        _behind, "", "servers whose copy of the queue is behind", lambda status: _shared(status)["behind"]
     ),
 }

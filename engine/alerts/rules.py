@@ -86,6 +86,8 @@ DEFAULTS = (
     Rule("stopped_stages", "stopped_stages", "critical", above=0),
     Rule("store", "store_trouble", "critical", above=0, seconds=3),
     Rule("dead_tasks", "dead_tasks", "warning", above=0),
+    Rule("store_full", "store_used", "warning", above=80, clear=70, seconds=10),
+    Rule("store_copies", "store_behind", "warning", above=0, seconds=10),
 )
 
 _KEYS: Mapping[str, Any] = {

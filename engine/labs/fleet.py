@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,17 @@ KEPT = 1000  # members that are remembered
 LOST, CRITICAL, WARNING, WELL = range(4)
 
 
+class Queue(NamedTuple):
+    """What one of several brokers says of the queue that they share."""
+
+    place: str
+    waiting: int
+    brokers: int
+    leader: str  # the server that leads it; empty for none
+    copies: int
+    behind: int  # of them
+
+
 class Member(NamedTuple):
     """One of them. Figures are None where they are not known; ``heard``: monotonic seconds."""
 
@@ -42,6 +53,8 @@ class Member(NamedTuple):
     alerts: int = 0
     critical: bool = False
     trouble: str = ""  # why it is not heard, in words
+    store: str = ""  # why its store refuses, in words
+    queue: Queue | None = None
 
     def state(self, now: float) -> int:
         """How it is: ``LOST``, ``CRITICAL``, ``WARNING`` or ``WELL``."""
@@ -159,7 +172,29 @@ def member_of(found: Found, now: float, said: Message | str | None) -> Member:
         rate if isinstance(rate := rates.get("done_per_s"), float) else None,
         len(firing),
         any(_map(one).get("severity") == "critical" for one in firing),
+        store=clean(str(_map(status.get("store")).get("trouble", ""))),
+        queue=_queue(_map(_map(status.get("store")).get("shared"))),
     )
+
+
+def waiting_in_all(members: Iterable[Member]) -> int:
+    """Tasks that wait at these, those of a queue that several share counted once."""
+    waiting, queues = 0, dict[str, int]()
+    for member in members:
+        waiting += member.backlog or 0
+        if (queue := member.queue) is not None:
+            waiting -= min(queue.waiting, member.backlog or 0)
+            queues[queue.place] = max(queue.waiting, queues.get(queue.place, 0))
+    return waiting + sum(queues.values())
+
+
+def _queue(shared: Mapping[str, Any]) -> Queue | None:
+    place, leader, brokers, behind = (shared.get(name) for name in ("place", "leader", "brokers", "behind"))
+    waiting, copies = _count(shared.get("waiting")), _count(shared.get("copies"))
+    if not (isinstance(place, str) and isinstance(leader, str) and waiting is not None and copies is not None):
+        return None
+    there, late = (len(one) if isinstance(one, list) else 0 for one in (brokers, behind))
+    return Queue(place, waiting, there, clean(leader), copies, late)
 
 
 def _map(value: object) -> Mapping[str, Any]:

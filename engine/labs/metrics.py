@@ -35,6 +35,11 @@ GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("free_slots", "free slots of all workers", ("totals", "free")),
     ("clients", "clients", ("totals", "clients")),
     ("stored_tasks", "tasks that the store keeps", ("store", "tasks")),
+    ("shared_waiting_tasks", "tasks that wait in the queue that brokers share", ("store", "shared", "waiting")),
+    ("shared_leased_tasks", "tasks of it that brokers have leased", ("store", "shared", "leased")),
+    ("shared_redelivered_tasks", "those of them that are leased once more", ("store", "shared", "redelivered")),
+    ("shared_bytes", "bytes of the queue that brokers share", ("store", "shared", "used_bytes")),
+    ("shared_room_bytes", "bytes that it may have", ("store", "shared", "room_bytes")),
     ("ledger_balanced", "1 where every task is accounted for", ("ledger", "balanced")),
 )
 """Name, what it is, and where it stands in a status."""
@@ -62,7 +67,13 @@ def families(status: Status) -> Iterator[Metric]:
     health.add_metric(["not_written"], len(status["unkept"]))
     if store := status["store"]:
         health.add_metric(["store"], bool(store["trouble"]))
+        if shared := store.get("shared"):
+            health.add_metric(["no_leader"], not shared["leader"])
+            health.add_metric(["copies_behind"], len(shared["behind"]))
     yield health
+    if (shared := (status["store"] or {}).get("shared")) is not None:
+        yield GaugeMetricFamily("roundhouse_shared_brokers", "brokers that share the queue", len(shared["brokers"]))
+        yield GaugeMetricFamily("roundhouse_shared_copies", "servers that have a copy of it", shared["copies"])
     if ledger := status["ledger"]:
         tasks = CounterMetricFamily("roundhouse_tasks", "tasks by what became of them", labels=["end"])
         for end in ENDS:

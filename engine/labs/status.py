@@ -21,7 +21,7 @@ from engine.labs.meter import Recent
 from engine.parts.callers import ClientRow
 from engine.parts.explain import show
 from engine.parts.plain import clean
-from engine.parts.view import BrokerView, ClientView, Kept, LedgerView, WorkerRow, WorkerView
+from engine.parts.view import BrokerView, ClientView, Kept, LedgerView, Shared, WorkerRow, WorkerView
 
 SCHEMA = "roundhouse.status/1"
 WORKERS = 10_000
@@ -66,6 +66,7 @@ class Seen(NamedTuple):
     oldest: float | None = None  # seconds that the oldest task is under way; None where a lab does not tell
     measured: bool = True  # whether both sides of the ledger were counted apart from each other
     kept: Kept | None = None  # what the broker's store has; None where nothing is kept
+    shared: Shared | None = None  # how it is, where brokers share it
     latency: float = 0.0  # seconds, of the slowest hundredth of the sampled tasks of the last second; 0 for none
 
 
@@ -114,7 +115,7 @@ def status_of(
         "unkept": [clean(words) for words in unkept],
         "alerts": [dict(alert) for alert in alerts],
         "versions": dict(process.versions),
-        "store": _store(seen.kept),
+        "store": _store(seen.kept, seen.shared),
         "control": control,
     }
 
@@ -156,6 +157,7 @@ def of_brokers(pictures: Mapping[str, Any], names: Sequence[str], listed: bool =
         view.at,
         oldest,
         kept=view.kept,
+        shared=view.shared,
         latency=_latency(view),
     )
 
@@ -271,10 +273,27 @@ def _rates(recent: Recent | None) -> dict[str, Any] | None:
     }
 
 
-def _store(kept: Kept | None) -> dict[str, Any] | None:
+def _store(kept: Kept | None, shared: Shared | None) -> dict[str, Any] | None:
     if kept is None:
         return None
-    return {"tasks": kept.tasks, "waiting": kept.waiting, "trouble": clean(kept.trouble)}
+    told = None if shared is None else _shared(shared)
+    return {"tasks": kept.tasks, "waiting": kept.waiting, "trouble": clean(kept.trouble), "shared": told}
+
+
+def _shared(shared: Shared) -> dict[str, Any]:
+    return {
+        "place": clean(shared.place),
+        "waiting": shared.waiting,
+        "leased": shared.leased,
+        "redelivered": shared.redelivered,
+        "leader": clean(shared.leader),
+        "copies": shared.copies,
+        "behind": [clean(name) for name in shared.behind],
+        "used_bytes": shared.used,
+        "room_bytes": shared.room or None,
+        "used_share": round(shared.used / shared.room, 6) if shared.room else None,
+        "brokers": [one._asdict() | {"name": clean(one.name)} for one in shared.brokers],
+    }
 
 
 def _disk(disk: Disk | None) -> dict[str, Any] | None:

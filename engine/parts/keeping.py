@@ -16,6 +16,7 @@ The core calls ``handle`` with each event, and ``ask`` at the end of each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from engine.core import (
@@ -29,6 +30,7 @@ from engine.core import (
     Note,
     Ordered,
     Outcome,
+    Shared,
     Started,
     Store,
     Stored,
@@ -37,7 +39,7 @@ from engine.core import (
     Woken,
 )
 from engine.parts.inflight import TaskKey
-from engine.parts.plain import several
+from engine.parts.plain import clean, several
 from engine.parts.store import AGAIN, FOUND, REFUSED, SHARED, Revive
 from engine.parts.view import BrokerView, Kept
 
@@ -88,9 +90,14 @@ class _Asked(NamedTuple):
 class Keeping:
     """``trouble``: why the store did not do its part; ``putting``: tasks on their way into it."""
 
-    def __init__(self, holder: Holder, place: str, most: int = HIGH) -> None:
-        """``place``: the store's name; ``most``: tasks that are here at a time."""
-        self._holder = holder
+    def __init__(self, holder: Holder, place: str, most: int = HIGH, workers: Callable[[], int] = lambda: 0) -> None:
+        """``place``: the store's name; ``most``: tasks that are here at a time.
+
+        ``workers``: how many are to be given tasks, for those who share the store.
+        """
+        self._holder, self._workers = holder, workers
+        self.shared: Shared | None = None
+        self._crew = (0, 0)  # as it was said last
         self._shared = place.startswith(SHARED)
         self._high = most
         self.trouble = ""
@@ -121,7 +128,9 @@ class Keeping:
         match event:
             case Stored():
                 self._stored(event, now, out)
-            case Told(waiting, ended):
+            case Told(waiting, ended, shared):
+                if shared is not None:
+                    self._told(shared)
                 if waiting is not None:
                     self._kept = waiting
                     self._unclaimed = max(self._unclaimed, waiting)
@@ -166,7 +175,8 @@ class Keeping:
             ("refused", self.refused),
             ("dead tasks", self.dead),
         )
-        return view._replace(terms=(("store", state), *view.terms), counters=counters, kept=kept)
+        terms = (("store", state), *_words(self.shared), *view.terms)
+        return view._replace(terms=terms, counters=counters, kept=kept, shared=self.shared)
 
     # ---- into the store --------------------------------------------------------------------------------------------
 
@@ -206,12 +216,19 @@ class Keeping:
             return
         self._probes = False
         self._number += 1
-        command = Store(self._number, self._ended, self._lost, self._tasks, lease, self._revive)
+        if self._shared:
+            self._crew = self._workers(), self._holder.slots()
+        command = Store(self._number, self._ended, self._lost, self._tasks, lease, self._revive, self._crew)
         self._asked[self._number] = _Asked(command, self._keys)
         self._unclaimed -= lease
         self._leasing += lease
         self._ended, self._lost, self._tasks, self._keys, self._revive = [], [], [], [], ()
         out.append(command)
+
+    def _told(self, shared: Shared) -> None:
+        """How the store is that this broker shares. Once a second: it hears of workers even where no task moves."""
+        self.shared, self.dead = shared, shared.dead
+        self._probes |= self._crew != (self._workers(), self._holder.slots())
 
     def _most(self) -> int:
         """How many tasks the broker may hold."""
@@ -318,3 +335,21 @@ class Keeping:
         self._lost = command.lost + self._lost
         if command.revive:
             out.append(Note("bad", f"{several(len(command.revive), 'dead task')} could not be revived: {why}"))
+
+
+def _words(shared: Shared | None) -> tuple[tuple[str, str], ...]:
+    """In words, for an operator."""
+    if shared is None:
+        return ()
+    leads = f"led by {clean(shared.leader)}" if shared.leader else "without a leader"
+    behind = f", behind: {clean(' '.join(shared.behind))}" if shared.behind else ""
+    full = f", {shared.used * 100 // shared.room} % of {shared.room // 2**20:,} MiB used" if shared.room else ""
+    queue = (
+        f"{shared.waiting:,} wait, {shared.leased:,} leased, {shared.redelivered:,} of them again; "
+        f"{leads}, {several(shared.copies, 'copy', 'copies')}{behind}{full}"
+    )
+    brokers = [
+        f"{clean(one.name)}: {several(one.workers, 'worker')}, {several(one.slots, 'slot')}, {one.leased:,} leased"
+        for one in shared.brokers
+    ]
+    return ("queue", queue), ("brokers", "; ".join(brokers))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from engine.core import Shared as Shared
 from engine.parts.bulk import BulkView
 from engine.parts.callers import ClientRow as ClientRow
 from engine.parts.callers import Underway as Underway
@@ -124,6 +125,7 @@ class BrokerView(NamedTuple):
     oldest: tuple[Underway, ...] = ()  # tasks under way, oldest first, bounded
     kept: Kept | None = None  # of a broker whose tasks survive it
     limits: tuple[tuple[bytes, float], ...] = ()  # tasks a second that are given out, by client; empty: of all
+    shared: Shared | None = None  # how the store is, where brokers share it
 
 
 class WorkerView(NamedTuple):

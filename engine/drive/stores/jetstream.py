@@ -24,11 +24,12 @@ from secrets import token_bytes
 
 import msgpack
 
-from engine.core import Entry, Leased, Outcome, Store, Stored, Told
+from engine.core import Entry, Leased, Outcome, Shared, Store, Stored, Told
 from engine.drive.stores import natsdead
 from engine.drive.stores.dead import Dead
 from engine.drive.stores.natsending import Endings
 from engine.drive.stores.natslink import Answer, Ask, Link
+from engine.drive.stores.natssharing import Sharing
 from engine.drive.stores.natsstreams import (
     AGAIN,
     ANSWERED,
@@ -69,6 +70,8 @@ class JetStream:
         self.link = Link(place.servers, "roundhouse")
         self.streams = Streams(self.link, place.name, self._lease_for, patience)
         self._endings = Endings(self.link, self.streams, self._me)
+        self._sharing = Sharing(self.link, self.streams, self._me, place.shown)
+        self._shared: Shared | None = None  # as it was seen last
         self._waiting = self._dead = 0
         self._ready = False
         self._hungry = False  # fewer were there than were asked for
@@ -77,6 +80,7 @@ class JetStream:
     def listen(self, told: Callable[[Told], None]) -> None:
         """See ``Keeps``."""
         self._endings.told = told
+        self._sharing.crew = (0, 0)
 
     def perform(self, commands: list[Store]) -> list[Stored]:
         """See ``Keeps``."""
@@ -112,6 +116,8 @@ class JetStream:
 
     async def _perform(self, commands: list[Store]) -> list[Stored]:
         await self._prepare()
+        if self._sharing.crew is not None:
+            self._sharing.crew = commands[-1].crew
         ended = [one for command in commands for one in command.ended]
         fenced = await self._endings.end(ended) if ended else set[int]()
         why, fates, revived = "", list[Outcome | str | None](), list[int]()
@@ -261,6 +267,7 @@ class JetStream:
 
         await self.link.hear(f"{self.streams.name}.tell.{self._me.hex()}", took)
         await self.link.hear(f"{self.streams.name}.more", more)
+        await self._sharing.listen()
 
     async def _extend(self) -> None:
         """Say of all leases that they go on."""
@@ -276,16 +283,17 @@ class JetStream:
             if not (self._ready and self.link.connected):
                 continue
             try:
-                said = await self.streams.consumer()
-                self._dead = (await natsdead.letters(self.streams)).dead
+                shared = self._shared = await self._sharing.look(len(self._endings.leases))
                 ended = await self._missed(seen)
             except Unavailable:
-                continue  # whoever asks next is told
+                if self._shared is not None:  # whoever asks next is told why
+                    self._endings.told(Told(None, [], self._shared._replace(leader="")))
+                continue
             seen = seen + LOOKED if seen + LOOKED < len(self._endings.awaited) else 0
-            self._waiting = said["num_pending"]
-            back = said["num_ack_pending"] > len(self._endings.leases)  # others' leases, which may come back
-            if ended or self._waiting or back:
-                self._endings.told(Told(max(self._waiting, back), ended))
+            self._waiting, self._dead = shared.waiting, shared.dead
+            back = shared.leased > len(self._endings.leases)  # others' leases, which may come back
+            asks = ended or self._waiting or back
+            self._endings.told(Told(max(self._waiting, back) if asks else None, ended, shared))
 
     async def _missed(self, at: int) -> list[tuple[bytes, bytes, Outcome]]:
         keys = list(islice(self._endings.awaited, at, at + LOOKED))

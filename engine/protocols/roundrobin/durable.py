@@ -29,7 +29,7 @@ class Durable(Broker):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._accept, self._relay, self._stores = self._keep, self._hold, True
-        self.keeping = Keeping(self, options.backlog)
+        self.keeping = Keeping(self, options.backlog, workers=self._workers)
         self._told = self.pool.records.keep()
         self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # of the event at hand: who answered what
         self.known, self.stored = self.pool.records.known, self.pool.records.stored
@@ -108,6 +108,9 @@ class Durable(Broker):
     def is_full(self) -> bool:
         """See ``Holder``."""
         return self.pool.records.size >= MAX_HELD // 2
+
+    def _workers(self) -> int:
+        return sum(not worker.leaving for worker in self.pool.workers.values())
 
     def slots(self) -> int:
         """See ``Holder``."""

@@ -36,10 +36,24 @@ HEALTH = {"dead": ["x"], "loop_lag_s": 0.75}
         ("disk_free", {"disk": None}, None),
         ("unkept", {"unkept": ["a", "b"]}, 2.0),
         ("stopped_stages", {}, None),
+        ("store_trouble", {"store": {"trouble": ""}}, 0.0),
+        ("store_trouble", {"store": {"trouble": "full"}}, 1.0),
+        ("store_trouble", {"store": {"trouble": "", "shared": {"leader": "n1"}}}, 0.0),
+        ("store_trouble", {"store": {"trouble": "", "shared": {"leader": ""}}}, 1.0),
+        ("store_behind", {"store": {"trouble": "", "shared": {"behind": ["n2"]}}}, 1.0),
+        ("store_behind", {"store": {"trouble": "", "shared": None}}, None),
+        ("store_used", {"store": {"trouble": "", "shared": {"used_share": 0.25}}}, 25.0),
+        ("store_used", {"store": {"trouble": ""}}, None),
     ],
 )
 def test_a_measure(name: str, changes: dict[str, Any], value: float | None) -> None:
     assert MEASURES[name].of(a_status(**changes)) == value
+
+
+def test_what_is_wrong_with_a_shared_store_is_said() -> None:
+    status = a_status(store={"trouble": "full", "shared": {"leader": "", "behind": ["n2", "n3"]}})
+    assert MEASURES["store_trouble"].why(status) == ["full", "its queue has no leader"]
+    assert MEASURES["store_behind"].why(status) == ["n2", "n3"]
 
 
 def test_drivers_are_missed_only_where_some_are_wanted() -> None:

@@ -16,7 +16,7 @@ from engine.drive.control.wire import Message
 from engine.errors import Refused
 from engine.labs import fleet as module
 from engine.labs.attaching import Around
-from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member, member_of
+from engine.labs.fleet import CRITICAL, LOST, WARNING, WELL, Fleet, Member, Queue, member_of, waiting_in_all
 from tests.helpers.processes import until
 
 FOUND = Found(Path("c/x"), "roundrobin", "broker", ("tcp://127.0.0.1:1",), 7)
@@ -30,6 +30,17 @@ def test_a_line_is_made_of_a_status() -> None:
     alerts = [{"state": "firing", "severity": "critical"}, {"state": "clearing", "severity": "warning"}]
     status = told(totals={"alive": 3, "lost": 1}, backlog=5, in_flight=None, rates={"done_per_s": 2.5}, alerts=alerts)
     assert member_of(FOUND, 9.0, status) == Member(FOUND, 9.0, 3, 1, 5, None, 2.5, 1, True)
+
+
+def test_a_queue_that_several_share_is_told_and_what_waits_in_it_counts_once() -> None:
+    shared = {"place": "nats://x/y", "waiting": 40, "leader": "n1", "copies": 3, "behind": ["n2"], "brokers": [1, 2]}
+    one, two, alone = (
+        member_of(FOUND, 9.0, told(backlog=backlog, store={"trouble": trouble, "shared": queue}))
+        for backlog, trouble, queue in ((45, "", shared), (43, "it\x1b", {**shared, "waiting": 41}), (5, "", None))
+    )
+    assert one.queue == Queue("nats://x/y", 40, 2, "n1", 3, 1) and (one.store, two.store) == ("", "it·")
+    assert alone.queue is None and waiting_in_all([one, two, alone]) == 5 + 2 + 41 + 5
+    assert member_of(FOUND, 9.0, told(store={"shared": {"place": 7}})).queue is None
 
 
 @pytest.mark.parametrize(

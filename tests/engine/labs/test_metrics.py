@@ -53,6 +53,12 @@ def test_a_store_is_scraped_where_there_is_one() -> None:
     found = scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": "it is full"}))
     assert found[problem] == 1 and found["roundhouse_stored_tasks", ()] == 7
     assert scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": ""}))[problem] == 0
+    shared = {"waiting": 4, "leader": "", "behind": ["n2"], "copies": 3, "brokers": [{}, {}], "room_bytes": None}
+    found = scraped(a_status(store={"tasks": 7, "waiting": 2, "trouble": "", "shared": shared}))
+    assert found["roundhouse_shared_waiting_tasks", ()] == 4 and found["roundhouse_shared_brokers", ()] == 2
+    assert found["roundhouse_problems", (("kind", "no_leader"),)] == 1 and found["roundhouse_shared_copies", ()] == 3
+    assert found["roundhouse_problems", (("kind", "copies_behind"),)] == 1
+    assert ("roundhouse_shared_room_bytes", ()) not in found
 
 
 def test_the_counts_of_the_control_socket_are_scraped() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.core import NEVER
+from engine.core import NEVER, Shared, Sharer
 from engine.labs.health import Health
 from engine.labs.meter import Recent
 from engine.labs.status import CLIENTS, WORKERS, of_brokers, status_of, totals, worst_first
@@ -58,7 +58,19 @@ def test_the_store_of_a_broker_is_told() -> None:
     lab.publish()
     view = lab.feed.pictures["broker"]._replace(kept=Kept(5, 2, "the disk\x1b is full"))
     status = status_of(PROCESS, of_brokers({"broker": view}, NAMES), Health((), 0.0))
-    assert status["store"] == {"tasks": 5, "waiting": 2, "trouble": "the disk· is full"}
+    assert status["store"] == {"tasks": 5, "waiting": 2, "trouble": "the disk· is full", "shared": None}
+    brokers = (Sharer("here\x1b 1", 2, 20, 7),)
+    shared = Shared("nats://x/y", 9, 7, 1, 0, "n1", 3, ("n2",), 25, 100, brokers)
+    view = view._replace(shared=shared)
+    told = status_of(PROCESS, of_brokers({"broker": view}, NAMES), Health((), 0.0))["store"]["shared"]
+    assert told == {
+        "place": "nats://x/y", "waiting": 9, "leased": 7, "redelivered": 1, "leader": "n1", "copies": 3,
+        "behind": ["n2"], "used_bytes": 25, "room_bytes": 100, "used_share": 0.25,
+        "brokers": [{"name": "here· 1", "workers": 2, "slots": 20, "leased": 7}],
+    }  # fmt: skip
+    view = view._replace(shared=shared._replace(room=0))
+    told = status_of(PROCESS, of_brokers({"broker": view}, NAMES), Health((), 0.0))["store"]["shared"]
+    assert told["room_bytes"] is None and told["used_share"] is None
 
 
 def test_what_is_not_known_is_null() -> None:

@@ -8,11 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Command, Ended, Entry, Leased, Note, Ordered, Outcome, Started, Store, Stored, Told, Unstored
+from engine.core import (
+    Command,
+    Ended,
+    Entry,
+    Leased,
+    Note,
+    Ordered,
+    Outcome,
+    Shared,
+    Sharer,
+    Started,
+    Store,
+    Stored,
+    Told,
+    Unstored,
+)
 from engine.core import Woken as Wake
 from engine.parts.inflight import TaskKey
 from engine.parts.keeping import AHEAD, HIGH, RETRY, Keeping
 from engine.parts.store import KEPT, Memory, Revive, Unavailable, misnamed
+from engine.parts.view import BrokerView, LedgerView
 
 ONE, TWO = b"1" * 16, b"2" * 16
 DONE = Outcome("", b"data", b"w")
@@ -22,7 +38,8 @@ class Core:
     """The core of a broker, with workers that answer when the test says so."""
 
     def __init__(self, place: str = "sqlite:") -> None:
-        self.keeping = Keeping(self, place)
+        self.crew = 0
+        self.keeping = Keeping(self, place, workers=lambda: self.crew)
         self.here: dict[TaskKey, int] = {}  # tasks, and how many workers were lost with each
         self.heard: list[tuple[bytes, bytes, Outcome]] = []
         self.again = self.refused = self.sent = self.waiting = 0
@@ -226,6 +243,29 @@ def test_of_a_shared_store_what_others_did_is_told_and_their_clients_are_not_tol
     for command in core.asked[1:]:
         core.do(Stored(command.number, [], [], [], 0))
     assert len(core.heard) == 1
+
+
+def test_how_a_shared_store_is_stands_in_the_picture_and_its_other_brokers_hear_of_our_workers() -> None:
+    core = Core("nats://here")
+    core.do(Started())
+    core.do(Stored(1, [], [], [], 0))
+    shared = Shared("nats://here/x", 9, 7, 1, 2, "n1", 3, ("n2",), 1 << 20, 4 << 20, (Sharer("a\x1b 1", 2, 20, 7),))
+    core.crew = 2
+    core.do(Told(None, [], shared))
+    assert core.asked[-1].crew == (2, 3) and core.asked[-1].lease == 0
+    asked = len(core.asked)
+    core.do(Told(None, [], shared))
+    assert len(core.asked) == asked, "the same workers are said once"
+    plain = BrokerView(0.0, (), 0, 0, LedgerView(0, 0, (), 0, 0, 0), (), ())
+    view = core.keeping.shown(plain)
+    assert view.shared is shared and dict(view.counters)["dead tasks"] == 2
+    said = dict(view.terms)
+    assert (
+        said["queue"] == ("9 wait, 7 leased, 1 of them again; led by n1, 3 copies, behind: n2, 25 % of 4 MiB used")
+        and said["brokers"] == "a· 1: 2 workers, 20 slots, 7 leased"
+    )
+    core.do(Told(None, [], shared._replace(leader="", behind=(), room=0)))
+    assert dict(core.keeping.shown(plain).terms)["queue"].endswith("; without a leader, 3 copies")
 
 
 def test_names_of_stores() -> None:

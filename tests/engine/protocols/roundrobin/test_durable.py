@@ -149,7 +149,7 @@ def test_a_task_that_is_refused_is_dropped_and_a_client_of_ours_is_told_why() ->
     assert [note.text for note in back.notes if note.level == "bad"] == ["tasks are refused: the disk is full"]
     assert ("store", "the disk is full") in back.core.snapshot(back.now).terms
     back.at(back.now + RETRY)
-    assert [command[1:] for command in back.asked] == [([], [], [], 0, ())]
+    assert [command[1:] for command in back.asked] == [([], [], [], 0, (), (0, 0))]
     back.stored()
     assert back.notes[-1] == Note("good", "the store keeps tasks again")
 
