@@ -122,14 +122,10 @@ class Host(Shell):
     def look(self) -> Any:
         """The current picture. Labs that are not on the screen are polled too, so that no event is missed."""
         now = self.clock()
-        for session in self.sessions.values():
+        for session in dict.fromkeys((*self.sessions.values(), self.session)):
             session.look(now)
-        session = self.session
-        if session is not self._session:
-            session.look(now)
-        for one in {*self.sessions.values(), session}:
-            one.tell(self.wall())
-        return session.picture
+            session.tell(self.wall())
+        return self.session.picture
 
     @property
     def running(self) -> bool:
