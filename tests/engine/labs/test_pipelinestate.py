@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.core import Note, Start
-from engine.labs.pipelinestate import WINDOW, Place, Scene
+from engine.drive.pipelineview import WINDOW
+from engine.labs.pipelinestate import Place, Scene
 from engine.protocols.diskqueue.config import Times
 from engine.protocols.diskqueue.operations import (
     Append,

@@ -41,7 +41,7 @@ def went(model: Model, state: State, *kinds: str) -> State:
 def fields_are_there(name: str) -> None:
     """Each field that a system or the model checker itself names is one of that class."""
     explored = SYSTEMS[name].explored
-    parts = {"liveness": "parts", "bulk": "parts", "inflight": "parts", "properties": "sim.explore"}
+    parts = {"liveness": "parts", "bulk": "parts", "runner": "parts", "inflight": "parts", "properties": "sim.explore"}
     for one, fields in chain(*[each.items() for each in (IGNORED, UNORDERED, explored.ignored, explored.unordered)]):
         file, _, made = one.partition(".")
         module = import_module(f"engine.{parts.get(file, f'protocols.{name}')}.{file}")
