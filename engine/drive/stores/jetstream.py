@@ -152,7 +152,9 @@ class JetStream:
         while not (self._ready and self.link.connected):
             try:
                 if not self.link.connected:
-                    raise Unavailable(f"no NATS server at {self.name}: {self.link.why}")
+                    refused = "uthoriz" in self.link.why or "uthentic" in self.link.why
+                    who = "the NATS server refuses us" if refused else "no NATS server"
+                    raise Unavailable(f"{who} at {self.name}: {self.link.why}")
                 await self.streams.make()
                 self._waiting = (await self.streams.consumer())["num_pending"]
                 self._ready = True

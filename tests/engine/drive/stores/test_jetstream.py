@@ -15,7 +15,9 @@ import pytest
 from engine.core import Ended, Entry, Outcome, Store, Stored
 from engine.drive.stores import natsstreams
 from engine.drive.stores.jetstream import JetStream
+from engine.drive.stores.natsstreams import ANSWERED
 from engine.parts.store import Unavailable
+from tests.chaos.proxy import Proxy
 from tests.engine.drive.stores.test_sqlite import end, put
 from tests.helpers.natsserver import Server, needed
 from tests.helpers.processes import until
@@ -85,6 +87,56 @@ def test_what_is_no_nats_server_is_said_to_be_none() -> None:
             put(store, 1)
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
+
+
+def refusal(store: JetStream, number: int) -> str:
+    """Why a task is refused; empty where it is taken."""
+    try:
+        return str(put(store, number).refused)
+    except Unavailable as why:
+        return str(why)
+
+
+@needed
+def test_a_server_that_wants_a_password_is_said_to_refuse_until_it_wants_none(tmp_path: Path) -> None:
+    server = Server(tmp_path / "nats", 0, "--user", "me", "--pass", "secret")
+    with closing(JetStream(f"{server.url}/x", patience=0.1)) as store:
+        with server:
+            said = f"the NATS server refuses us at {store.name}: nats: 'Authorization Violation'"
+            until(lambda: refusal(store, 1) == said, "the refusal")
+            with closing(JetStream(f"nats://me:secret@127.0.0.1:{server.port}/x")) as allowed:
+                assert put(allowed, 1).fates == [None]
+        with Server(tmp_path / "nats", server.port):
+            until(lambda: not refusal(store, 2), "the server without a password")
+            assert store.counts().waiting == 2
+
+
+def test_streams_of_somebody_else_are_said_to_be_that_until_they_are_gone(backlog: str, nats_server: Server) -> None:
+    with closing(JetStream(f"{nats_server.url}/owner")) as owner, closing(JetStream(backlog, patience=0.1)) as store:
+        owner.counts()
+        name = f"{backlog.rpartition('/')[2]}-tasks"
+        theirs = {"name": name, "subjects": [f"{name}.theirs"]}
+        owner.link.run(owner.streams.api(f"STREAM.CREATE.{name}", theirs))
+        until(lambda: refusal(store, 1) == f"the stream {name} is somebody else's: choose another name for the backlog")
+        owner.link.run(owner.streams.api(f"STREAM.DELETE.{name}", {}))
+        until(lambda: not refusal(store, 1), "streams of our own")
+        assert store.counts().waiting == 1
+
+
+@needed
+def test_a_slow_line_is_waited_for_and_where_it_is_too_slow_that_is_said_until_it_is_not(tmp_path: Path) -> None:
+    with Server(tmp_path / "nats") as server, Proxy() as proxy:
+        line = proxy.link(f"tcp://127.0.0.1:{server.port}")
+        url = line.endpoint.replace("tcp", "nats")
+        with closing(JetStream(f"{url}/x", patience=0.1)) as store:
+            until(lambda: not refusal(store, 1), "the server")
+            line.change(lag=0.05)
+            until(lambda: not refusal(store, 2), "the slow line")
+            line.change(lag=2 * ANSWERED)
+            why = refusal(store, 3)
+            assert "not answer" in why or "connection" in why
+            line.change()
+            until(lambda: not refusal(store, 4), "a fast line")
 
 
 def test_a_server_that_is_full_has_tasks_refused_until_there_is_room(
