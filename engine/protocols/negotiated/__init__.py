@@ -15,6 +15,7 @@ from engine.protocols.negotiated.explored import EXPLORED
 from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
+from engine.protocols.negotiated.operated import TAKES
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.orders import CONTROL, ORDERS, Configure, HandBack, Serve, ShowPair, beside
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
@@ -137,4 +138,5 @@ SYSTEM = System(
     ask=Ask,
     orders=ORDERS,
     explored=EXPLORED,
+    takes=TAKES,
 )

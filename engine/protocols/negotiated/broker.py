@@ -33,13 +33,14 @@ from engine.core import (
 )
 from engine.parts.explain import show
 from engine.parts.limits import MAX_ROUTING_ID
-from engine.parts.orders import ClockSet, Discard, Drain, Inspect, Move, Withdraw
+from engine.parts.orders import ClockSet, Discard, Drain, Expire, Inspect, Move, Requeue, Throttle, Undrain, Withdraw
 from engine.parts.plain import several
 from engine.parts.view import BrokerView
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names, orders, picture
 from engine.protocols.negotiated.config import Address, Config
 from engine.protocols.negotiated.machine import Rank
+from engine.protocols.negotiated.operated import Operated
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.orders import (
     CONTROL,
@@ -53,7 +54,6 @@ from engine.protocols.negotiated.orders import (
     ShowPair,
 )
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, ROLES, Pair
-from engine.protocols.negotiated.service import Service
 from engine.protocols.negotiated.tasks import FRONTEND
 
 ELSEWHERE = "the configuration comes from the broker that serves"
@@ -75,7 +75,7 @@ class Broker:
     def __init__(
         self, options: Options, config: Config, here: Address, *, pair: Pair | None = None, wall_offset: float = 0.0
     ) -> None:
-        self.service = Service(options, config, here, wall_offset)
+        self.service = Operated(options, config, here, wall_offset)
         self.pair = pair
         self.serving = pair is None
         self.inspected: bytes | None = None
@@ -87,7 +87,7 @@ class Broker:
     # ---- the contract -------------------------------------------------------------------------------------------
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Takes the orders Inspect, Drain, Withdraw, Discard, Move, ClockSet, Publish, and those of ``orders``."""
+        """Takes Inspect, Drain, Withdraw, Discard, Move, ClockSet, Publish, the system's ``takes`` and ``orders``."""
         service = self.service
         out: list[Command] = []
         service.out = out
@@ -211,6 +211,10 @@ class Broker:
                     service.withdraw(client, now)
                 else:
                     service.out.append(Note("warn", "requests are withdrawn at the broker that serves", declines=True))
+            case Undrain() | Expire() | Requeue() | Throttle() if self.serving:
+                service.operate(order, now)
+            case Undrain() | Expire() | Requeue() | Throttle():
+                service.out.append(Note("warn", "the broker that serves takes such orders", declines=True))
             case Publish(version):
                 self._publish(version)
             case ShowPair() | HandBack() | Serve() | Configure():

@@ -86,11 +86,13 @@ class Desk:
         self._offer_no_more(member.services, now)
         return tasks
 
-    def drain(self, key: bytes) -> None:
-        """Give a worker nothing new."""
+    def drain(self, key: bytes, on: bool = True) -> None:
+        """Give a worker nothing new, or something again."""
         member = self.members[key]
         self._set_aside(member)
-        member.draining, member.row = True, None
+        member.draining, member.row = on, None
+        member.apart = not on and any(task.attempt > 1 for task in self.in_flight.of(key))
+        self._queue(member)
 
     def _queue(self, member: Member) -> None:
         if member.free > 0 and not (member.draining or member.away or member.apart):
@@ -261,14 +263,14 @@ class Desk:
         if self.log is not None:
             self.log.append(["e", *task.key])
 
-    def excess(self, client: bytes, service: str, size: int, backlog: int) -> str:
+    def excess(self, client: bytes, service: str, size: int, backlog: int, limited: bool = False) -> str:
         """Why one more task would be too much; empty where it is not. One that a worker is ready for does not wait."""
         queue = self.queues.get(service)
         if queue is None and len(self.queues) - self.offered() >= MAX_ASKED:
             return "too many services are asked for that nobody offers"
         if self.size + size > MAX_HELD:
             return "the backlog is full"
-        if queue is None or not queue.ready:
+        if queue is None or limited or not queue.ready:
             most = share(backlog)
             if self.queued >= backlog:
                 return "the backlog is full"

@@ -52,6 +52,7 @@ _NEW_ID: Final = "reopen under another id"
 _FORCED: Final = "send FORCENEGOTIATE"
 _DRIFTED: Final = "send DISCONNECTERROR 426, FORCENEGOTIATE"
 _AGAIN: Final = "queue its tasks again"
+_ONE_AGAIN: Final = "queue it again, send PONG"
 _PUT_OUT: Final = "send DISCONNECTERROR 408, queue its tasks again"
 
 
@@ -126,6 +127,9 @@ class On:
     DOUBT: Final = "a task for too long"
     UNSENT: Final = "it can not be reached"
     DRAIN: Final = "told to drain"
+    UNDRAIN: Final = "told to drain no more"
+    EXPIRED: Final = "an operator expires it"
+    REQUEUED: Final = "an operator takes a task back"
     LONE: Final = "hears nobody"
     ASKED: Final = "silence of the other, and a request"
     BACK: Final = "handed back"
@@ -318,6 +322,7 @@ def _known(state: str) -> Iterator[Row]:
     yield Row(state, On.DOUBT, _FORCED, state, Rule.DOUBT)
     yield Row(state, On.UNSENT, _AGAIN, Seen.UNKNOWN, Rule.UNSENT)
     yield Row(state, On.SILENCE, _AGAIN, Seen.UNKNOWN, Rule.EXPIRY)
+    yield Row(state, On.EXPIRED, _AGAIN, Seen.UNKNOWN, Rule.EXPIRY)
     if state != Seen.BUSY:
         yield Row(state, On.DRAIN, "send DISCONNECTERROR 403", Seen.UNKNOWN, Rule.DRAIN)
     yield Row(state, On.DRAIN, "none", Seen.DRAINING, Rule.DRAIN, If.HOLDS)
@@ -337,21 +342,16 @@ SEEN: Final = Machine(
         Row(Seen.UNKNOWN, On.DRAIN, "none", Seen.UNKNOWN, Rule.DRAIN, If.HOLDS),
         Row(Seen.READY, On.TASK, "send WORKREQUEST", Seen.READY, Rule.REQUEST),
         Row(Seen.READY, On.LAST_SLOT, "send WORKREQUEST", Seen.BUSY, Rule.REQUEST),
-        Row(Seen.READY, On.WORKREPLY, "send it to its client", Seen.READY, Rule.REPLY),
-        Row(Seen.READY, On.PING, "queue it again, send PONG", Seen.READY, Rule.HOLDING, If.LOST),
-        Row(Seen.BUSY, On.WORKREPLY, "send it to its client", Seen.READY, Rule.REPLY),
-        Row(Seen.BUSY, On.PING, "queue it again, send PONG", Seen.READY, Rule.HOLDING, If.LOST),
+        *(Row(at, On.WORKREPLY, "send it to its client", Seen.READY, Rule.REPLY) for at in (Seen.READY, Seen.BUSY)),
+        *(Row(at, On.PING, _ONE_AGAIN, Seen.READY, Rule.HOLDING, If.LOST) for at in (Seen.READY, Seen.BUSY)),
+        *(Row(at, On.REQUEUED, "queue it again", Seen.READY, Rule.DOUBT) for at in (Seen.READY, Seen.BUSY)),
         Row(Seen.DRAINING, On.WORKREPLY, "send it to its client", Seen.DRAINING, Rule.REPLY),
         Row(Seen.DRAINING, On.WORKREPLY, "send it on, then DISCONNECTERROR 403", Seen.UNKNOWN, Rule.DRAIN, If.LAST),
-        Row(Seen.DRAINING, On.PING, "queue it again, send PONG", Seen.DRAINING, Rule.HOLDING, If.LOST),
-        Row(
-            Seen.DRAINING,
-            On.PING,
-            "queue it again, send PONG, DISCONNECTERROR 403",
-            Seen.UNKNOWN,
-            Rule.DRAIN,
-            If.LOST_LAST,
-        ),
+        Row(Seen.DRAINING, On.PING, _ONE_AGAIN, Seen.DRAINING, Rule.HOLDING, If.LOST),
+        Row(Seen.DRAINING, On.PING, f"{_ONE_AGAIN}, DISCONNECTERROR 403", Seen.UNKNOWN, Rule.DRAIN, If.LOST_LAST),
+        Row(Seen.DRAINING, On.REQUEUED, "queue it again", Seen.DRAINING, Rule.DOUBT),
+        Row(Seen.DRAINING, On.UNDRAIN, "none", Seen.READY, Rule.DRAIN),
+        Row(Seen.DRAINING, On.UNDRAIN, "none", Seen.BUSY, Rule.DRAIN, If.FULL),
     ),
 )
 

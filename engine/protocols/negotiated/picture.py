@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from engine.parts.explain import show
 from engine.parts.inflight import Task
+from engine.parts.valve import terms
 from engine.parts.view import SHOWN_ORDER, BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.protocols.negotiated.member import Member
 from engine.protocols.negotiated.pair import ROLES, Pair
@@ -26,6 +27,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
     in_flight, queued = (desk.in_flight.count, desk.queued) if serving else (0, 0)
     rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
     clients, oldest = service.callers.view(lambda: _tasks(service) if serving else ((), (), ()), now)
+    limits = service.valve.view() if service.valve is not None else ()
     return BrokerView(
         at=now,
         workers=rows,
@@ -36,7 +38,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         incidents=service.violations.newest(),
         detail=_detail(service, inspected) if inspected is not None else None,
         legs=service.legs.view(),
-        terms=_terms(service, pair, now),
+        terms=(*terms(limits), *_terms(service, pair, now)),
         serving=serving,
         walked=(
             *(desk.walked() if serving else ()),
@@ -47,6 +49,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
         peaks=desk.peak.view() if serving else (),
         clients=clients if serving else (),
         oldest=oldest,
+        limits=limits,
     )
 
 

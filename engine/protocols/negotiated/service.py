@@ -365,7 +365,8 @@ class Service(Tasks):
             assert all(client in self.clients for client in self._unheard)
             for member in self.desk.members.values():
                 assert member.state == member.stands, f"{member.name} is {member.stands}, and not {member.state}"
-            self.desk.check_suspects()
+            if self.valve is None or not self.valve.paused:
+                self.desk.check_suspects()
             assert self._vain_at < NEVER or self.desk.in_vain() == NEVER, "a request waits in vain for ever"
 
     # ---- clocks -------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from engine.parts.ledger import Ledger
 from engine.parts.legs import BrokerLegs
 from engine.parts.liveness import Liveness
 from engine.parts.plain import several
+from engine.parts.valve import Valve
 from engine.protocols.negotiated import messages as wire
 from engine.protocols.negotiated import names
 from engine.protocols.negotiated.config import Config
@@ -48,6 +49,7 @@ class Tasks(Voice):
         self.callers = Callers()
         self.ledger = Ledger()
         self.legs = BrokerLegs()
+        self.valve: Valve | None = None  # None while nothing is limited
         self.clients = Liveness(options.silence * options.heartbeat)
         self._patience = options.patience * options.heartbeat
         self._doubt_at = NEVER  # when tasks are looked through for old ones
@@ -61,7 +63,8 @@ class Tasks(Voice):
         if key in self.desk.tasks:
             self.count("repeated requests")
             return
-        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog)
+        limited = self.valve is not None
+        excess = self.desk.excess(key[0], service, len(body), self.options.max_backlog, limited)
         if excess:
             self.count("denied")
             self._fail(key, names.TOO_MANY, excess)
@@ -148,7 +151,8 @@ class Tasks(Voice):
     # ---- to workers -------------------------------------------------------------------------------------------------
 
     def _pump_all(self, services: Collection[str], now: float) -> None:
-        for task in self.desk.give_suspects(services, now) if self.desk.suspected else ():
+        paused = self.valve is not None and self.valve.paused
+        for task in self.desk.give_suspects(services, now) if self.desk.suspected and not paused else ():
             self._give(task, now)
         for name in services:
             queue = self.desk.queues.get(name)
@@ -156,8 +160,15 @@ class Tasks(Voice):
                 self._pump(queue, now)
 
     def _pump(self, queue: Queue, now: float) -> None:
-        while (task := self.desk.give(queue, now)) is not None:
+        while (self.valve is None or self._flows(queue, now)) and (task := self.desk.give(queue, now)) is not None:
             self._give(task, now)
+
+    def _flows(self, queue: Queue, now: float) -> bool:
+        """Whether a task of this service may go, under the limits that an operator has set."""
+        if self.valve is not None and queue.ready and self.valve.bring(queue.backlog, now):
+            return True
+        self.desk.peak.mark(self.desk.queued, now)
+        return False
 
     def _give(self, task: Task, now: float) -> None:
         if self._doubt_at == NEVER:

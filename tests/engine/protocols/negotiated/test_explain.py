@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.core import Connected, Disconnected, Frames, Unsent, Woken
 from engine.parts.explain import Decoded, Direction, Role
 from engine.parts.machine import Machine, Row
-from engine.parts.orders import Drain, Leave, Slow
+from engine.parts.orders import Drain, Expire, Leave, Requeue, Slow, Throttle, Undrain
 from engine.protocols.negotiated import SYSTEM, names
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
@@ -355,13 +355,15 @@ def seen_table(row: Row) -> Table:
         return table.order(Drain(W)) if state == Seen.DRAINING else table
     if state == Seen.READY:
         table = broker().hear(ready(slots=2))
-        holding = more or guard in (If.FULL, If.GOES) or event == On.WORKREPLY
+        holding = more or guard in (If.FULL, If.GOES) or event in (On.WORKREPLY, On.REQUEUED)
         if event == On.LAST_SLOT:
             table = broker(True)
         return ask(table) if holding else table
     if state == Seen.BUSY:
         return broker(True, True)
-    two = (event, guard) == (On.WORKREPLY, "")
+    if (event, guard) == (On.UNDRAIN, ""):
+        return ask(broker().hear(ready(slots=2)), ID).order(Drain(W))
+    two = (event, guard) in ((On.WORKREPLY, ""), (On.REQUEUED, ""))
     table = ask(ask(broker().hear(ready(slots=2)), ID), TWO) if two else broker(True, True)
     if event == On.READY and guard in ("", If.FULL, If.NO_SERVICE, If.GOES):
         return table.hear(ready((), holding=holds(ID)))
@@ -417,6 +419,11 @@ def seen_script(row: Row) -> tuple[Table, Any]:
         return after(table, "do", Unsent(request, "unreachable"))
     if event == On.SILENCE:
         return after(table, "wait", SILENCE)
+    if event == On.REQUEUED:
+        one = Requeue(b"", C, ID) if (row.state, guard) == (Seen.DRAINING, "") else Requeue(W)
+        return after(table.order(Throttle(0.0)), "order", one)
+    if event in (On.UNDRAIN, On.EXPIRED):
+        return after(table, "order", Undrain(W) if event == On.UNDRAIN else Expire(W))
     if event == On.DRAIN:
         return after(table, "order", Drain(W))
     return after(table, "hear", frames[event, guard])

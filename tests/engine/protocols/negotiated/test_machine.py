@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core import Connected, Disconnected, Event, Frames, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Machine
-from engine.parts.orders import ClockSet, Drain, Leave, Slow, Withdraw
+from engine.parts.orders import ClockSet, Drain, Expire, Leave, Requeue, Slow, Throttle, Undrain, Withdraw
 from engine.protocols.negotiated import SYSTEM, HandBack, Options, Publish, Serve, ShowPair, backup, names, primary
 from engine.protocols.negotiated import config as configs
 from engine.protocols.negotiated import messages as wire
@@ -39,6 +39,8 @@ def others(machine: Machine, *events: str) -> list[str]:
     """All events but these."""
     return [event for event in machine.events if event not in events]
 
+
+ORDERS = ["told to drain no more", "an operator expires it", "an operator takes a task back"]
 
 # States, and the events that can not happen in them.
 BLANK: dict[str, dict[str, list[str]]] = {
@@ -78,9 +80,9 @@ BLANK: dict[str, dict[str, list[str]]] = {
         "left": list(WORK.events),
     },
     "SEEN": {  # nobody is given a task who is not known, or has no slot, or is to go
-        "unknown": ["a task", "a task, the last slot", "a task for too long", "it can not be reached"],
-        "ready": [],
-        "busy": ["a task", "a task, the last slot"],
+        "unknown": ["a task", "a task, the last slot", "a task for too long", "it can not be reached", *ORDERS],
+        "ready": ORDERS[:1],  # it does not drain
+        "busy": ["a task", "a task, the last slot", *ORDERS[:1]],
         "draining": ["a task", "a task, the last slot"],
     },
     "PAIR": {  # who asks or waits is not alone; the backup must hear the primary before it may take over
@@ -163,13 +165,16 @@ GIVE = TASK.map(
         names.WORKREQUEST, {"time": 1.0, "config_version": 1, names.IDENTIFIER: task, "service": "ping"}
     )
 )
+RATES = st.sampled_from([0.0, 0.5, 100.0, None, None])
 AT_BROKER = st.one_of(
     st.builds(lambda key, frames: Received([[key, *frames]]), KEYS, st.one_of(READY, PING, ANSWER, CHECK, NEED)),
     st.one_of(CHECK, ASK, ASK, PING, NEED).map(lambda frames: Received([[b"c", *frames]], FRONTEND)),
     st.builds(lambda key, frames: Unsent([key, *frames], "unreachable"), KEYS, GIVE),
     KEYS.map(lambda key: Connected("main", key)),
     KEYS.map(lambda key: Disconnected("main", key)),
-    KEYS.map(lambda key: Ordered(Drain(key))),
+    st.builds(lambda order, key: Ordered(order(key)), st.sampled_from([Drain, Undrain, Expire, Requeue]), KEYS),
+    st.builds(lambda rate, client: Ordered(Throttle(rate, client)), RATES, st.sampled_from([b"", b"c"])),
+    st.integers(1, 4).map(lambda number: Ordered(Requeue(b"", b"c", b"%d" % number))),
     st.sampled_from([Ordered(Withdraw(b"c")), Ordered(Publish(2)), Ordered(Publish(1)), Paused(4.0), Woken()]),
 )
 STATES = st.sampled_from(["primary", "backup", "active", "passive"])
