@@ -196,7 +196,7 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
     _runs(command, keep, every)
     _jobs(command, connect)
     _pair(command, connect)
-    storearguments.add_command(command, keep)
+    storearguments.add_command(command, keep, system)
     _request(command, keep, connect)
     keyarguments.add_command(command)
     queuearguments.add_commands(command, _json("the report"), journal)

@@ -21,6 +21,7 @@ from engine.parts.store import GLOBAL, Unavailable
 from engine.settings import Flag
 
 NEWEST = 20  # that are listed
+SHORT = 60  # bytes of an answer that is shown
 PATIENCE = 3.0  # seconds until a NATS server is not there
 
 
@@ -83,6 +84,12 @@ def words_of(one: Result) -> str:
         return f"{one.ident.hex()}  has not ended"
     why, data, worker = one.outcome
     ended = f"failed: {clean(why)}" if why else "succeeded"
-    answer = f", {len(data):,} bytes" if data is not None else ""
+    answer = f", {said(data)}" if data is not None else ""
     by = f" by {clean(worker.decode('utf-8', 'replace'))}" if worker else ""
     return f"{one.ident.hex()}  {ended}{by} at {datetime.fromtimestamp(one.at):%Y-%m-%d %H:%M:%S}{answer}"
+
+
+def said(data: bytes) -> str:
+    """An answer: its words where it is a short text, or its length."""
+    text = data.decode("ascii", "replace")
+    return text if 0 < len(text) <= SHORT and text.isprintable() and text.isascii() else f"{len(data):,} bytes"

@@ -41,11 +41,11 @@ def asked(flags: Sequence[Flag]) -> bool:
     return any(flag.place == STORE for flag in flags)
 
 
-def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> None:
+def add_command(command: Callable[..., Parser], keep: Callable[..., Any], system: Parser) -> None:
     """``result`` and ``tasks``."""
     shown = ("roundhouse result", "roundhouse result 4bc9620bd250a3497665590000000007 --json -")
     words = "print how a task ended that a broker kept, or list the newest"
-    parser = command("result", words, examples=shown)
+    parser = command("result", words, system, examples=shown)
     where = "where the broker keeps its tasks: sqlite:PATH, nats://HOST:PORT/NAME (the usual file)"
     parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=where)
     which = f"its id, {2 * GLOBAL} hexadecimal digits, or the beginning of one (list the newest)"
@@ -53,7 +53,7 @@ def add_command(command: Callable[..., Parser], keep: Callable[..., Any]) -> Non
     form = "write them as JSON, with what was answered, to a file, - for stdout"
     parser.add_argument("--json", metavar="PATH", type=target, help=form)
     words = "list the tasks that a broker with a store gave up, or try them again"
-    parser = command("tasks", words, examples=("roundhouse tasks dead", "roundhouse tasks revive 17 18"))
+    parser = command("tasks", words, system, examples=("roundhouse tasks dead", "roundhouse tasks revive 17 18"))
     parser.add_argument("order", metavar="ORDER", choices=ORDERS, help="dead (lists them), show or revive")
     parser.add_argument("numbers", metavar="N", nargs="*", type=value(NUMBER), help="their numbers, from the list")
     parser.add_argument("--all", action="store_true", help="all of them")

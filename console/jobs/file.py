@@ -14,12 +14,14 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
 from console.jobs.arguments import PROCESSORS, TASKS
 from engine.drive.driverprocess import own_folder
 from engine.drive.roots import strange
 from engine.files import safely
+from engine.parts.store import GLOBAL
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest
@@ -54,7 +56,7 @@ def submit_of(options: Namespace) -> tuple[Submit, tuple[str, ...]]:
     ]
     name = found.get("name", Path(words[0]).name)
     job = Description(0, name, found.get("tasks", 1), str(folder), str(logs), words[0])
-    submit = Submit(job, found.get("processors", 1))
+    submit = Submit(job, found.get("processors", 1), ident=token_bytes(GLOBAL))
     why = refusal(submit)
     if problems or why:
         raise Wrong(problems or [Problem(where, why)])

@@ -38,6 +38,7 @@ PACE: dict[str, dict[str, object]] = {
         "worker_expiry": 3 * HEARTBEAT,
         "probe_deadline": 5 * HEARTBEAT,
     },
+    "conversation": {"heartbeat": HEARTBEAT, "expiry": 3 * HEARTBEAT},
 }
 """The settings of each system with a store."""
 

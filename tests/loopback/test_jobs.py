@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -38,12 +39,15 @@ Jobs = list[dict[str, Any]]
 class Shop:
     """A broker, two workers of four processors each, and a folder of scripts and logs."""
 
-    def __init__(self, processes: Processes) -> None:
+    def __init__(self, processes: Processes, workers: int = 2) -> None:
         self.processes, self.folder, self.endpoint = processes, processes.folder, free_endpoint()
         self.logs = self.folder / "logs"
         self.logs.mkdir()
-        self.broker = processes.start("broker", "--system", "conversation", "--bind", self.endpoint).ready()
-        self.workers = [self.worker() for _ in range(2)]
+        self.broker = self.open()
+        self.workers = [self.worker() for _ in range(workers)]
+
+    def open(self) -> Process:
+        return self.processes.start("broker", "--system", "conversation", "--bind", self.endpoint).ready()
 
     def worker(self) -> Process:
         connect = ("--connect", self.endpoint)
@@ -62,12 +66,16 @@ class Shop:
         where = ("--dir", str(self.folder), "--logs", str(self.logs))
         return self.run("submit", "--tasks", str(tasks), *where, *more, "--", self.script(script))
 
-    def jobs(self) -> Jobs:
-        """What ``jobs`` lists, asked from this process: tests ask again and again."""
+    def here(self, *arguments: str) -> str:
+        """What a command prints, run in this process: tests ask again and again."""
         said = io.StringIO()
         with patch.dict(os.environ, self.processes.environ, clear=True), redirect_stdout(said):
-            assert main(["jobs", "--connect", self.endpoint, "--json", "-"]) == 0
-        listed: Jobs = json.loads(said.getvalue())["jobs"]
+            assert main([*arguments]) == 0
+        return said.getvalue()
+
+    def jobs(self) -> Jobs:
+        """What ``jobs`` lists."""
+        listed: Jobs = json.loads(self.here("jobs", "--connect", self.endpoint, "--json", "-"))["jobs"]
         return listed
 
     def words(self) -> list[str]:
@@ -131,6 +139,29 @@ def test_words_and_files(shop: Shop) -> None:
     done = shop.run("submit", "--tasks", "2", "--wait", str(description))
     assert (done.ended(), done.out) == (0, "2\nfinished: 2 done, 0 failed\n")
     assert (shop.logs / "from-file_2.log").read_text() == "hello 2\n"
+
+
+def test_a_job_survives_a_broker_that_is_killed(tmp_path: Path) -> None:
+    """What had ended is not done again, what was out is, it is held as before, and its end is kept."""
+    store = f"sqlite:{tmp_path / 'jobs.sqlite'}"
+    quick = {"HEARTBEAT": "0.2", "EXPIRY": "3", "BACKLOG": store}
+    with Processes(tmp_path, **{f"ROUNDHOUSE_CONVERSATION_{key}": value for key, value in quick.items()}) as processes:
+        shop = Shop(processes, workers=1)
+        ran, gate, order = shop.folder / "ran", shop.folder / "gate", ("--connect", shop.endpoint)
+        script = shop.script(f'echo "$1" >> {ran}; until test "$1" -le 2 || test -e {gate}; do sleep 0.05; done')
+        shop.here("submit", *order, "--tasks", "8", "--logs", str(shop.logs), "--", script)
+        until(lambda: (shop.jobs()[0]["done"], shop.jobs()[0]["running"]) == (2, 4), "two tasks done, four running")
+        shop.here("jobs", "hold", "1", *order)
+        shop.broker.kill()
+        shop.open()
+        (job,) = shop.jobs()
+        assert (job["id"], job["status"], job["done"], job["waiting"], job["running"]) == (1, "held", 2, 6, 0)
+        gate.touch()
+        shop.here("jobs", "release", "1", *order)
+        until(lambda: shop.jobs()[0]["status"] == "finished", "the end of the job")
+        times = Counter(ran.read_text().split())
+        assert (times["1"], times["2"], sorted(times)) == (1, 1, [str(number) for number in range(1, 9)])
+        assert "job 1 finished: 8 done, 0 failed" in shop.here("result", "--system", "conversation", "--backlog", store)
 
 
 @pytest.fixture

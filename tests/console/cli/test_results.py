@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
+from console.cli.results import said
 from engine.core import Ended, Entry, Outcome, Store
 from engine.drive.stores.sqlite import Sqlite
 
@@ -51,3 +52,16 @@ def test_the_newest_are_listed(backlog: str, capsys: pytest.CaptureFixture[str])
 def test_where_nothing_is_kept_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["result", "--backlog", f"sqlite:{tmp_path / 'none'}"]) == 2
     assert "unable to open" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"job 1 finished: 3 done, 0 failed", "job 1 finished: 3 done, 0 failed"),
+        (b"", "0 bytes"),
+        (b"\x1b[", "2 bytes"),
+    ],
+)
+def test_an_answer_is_printed_where_it_is_a_short_text(data: bytes, words: str) -> None:
+    assert said(data) == words
+    assert said(b"x" * 1000) == "1,000 bytes"

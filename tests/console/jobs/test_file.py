@@ -15,6 +15,7 @@ import pytest
 from console.cli.arguments import read_arguments
 from console.jobs.arguments import PROCESSORS
 from console.jobs.file import doubtful_logs, scripted, submit_of
+from engine.parts.store import GLOBAL
 from engine.protocols.conversation.frontend import MAX_SIZE, Submit
 from engine.protocols.conversation.messages import Description
 from engine.settings import MAX_FILE, Wrong
@@ -28,7 +29,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(asked: Namespace) -> Submit:
-    return scripted(*submit_of(asked), Path.cwd() / "own" / "jobs")
+    found = scripted(*submit_of(asked), Path.cwd() / "own" / "jobs")
+    assert len(found.ident) == GLOBAL
+    return found._replace(ident=b"")
 
 
 def options(*words: str) -> Namespace:

@@ -37,6 +37,7 @@ JOB = Description(3, "name", 5, "/srv", "/srv/logs", "echo", 1)
     [
         Submit(JOB, 2, True),
         Submit(JOB, follow=False),
+        Submit(JOB, again=True, ident=b"x" * 16),
         ListJobs(),
         ListTasks(3),
         ListTasks(3, True, 7),

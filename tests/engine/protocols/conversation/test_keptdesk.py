@@ -75,6 +75,15 @@ def test_a_lone_task_is_answered_when_its_outcome_is_kept() -> None:
     assert it.store.result(b"id".rjust(16)) == ("", b"\0\1\2", b"w1")
 
 
+def test_a_worker_is_told_which_task_it_executes() -> None:
+    it, executed = bench(), list[bytes]()
+    it.do("start w1 1")
+    it.cores["w1"].executing = executed.append
+    for line in ("ask c1 1 submit :ping as id", "ask c1 2 submit :ping", "ask c1 3 submit echo as other"):
+        it.do(line)
+    assert executed == [b"id".rjust(16), b"", b""]
+
+
 def test_an_order_about_a_job_is_answered_when_it_is_on_the_disk() -> None:
     it = bench()
     it.do("ask c1 1 submit echo 2")

@@ -188,3 +188,16 @@ def test_a_lone_task_is_built_in_and_single() -> None:
     one = EMPTY._replace(num_tasks=1, command=":ping")
     assert messages.lone(one) and not messages.lone(one._replace(num_tasks=2))
     assert not messages.lone(one._replace(command="true"))
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "ident"),
+    [
+        ("0f" * 16, ":ping", b"\x0f" * 16),
+        ("0f" * 16, "echo", b""),
+        ("0f" * 15, ":ping", b""),
+        ("xy" * 16, ":ping", b""),
+    ],
+)
+def test_the_id_of_a_lone_task_is_its_name(name: str, command: str, ident: bytes) -> None:
+    assert messages.ident_of(Description(0, name, 1, "", "", command)) == ident
