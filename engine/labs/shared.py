@@ -5,7 +5,8 @@ The rules of this file:
 - A set of pictures has a serial. What changed between two serials is made once and given to every viewer; the last
   ``KEPT`` sets are kept, so a viewer that is a little behind is told the changes as well. To any other all is told.
 - Rows of workers are told by column, ``PAGE`` of them at a time: those that changed, and the keys of those that left.
-  Everything else of a picture is small and told whole.
+  The seat of a worker stays, so it is told once. Everything else of a picture is small and told whole; of the sampled
+  tasks the newest ``LEGS``, from which viewers take the latency.
 - What comes from the other side is checked to its last field before anybody sees it.
 """
 
@@ -34,6 +35,7 @@ PAGE = 4000  # rows
 ARRAYS = 200_000  # in one page
 VALUES = 1_000_000
 TEXT = 64 * 1024
+LEGS = 512
 NOBODY = (0, 0, 0.0, 0.0, float("inf"), None)  # failed, violations, joined, heard, lost_at, rtt: the broker knows
 VIEWS: dict[str, Any] = {"broker": BrokerView, "fallback": BrokerView, "client": ClientView}
 """The pictures that are shared by their names, and what each is; beside them ``pool``, where somebody asks for it."""
@@ -96,27 +98,40 @@ class Easel:
     def _made(self, since: int, pool: bool) -> list[bytes]:
         now, before = self._sets[self.serial], self._sets.get(since, _Set({}, {}))
         heads: dict[str, Any] = {}
-        parts: list[tuple[str, list[Any]]] = []
+        parts: list[tuple[str, list[Any], list[bytes]]] = []
         for name, picture in now.pictures.items():
             if name not in VIEWS or not isinstance(picture, VIEWS[name]):
                 continue  # nobody sits there any more
             if name not in now.keys:
                 heads[name] = self._codec.plain(picture)
                 continue
-            heads[name] = self._codec.plain(picture._replace(workers=()))
+            heads[name] = self._codec.plain(picture._replace(workers=(), legs=picture.legs[-LEGS:]))
             fresh, gone = _changes(now, before, name)
-            parts += [(name, [fresh[at : at + PAGE], []]) for at in range(0, len(fresh), PAGE)]
-            parts += [(name, [[], gone[at : at + PAGE]]) for at in reversed(range(0, len(gone), PAGE))]
-        parts.sort(key=lambda part: not part[1][1])  # who left is told before who came
+            seats = self._seats(fresh, before, now.keys[name], name)
+            parts += [
+                (name, _columns(fresh[at : at + PAGE], seats[at : at + PAGE]), []) for at in range(0, len(fresh), PAGE)
+            ]
+            parts += [(name, [], gone[at : at + PAGE]) for at in reversed(range(0, len(gone), PAGE))]
+        parts.sort(key=lambda part: not part[2])  # who left is told before who came
         told: dict[str, Any] = {"heads": heads}
         if pool and isinstance(crew := now.pictures.get("pool"), dict):
             told["pool"] = {name: self._codec.plain(seen) for name, seen in list(crew.items())[:PAGE]}
-        pages = [told, *({"rows": name, "in": self._columns(rows), "out": out} for name, (rows, out) in parts)]
+        pages = [told, *({"rows": name, "in": columns, "out": out} for name, columns, out in parts)]
         return [msgpack.packb(page, unicode_errors="surrogateescape") for page in pages]
 
-    def _columns(self, rows: Sequence[WorkerRow]) -> list[Any]:
-        seats = [self._seat_of(row.key) for row in rows]
-        return [*map(list, zip(*rows, strict=True)), seats] if rows else []
+    def _seats(
+        self, rows: Sequence[WorkerRow], before: _Set, keys: tuple[bytes, ...], name: str
+    ) -> Sequence[str | None]:
+        """The seats of these rows; None where there is none, or it was told with the set before."""
+        were = before.keys.get(name, ())
+        if were is keys:
+            return [None] * len(rows)
+        told = {*were}
+        return [None if row.key in told else self._seat_of(row.key) for row in rows]
+
+
+def _columns(rows: Sequence[WorkerRow], seats: Sequence[str | None]) -> list[Any]:
+    return [*map(list, zip(*rows, strict=True)), list(seats)] if rows else []
 
 
 def _changes(now: _Set, before: _Set, name: str) -> tuple[list[WorkerRow], list[bytes]]:

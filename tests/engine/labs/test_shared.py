@@ -10,8 +10,8 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.journal.codec import Unreadable
 from engine.labs import shared as module
-from engine.labs.shared import Copy, Easel, codec_of, crew_of
-from engine.parts.view import WorkerRow, WorkerView
+from engine.labs.shared import LEGS, Copy, Easel, codec_of, crew_of
+from engine.parts.view import BrokerLeg, WorkerRow, WorkerView
 from tests.helpers.fake_lab import FakeLab
 
 CODEC = codec_of(SYSTEMS["roundrobin"])
@@ -36,6 +36,29 @@ class Pair:
 
     def same(self) -> bool:
         return all(self.copy.pictures[name] == self.lab.feed.picture(name) for name in ("broker", "client"))
+
+
+def test_a_seat_is_told_once_and_of_sampled_tasks_the_newest() -> None:
+    asked: list[bytes] = []
+
+    def seat_of(key: bytes) -> str:
+        asked.append(key)
+        return key.decode()
+
+    lab = FakeLab(50)
+    easel, copy = Easel(CODEC, seat_of), Copy(CODEC)
+    legs = tuple(BrokerLeg(b"c", b"%d" % n, 1.0, 2.0, float(n)) for n in range(LEGS + 5))
+    view = lab.feed.peek("broker")._replace(legs=legs)
+    easel.put({"broker": view})
+    copy.take(easel.pages(0), True)
+    assert len(asked) == 50 and len(copy.seats) == 50
+    assert copy.pictures["broker"].legs == legs[5:]
+    easel.put({"broker": view._replace(workers=tuple(row._replace(done=9_999) for row in view.workers))})
+    copy.take(easel.pages(1), False)
+    newcomer = view.workers[0]._replace(key=b"new")
+    easel.put({"broker": view._replace(workers=(*view.workers[1:], newcomer))})
+    copy.take(easel.pages(2), False)
+    assert asked[50:] == [b"new"] and set(copy.seats) == {row.key for row in view.workers[1:]} | {b"new"}
 
 
 def test_all_is_told_first_and_then_what_changed() -> None:
