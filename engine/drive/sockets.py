@@ -101,8 +101,14 @@ def descriptors_of(endpoint: str) -> int:
 
 def descriptors_left() -> int:
     """File descriptors that this process may still open."""
+    limit = descriptor_limit()
+    return max(0, limit - psutil.Process().num_fds()) if limit < sys.maxsize else limit
+
+
+def descriptor_limit() -> int:
+    """File descriptors that this process may have open at once (``ulimit -n``)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(0, soft - psutil.Process().num_fds()) if soft != resource.RLIM_INFINITY else sys.maxsize
+    return soft if soft != resource.RLIM_INFINITY else sys.maxsize
 
 
 def open_socket(

@@ -14,7 +14,7 @@ from typing import Protocol
 import zmq
 
 from engine.core import Seat
-from engine.drive.sockets import descriptors_left
+from engine.drive.sockets import descriptor_limit, descriptors_left
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.parts.limits import NONCES
@@ -188,9 +188,10 @@ class Pool:
         cost = self._cost()
         left = descriptors_left() - SPARE if cost else 0
         if cost * n > left:
+            enough = descriptor_limit() + cost * n - left
             raise Refused(
                 f"{several(n, 'more worker')}: {cost * n:,} file descriptors are needed, {max(0, left):,} left: "
-                f"{several(max(0, left) // cost, 'worker')} would do, or raise the limit (ulimit -n)"
+                f"{several(max(0, left) // cost, 'worker')} would do, or ulimit -n {enough}"
             )
 
     def _dismiss(self, names: Iterable[str]) -> None:

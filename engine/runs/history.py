@@ -6,6 +6,7 @@ run has one name (``engine.runs.load.run_id``): keeping it again, say first so f
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -46,7 +47,13 @@ class History:
     def list(self) -> tuple[list[RunRecord], list[str]]:
         """The kept runs, oldest first, and a line with name and reason for each file that is not one of them."""
         runs, skipped = [], []
-        for path in sorted(self.folder.glob("*.json")):
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            names = []
+        except OSError as error:
+            return [], [f"{self.folder}: {_reason(error)}"]
+        for path in sorted(self.folder / name for name in names if name.endswith(".json")):
             try:
                 runs.append(self.load(path.stem))
             except (OSError, Misfit) as error:

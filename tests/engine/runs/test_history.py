@@ -100,6 +100,8 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         history.keep(a_run())
     assert history.failed == 1
+    assert history.list() == ([], [f"{tmp_path / 'runs'}: Not a directory"]), "it is said that runs can not be read"
+    assert History(tmp_path / "none").list() == ([], [])
 
 
 def test_a_run_is_found_by_last_by_place_and_by_the_beginning_of_its_id(tmp_path: Path) -> None:
