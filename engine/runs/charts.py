@@ -25,18 +25,31 @@ def extent(*sets: Buckets) -> tuple[float, float] | None:
 
 def histogram(buckets: Buckets, extent: tuple[float, float], cells: int) -> str:
     """Tasks by duration, on a logarithmic axis over ``extent``; the highest bar is the most tasks in a cell."""
-    low, high = map(math.log, extent)
-    counts = [0] * cells
-    for at, n in buckets:
-        share = (math.log(at) - low) / (high - low) if high > low else 0.5
-        counts[min(cells - 1, int(share * cells))] += n
-    return bars(counts)
+    return bars(_counts(buckets, extent, cells))
+
+
+def tall(buckets: Buckets, extent: tuple[float, float], cells: int, rows: int) -> list[str]:
+    """The same in several rows, the highest first."""
+    counts = _counts(buckets, extent, cells)
+    most = max(counts, default=0) or 1
+    heights = [math.ceil(n / most * 8 * rows) for n in counts]
+    return ["".join(EIGHTHS[min(8, max(0, height - 8 * row))] for height in heights) for row in reversed(range(rows))]
 
 
 def bars(values: Sequence[float]) -> str:
     """A cell a value, from nothing to the largest; what is not nothing is seen."""
     most = max(values, default=0)
     return "".join(EIGHTHS[math.ceil(value / most * 8)] if value > 0 else EIGHTHS[0] for value in values)
+
+
+def _counts(buckets: Buckets, extent: tuple[float, float], cells: int) -> list[int]:
+    """Tasks in each cell."""
+    low, high = map(math.log, extent)
+    counts = [0] * cells
+    for at, n in buckets:
+        share = (math.log(at) - low) / (high - low) if high > low else 0.5
+        counts[min(cells - 1, int(share * cells))] += n
+    return counts
 
 
 def rates(timeline: Iterable[Second], elapsed: float, cells: int) -> str:

@@ -6,9 +6,10 @@ import math
 from typing import cast
 
 from engine.parts.plain import several
-from engine.runs.charts import CELLS, STALLED, extent, histogram, rates
+from engine.runs.charts import CELLS, STALLED, extent, rates, tall
 from engine.runs.load import Books, Clock, Durations, Observer, RunRecord, duration
 
+HEIGHT = 4  # lines of a histogram
 FEW = 10  # latencies: of fewer than these no histogram is drawn
 SHARES = (("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100))
 
@@ -69,18 +70,18 @@ def _latency(name: str, of: Durations) -> list[str]:
             for (_, share), cell in zip(SHARES, cells, strict=True)
         ]
         ends = extent(of["buckets"]) or (0.0, 0.0)
-        drawn = histogram(of["buckets"], ends, CELLS)
-        rows += [
-            f"slower    {'  '.join(slower)} of {several(total, 'task')}",
-            f"          {duration(ends[0])} {drawn} {duration(ends[1])}, tasks by time",
-        ]
+        *above, last = tall(of["buckets"], ends, CELLS, HEIGHT)
+        first = duration(ends[0])
+        rows.append(f"slower    {'  '.join(slower)} of {several(total, 'task')}")
+        rows += [f"          {'':{len(first)}} {drawn}".rstrip() for drawn in above]
+        rows.append(f"          {first} {last} {duration(ends[1])}, tasks by time")
     return rows
 
 
 def _counted(replies: int, warmup: int) -> str:
     """Of how many tasks the latencies tell."""
     first = f"{warmup:,} are" if warmup > 1 else "one is"
-    rest = f"the first {first} warm-up, and only the slowest of it counts, as max"
+    rest = f"the first {first} warm-up and in no figure but max"
     return f"counted   {replies - warmup:,} of {several(replies, 'task')}; {rest}"
 
 

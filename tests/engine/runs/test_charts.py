@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runs.charts import bars, extent, histogram, rates
+from engine.runs.charts import bars, extent, histogram, rates, tall
 from engine.runs.load import Second
 
 
@@ -41,3 +41,10 @@ def test_what_is_not_nothing_is_seen() -> None:
 )
 def test_a_rate_over_time(points: list[Second], elapsed: float, cells: int, drawn: str) -> None:
     assert rates(points, elapsed, cells) == drawn
+
+
+def test_a_tall_histogram_is_the_same_in_more_steps() -> None:
+    buckets = ((1.0, 64), (10.0, 32), (100.0, 1))
+    rows = tall(buckets, (1.0, 100.0), 3, 2)
+    assert rows == ["█  ", "██▁"]
+    assert tall(buckets, (1.0, 100.0), 3, 1) == [histogram(buckets, (1.0, 100.0), 3)]
