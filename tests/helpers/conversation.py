@@ -28,7 +28,7 @@ from engine.core import (
     Unstored,
     Woken,
 )
-from engine.parts.orders import Drain, Leave, Slow
+from engine.parts.orders import Drain, Expire, Leave, Slow
 from engine.parts.store import GLOBAL, Memory, Unavailable
 from engine.protocols.conversation import beats, frontend, header, messages
 from engine.protocols.conversation import words as told_in
@@ -215,6 +215,8 @@ class Bench:
                 self.event(name, Ordered(order(text)))
             case "gone", _:
                 self.event("broker", Unsent([name.encode(), b"x"], "unreachable", STREAM if name[0] == "t" else MAIN))
+            case "expire", _:
+                self.event("broker", Ordered(Expire(name.encode())))
             case "cut", _:
                 self.deaf.add(name)
             case "mend", _:

@@ -14,6 +14,7 @@ from engine.protocols.conversation.explain import EXPLAIN
 from engine.protocols.conversation.explored import EXPLORED
 from engine.protocols.conversation.links import STREAM
 from engine.protocols.conversation.messages import MAX_DATA
+from engine.protocols.conversation.operated import TAKES, UNTAKEN
 from engine.protocols.conversation.options import Options
 from engine.protocols.conversation.plain import PlainWorker
 from engine.protocols.conversation.promises import times
@@ -89,4 +90,6 @@ SYSTEM = System(
     overclaims=OVERCREDIT,
     explored=EXPLORED,
     store="backlog",
+    takes=TAKES,
+    untaken=UNTAKEN,
 )

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from engine.core import (
     MAIN,
+    NEVER,
     Command,
     Connected,
     Disconnected,
@@ -34,25 +35,25 @@ from engine.parts.inflight import InFlight
 from engine.parts.limits import MAX_ROUTING_ID, MAX_SLOTS, MAX_WORKERS
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
-from engine.parts.orders import Drain, Inspect, Withdraw
 from engine.parts.plain import several
 from engine.parts.ready import Ready
 from engine.parts.view import BrokerView
 from engine.parts.violations import Violations
 from engine.protocols.conversation import beats, frontend, header, links, messages, picture
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
-from engine.protocols.conversation.frontend import ListJobs, Request, Stopping, StopWorkers
+from engine.protocols.conversation.frontend import ListJobs, Stopping, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
 from engine.protocols.conversation.jobs import ID, JobTask
 from engine.protocols.conversation.links import STREAM, Link, Stopped
 from engine.protocols.conversation.machine import SEEN, On, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE
+from engine.protocols.conversation.operated import Operated
 from engine.protocols.conversation.options import Options
 
 _TCP = b"\0stream-"  # before the routing id of a plain TCP peer, so that its key is no ZeroMQ peer's
 
 
-class Broker:
+class Broker(Operated):
     """The broker core. Sockets: ``main``, ``frontend`` and ``open`` (router), ``stream`` (stream)."""
 
     def __init__(self, options: Options) -> None:
@@ -68,13 +69,13 @@ class Broker:
         self.violations = Violations()
         self.desk = Desk(options, self.violations)
         self.counts = dict.fromkeys(picture.COUNTS, 0)
-        self.inspected: bytes | None = None
+        self.inspected = None
         self._ready: Ready[Link] = Ready()
         self._stopped = Stopped(options.expiry + 3 * options.heartbeat)
         self._opened = 0
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        """Take one event (``engine.core``). Orders: Inspect, Drain, Withdraw, and every request of ``frontend``."""
+        """Take one event (``engine.core``). Its orders are those of ``Operated``."""
         out: list[Command] = []
         match event:
             case Received(found, socket):
@@ -93,7 +94,7 @@ class Broker:
             case Unsent(frames, reason, socket):
                 self._unsent(frames, reason, socket, now, out)
             case Ordered(order):
-                self._ordered(order, now, out)
+                self.ordered(order, now, out)
             case Paused(seconds):
                 self.liveness.grace(seconds)
                 self.desk.jobs.owners.grace(seconds)
@@ -112,7 +113,8 @@ class Broker:
 
     def wake_at(self) -> float:
         """When the silence of the next peer, worker or client, will have lasted too long."""
-        return min(self.liveness.wake_at(), self.desk.jobs.owners.wake_at())
+        jobs = self.desk.jobs
+        return min(self.liveness.wake_at(), jobs.owners.wake_at(), NEVER if jobs.valve is None else jobs.valve.due)
 
     def check(self) -> None:
         """Every invariant of the broker."""
@@ -217,20 +219,6 @@ class Broker:
         left = links.processors(self.links.values())
         self.desk.say(client, Stopping(ref, request.nproc, before - left, len(told), left), out)
 
-    def _ordered(self, order: object, now: float, out: list[Command]) -> None:
-        match order:
-            case Inspect(worker):
-                self.inspected = worker
-            case Drain(worker):
-                if (link := self.links.get(worker)) is not None:
-                    self._stop(link, link.max_nproc, out)
-            case Withdraw(client):
-                self.desk.withdraw(client, out)
-            case _ if isinstance(order, Request):
-                self._do(b"", 0, order, now, out)
-            case _:
-                out.append(Note("warn", f"the broker takes no such order: {type(order).__name__}", declines=True))
-
     def _unsent(self, frames: Frames, reason: str, socket: str, now: float, out: list[Command]) -> None:
         """A worker that can not be sent to is gone: its stream would have a hole."""
         if socket in (FRONTEND, OPEN):
@@ -276,9 +264,10 @@ class Broker:
         """Give what waits to who has room, the least recently used worker first."""
         full: list[Link] = []
         jobs = self.desk.jobs
+        jobs.ask_anew()
         while jobs.ripe and (link := self._ready.first()) is not None:
             # 001 SV_LOOP0: request npending<=nproc pending tasks
-            task = jobs.next(link.max_nproc, link.free)
+            task = jobs.next(link.max_nproc, link.free, now)
             if task is None:
                 full.append(link)
                 self._ready.drop(link)

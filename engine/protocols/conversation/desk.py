@@ -38,7 +38,7 @@ from engine.protocols.conversation.frontend import (
     TaskEnded,
     TasksListed,
 )
-from engine.protocols.conversation.jobs import MAX_JOBS, Job, Jobs, JobTask, size_of
+from engine.protocols.conversation.jobs import MAX_JOBS, OPEN_KEY, Job, Jobs, JobTask, size_of
 from engine.protocols.conversation.machine import Does
 from engine.protocols.conversation.messages import FAULT, WITHDRAWN, Description, Update
 from engine.protocols.conversation.options import Options
@@ -46,7 +46,6 @@ from engine.protocols.conversation.past import FAILED, short
 
 FRONTEND, OPEN = "frontend", "open"
 ELSEWHERE = "this port takes ping and data alone; jobs are handed in on the broker's machine, as its user"
-_OPEN = b"\0open-"  # before the routing id of a client of OPEN, so that its key is no other client's
 
 TOLD = 20  # failures of one job that are told one by one
 
@@ -94,7 +93,7 @@ class Desk:
 
     @staticmethod
     def _key(client: bytes, socket: str) -> bytes:
-        return client if socket == FRONTEND else _OPEN + client
+        return client if socket == FRONTEND else OPEN_KEY + client
 
     def take(self, client: bytes, ref: int, errand: Errand, now: float, out: list[Command]) -> None:
         """Do what a client asks, and answer."""
@@ -125,8 +124,8 @@ class Desk:
 
     def say(self, client: bytes, answer: Answer, out: list[Command]) -> None:
         """Answer a client, or the broker's own operator."""
-        if client.startswith(_OPEN):
-            out.append(Send([client[len(_OPEN) :], frontend.pack_answer(answer)], OPEN))
+        if client.startswith(OPEN_KEY):
+            out.append(Send([client[len(OPEN_KEY) :], frontend.pack_answer(answer)], OPEN))
         elif client:
             out.append(Send([client, frontend.pack_answer(answer)], FRONTEND))
         elif not isinstance(answer, TaskEnded):
@@ -175,7 +174,7 @@ class Desk:
 
     def withdraw(self, client: bytes, out: list[Command]) -> None:
         """An operator says that what waits of a client is not to be done."""
-        jobs = self.jobs.of(client) + self.jobs.of(_OPEN + client) if client else []
+        jobs = self.jobs.of(client) + self.jobs.of(OPEN_KEY + client) if client else []
         withdrawn = sum(self._withdraw(job, out) for job in jobs)
         out.append(Note("info", f"{several(withdrawn, 'task')} withdrawn from the backlog", client))
 
@@ -310,7 +309,7 @@ def _newest(jobs: list[Job]) -> tuple[JobRow, ...]:
 
 def id_of(client: bytes) -> bytes:
     """The routing id of a client, by its key."""
-    return client.removeprefix(_OPEN)
+    return client.removeprefix(OPEN_KEY)
 
 
 def name_of(client: bytes) -> str:

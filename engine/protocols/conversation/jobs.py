@@ -21,6 +21,7 @@ from engine.parts.inflight import Task
 from engine.parts.machine import Walk
 from engine.parts.owners import Owners
 from engine.parts.peak import Peak
+from engine.parts.valve import Valve
 from engine.protocols.conversation import messages
 from engine.protocols.conversation.frontend import CONTROL
 from engine.protocols.conversation.machine import JOB, Does, If, On
@@ -32,6 +33,7 @@ HISTORY = 1000  # ended jobs that are remembered
 MAX_JOBS = 100_000  # that have not ended
 SILENCE = 2  # times ``expiry``, and a client is gone; it opens its socket anew before
 
+OPEN_KEY = b"\0open-"  # before the routing id of a client of the open port, so that its key is no other client's
 ID = Struct(">QQ")  # job, task: big endian, so that ids read and sort as people expect
 
 
@@ -137,6 +139,8 @@ class Jobs:
         self.owners: Owners[int] = Owners(options.max_backlog, MAX_JOBS, SILENCE * options.expiry)
         self.queued = 0
         self.peak = Peak()
+        self.valve: Valve | None = None  # None while nothing is limited
+        self._aside: dict[int, Job] = {}  # that a limit of its client holds up
         self.ripe = 0
         self.size = 0
         self.past = Past()
@@ -185,15 +189,36 @@ class Jobs:
         self._stand(job)
         return job
 
-    def next(self, slots: int, free: int) -> JobTask | None:
+    def next(self, slots: int, free: int, now: float = 0.0) -> JobTask | None:
         """The next task for a worker of so many processors, so many of them free; None if it must wait."""
+        best = self._best(slots)
+        while self.valve is not None and best is not None and best.slots <= free:
+            if not self.valve.flows(now):
+                return None
+            if self.valve.lets(best.client.removeprefix(OPEN_KEY), now):
+                break
+            heappop(self._queues[best.slots])  # what a limit of one client holds up stands aside until ``ask_anew``
+            best.entry, self._aside[best.id] = None, best
+            best = self._best(slots)
+        return None if best is None or best.slots > free else self._take(best)
+
+    def ask_anew(self) -> None:
+        """Jobs that a limit has set aside may be asked for again."""
+        if self.valve is not None:
+            self.valve.ask_anew()
+        for job in self._aside.values():
+            self._stand(job)
+        self._aside.clear()
+
+    def _best(self, slots: int) -> Job | None:
         best: Job | None = None
         for size in tuple(self._queues):
             head = self._head(size) if size <= slots else None
             if head is not None and (best is None or head.entry < best.entry):  # type: ignore[operator]
                 best = head
-        if best is None or best.slots > free:
-            return None
+        return best
+
+    def _take(self, best: Job) -> JobTask:
         self.queued -= 1
         self.ripe -= 1
         self.owners.wait(best.owner, -1)
@@ -345,7 +370,8 @@ class Jobs:
         ripe = [job for job in self._jobs.values() if job.state in (Does.WAITING, Does.RUNNING) and job.queued]
         assert self.ripe == sum(job.queued for job in ripe)
         for job in ripe:
-            assert job.entry in self._queues[job.slots], "a job that may be given stands in no queue"
+            aside = job.id in self._aside
+            assert aside or job.entry in self._queues[job.slots], "a job that may be given stands in no queue"
         for job in self._jobs.values():
             assert job.out + job.done + job.failed + job.queued == job.text.num_tasks, "a task is lost or counted twice"
             assert job.state != Does.WAITING or job.fresh == 1

@@ -15,6 +15,7 @@ from engine.protocols.conversation.messages import CANCELLED, FINISHED, HELD, RU
 class Rule:
     """Rules of the seed, in short; or of our README."""
 
+    ORDERED: Final = "ours: orders of an operator"
     OURS: Final = "ours: what the seed leaves to the transport"
     ASKING: Final = "ours: who asks for tasks"
     CHANGED: Final = "ours: a flipped bit changes nothing for ever"
@@ -94,6 +95,7 @@ class On:
     BEAT: Final = "heartbeat"
     ALIVE: Final = "keep-alive"
     SILENCE: Final = "silence"
+    EXPIRED: Final = "an operator expires it"
     WRONG: Final = "messages lost, changed or unreadable"
     UNSENT: Final = "a message is not sent"
     SUBMITTED: Final = "submitted"
@@ -178,6 +180,7 @@ def _ends(at: str, action: str, rule: str) -> tuple[Row, ...]:
         Row(at, On.DISCONNECT, action, Sv.EXIT, rule),
         Row(at, On.OPENING, action, Sv.EXIT, Rule.OURS),
         Row(at, On.SILENCE, action, Sv.EXIT, Rule.OURS),
+        Row(at, On.EXPIRED, f"{action}, send ERROR(broken)".removeprefix("none, "), Sv.EXIT, Rule.ORDERED),
         Row(at, On.WRONG, f"{action}, send ERROR(broken)".removeprefix("none, "), Sv.EXIT, Rule.CHANGED),
         Row(at, On.UNSENT, action, Sv.EXIT, Rule.OURS),
     )

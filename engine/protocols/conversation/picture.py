@@ -12,6 +12,7 @@ from engine.parts.inflight import InFlight
 from engine.parts.liveness import Liveness
 from engine.parts.machine import Walk
 from engine.parts.plain import several
+from engine.parts.valve import terms
 from engine.parts.view import BrokerView, Detail, State, TaskRow, WorkerRow
 from engine.parts.violations import Violations
 from engine.protocols.conversation.desk import Desk, name_of
@@ -43,6 +44,7 @@ class Source(Protocol):
 def broker(core: Source, now: float) -> BrokerView:
     """The picture of a broker core at monotonic ``now``."""
     jobs = core.desk.jobs
+    limits = jobs.valve.view() if jobs.valve is not None else ()
     rows = core.walk.walked()
     times = dict(rows)
     clients, oldest = core.desk.callers.view(lambda: (core.inflight.all(), _waiting(core), ()), now)
@@ -64,6 +66,7 @@ def broker(core: Source, now: float) -> BrokerView:
         detail=_detail(core, core.inspected) if core.inspected is not None else None,
         legs=core.desk.legs.view(),
         terms=(
+            *terms(limits),
             *visits(SEEN, rows, times.get((Sv.INIT0, On.PASS), 0)),
             ("jobs", str(jobs.open)),
             ("greeting", str(sum(link.state == Sv.INIT1 for link in core.links.values()))),
@@ -73,6 +76,7 @@ def broker(core: Source, now: float) -> BrokerView:
         peaks=jobs.peak.view(),
         clients=clients,
         oldest=oldest,
+        limits=limits,
     )
 
 

@@ -212,8 +212,8 @@ def test_read_only_steers_nothing_and_a_system_says_what_it_takes(tmp_path: Path
         assert driver.lab.orders == []
 
     async def other(driver: Driver) -> None:
-        await driver.command("pause")
-        assert "conversation knows no throttle; its broker takes drain" in driver.notice
+        await driver.command("requeue tern-01")
+        assert "conversation knows no requeue: a task is a process of its worker" in driver.notice
         assert driver.lab.orders == []
 
     drive(looks, tmp_path, lab=FakeLab(1, busy=False, readonly=True))

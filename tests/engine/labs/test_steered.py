@@ -22,9 +22,13 @@ ROUND, TALK = SYSTEMS["roundrobin"], SYSTEMS["conversation"]
 def test_a_system_says_what_its_broker_takes() -> None:
     refuse(ROUND, Undrain(b"w"))
     refuse(TALK, Drain(b"w"))
-    with pytest.raises(Refused, match="conversation knows no undrain; its broker takes drain"):
+    with pytest.raises(
+        Refused, match=r"conversation knows no undrain: a STOP takes .*; its broker takes drain, throttle, expire"
+    ):
         refuse(TALK, Undrain(b"w"))
-    with pytest.raises(Refused, match="roundrobin knows no Inspect; its broker takes drain, undrain, throttle"):
+    with pytest.raises(
+        Refused, match="roundrobin knows no Inspect; its broker takes drain, undrain, throttle, expire, requeue"
+    ):
         refuse(ROUND, Inspect(b"w"))
     assert all(kind in WORDS for system in SYSTEMS.values() for kind in system.takes)
 

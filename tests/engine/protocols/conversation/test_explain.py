@@ -290,6 +290,7 @@ def link_scene(edge: Edge) -> tuple[list[str], str]:
         On.DISCONNECT: "say p1 ERROR(2)",
         On.OPENING: "open p1",
         On.SILENCE: "wait 3",
+        On.EXPIRED: "expire p1",
         On.WRONG: "say p1 ff",
         On.UNSENT: "gone p1",
         On.JOB_QUEUED: "ask c1 1 submit echo",

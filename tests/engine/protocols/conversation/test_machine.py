@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core import MAIN, Connected, Disconnected, Event, Finished, Ordered, Paused, Received, Unsent, Woken
 from engine.parts.bulk import BulkSpec
 from engine.parts.machine import Machine
-from engine.parts.orders import Drain, Leave, Slow, Withdraw
+from engine.parts.orders import Drain, Expire, Leave, Slow, Throttle, Withdraw
 from engine.protocols.conversation import frontend, header
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
@@ -28,7 +28,9 @@ from tests.helpers.machines import is_quoted, play
 MACHINES = {"WORKER": WORKER, "SEEN": SEEN, "JOB": JOB, "LINK": LINK}
 TOLD = {On.JOB, On.STOP, On.STOP_NOW}  # while it greets these are violations
 HOLDS = {*TOLD, On.DONE}
-ENDS = {On.DISCONNECT, On.OPENING, On.SILENCE, On.WRONG, On.UNSENT}
+ENDS = {On.DISCONNECT, On.OPENING, On.SILENCE, On.EXPIRED, On.WRONG, On.UNSENT}
+
+RATES = st.sampled_from([0.0, 0.5, 100.0, None, None])
 
 # States, and the events that have no row in them.
 BLANK: dict[str, dict[str, set[str]]] = {
@@ -126,7 +128,8 @@ AT_BROKER = st.one_of(
     st.builds(lambda peer, socket: Unsent([peer, b"x"], "full", socket), PEERS, st.sampled_from([MAIN, STREAM])),
     st.builds(lambda peer: Connected(MAIN, peer), PEERS),
     st.builds(lambda peer: Disconnected(MAIN, peer), PEERS),
-    st.sampled_from([Ordered(Drain(b"w")), Ordered(Withdraw(b"c")), Paused(4.0), Woken()]),
+    st.sampled_from([Ordered(Drain(b"w")), Ordered(Expire(b"w")), Ordered(Withdraw(b"c")), Paused(4.0), Woken()]),
+    st.builds(lambda rate, client: Ordered(Throttle(rate, client)), RATES, st.sampled_from([b"", b"c"])),
 )
 AT_PEER = st.one_of(
     st.builds(lambda all_: Received(all_), st.lists(FRAMES.map(list), min_size=1, max_size=3)),
