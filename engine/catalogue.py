@@ -27,7 +27,7 @@ PAIRS = ("negotiated",)
 SERVERS = ("negotiated",)
 """Those whose workers offer services by name."""
 
-STORED = {"roundrobin": "backlog", "conversation": "backlog", "pingpong": "backlog"}
+STORED = dict.fromkeys(("roundrobin", "conversation", "pingpong", "negotiated"), "backlog")
 """Those that can keep what they accept in a store, and the option that names it."""
 
 SEED_LANE = "seed"

@@ -26,6 +26,7 @@ from console.widgets.runs import summary_of
 from engine.faults import faults
 from engine.labs.brokers import fallback
 from engine.labs.sandbox import Sandbox
+from engine.system import store_of
 
 WORKERS, SLOTS = 3, 4  # of a sandbox
 NAMED = 3  # workers that are named one by one
@@ -42,7 +43,7 @@ def _main(session: Any, history: History) -> Screen[Any]:
 def _sandbox(lab: Any) -> Sandbox:
     """Of a pair of brokers where the protocol knows pairs."""
     system, options = lab.system, lab.options
-    if system.paired is not None:
+    if system.paired is not None and not store_of(system, options):
         options = system.paired(options, system.endpoint, fallback(system))
     sandbox = Sandbox(system, options, workers=WORKERS, slots=SLOTS)
     sandbox.attended = True

@@ -18,7 +18,7 @@ from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.binding import beside, check_local, checked
 from engine.parts.view import BrokerView
-from engine.system import Orders, System
+from engine.system import Orders, System, store_of
 
 FIRST, SECOND = "broker", "fallback"
 WAIT = 1.5  # seconds that a broker may take to answer
@@ -44,9 +44,9 @@ def orders_of(system: System) -> tuple[Orders, str] | None:
 
 def paired(system: System, options: Any) -> Any:
     """The settings of a broker with a fallback in this process; None where the protocol knows no such thing, or where
-    the settings name a fallback elsewhere.
+    the settings name a fallback elsewhere, or a store: a fallback does not know what is in that.
     """
-    if system.paired is None or system.fallback(options):
+    if system.paired is None or system.fallback(options) or store_of(system, options):
         return None
     return system.paired(options, inner(system), fallback(system))
 

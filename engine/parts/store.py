@@ -30,7 +30,7 @@ FOUND = "kept before"  # a broker's counter: tasks that its store kept when it b
 EPOCHS = 40  # bits of a token that count tasks; above them stands the epoch of its lease
 MOST_LEASED = 64 * 1024 * 1024  # bytes of the tasks that are leased at a time
 MOST_RESULTS = 1_000_000  # outcomes that are kept, the newest
-DEAD = ("undeliverable", "deadline", "lost")  # why tasks fail that nobody has done
+DEAD = ("undeliverable", "deadline", "lost", "not offered")  # why tasks fail that nobody has done
 MOST_DEAD = 10_000  # dead tasks that are kept, the newest
 
 

@@ -39,6 +39,7 @@ PACE: dict[str, dict[str, object]] = {
         "probe_deadline": 5 * HEARTBEAT,
     },
     "conversation": {"heartbeat": HEARTBEAT, "expiry": 3 * HEARTBEAT},
+    "negotiated": {"heartbeat": HEARTBEAT, "doubt": 5 * HEARTBEAT, "patience": 100},
 }
 """The settings of each system with a store."""
 

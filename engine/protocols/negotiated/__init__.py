@@ -10,6 +10,7 @@ from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated.broker import Broker, Publish
 from engine.protocols.negotiated.client import Ask, Client
 from engine.protocols.negotiated.config import Address, Config
+from engine.protocols.negotiated.durable import Durable
 from engine.protocols.negotiated.explain import EXPLAIN
 from engine.protocols.negotiated.explored import EXPLORED
 from engine.protocols.negotiated.faults import FAULTS
@@ -38,7 +39,8 @@ def _broker(options: Options, bind: Sequence[str], *, wall_offset: float = 0.0) 
         make = backup if set(bind) & set(ends.listed(options.fallback)) else primary
         return make(options, bind, wall_offset=wall_offset)
     ours = ends.addresses(bind, options, own=True)
-    core = Broker(options, _config(options, ours), _first(ours), wall_offset=wall_offset)
+    role = Durable if options.backlog else Broker
+    core = role(options, _config(options, ours), _first(ours), wall_offset=wall_offset)
     return Seat(core, (*_sockets(options, bind), *_control(bind)), wall_offset)
 
 
@@ -137,6 +139,7 @@ SYSTEM = System(
     hand_back=HandBack(),
     ask=Ask,
     orders=ORDERS,
+    store="backlog",
     explored=EXPLORED,
     takes=TAKES,
 )

@@ -31,7 +31,9 @@ from engine.core import (
 )
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import ClockSet, StopRun
+from engine.parts.plain import clean
 from engine.parts.runner import BYTES, Runner
+from engine.parts.store import GLOBAL
 from engine.parts.view import ClientView
 from engine.protocols.negotiated import endpoints as ends
 from engine.protocols.negotiated import messages as wire
@@ -44,6 +46,9 @@ FIRST_ASK = 1 << 62  # requests of orders are numbered from here: no run comes n
 ANSWERS = 64  # that are kept, and requests that may wait for theirs
 FAILED = {names.TOO_MANY: "refused", names.REFUSED: "withdrawn"}
 """Code → how a task that ends with it has failed; every other one: undeliverable."""
+
+TELLING = ("refused", "undeliverable")  # of a task with a global id: a broker with a store says why
+MOST_WHY = 200  # characters of that
 
 UNOFFERED = "not offered"
 """How a task has failed where the broker names its service: nobody offers that."""
@@ -205,6 +210,8 @@ class Client:
         if (self._asked and self._ends_ask(identifier, b"", header["message"])) or not self._awaited(identifier):
             return
         kind = UNOFFERED if "service" in header else FAILED.get(header["code"], "undeliverable")
+        if len(identifier) == GLOBAL and kind in TELLING:
+            kind = clean(header["message"], MOST_WHY) or kind
         self.runs.failed(self.runs.task(identifier), kind, now)
         if kind == UNOFFERED and self.runs.bulk is not None and self.runs.bulk.ledger.failed[kind] == 1:
             out.append(Note("bad", f"the broker says {header['code']}: {header['message']}"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from engine.parts.limits import MAX_BACKLOG
+from engine.parts.store import misnamed
 from engine.schema import Range
 
 Seconds = Annotated[float, Range(0.01, 3600.0, "seconds")]
@@ -63,3 +64,13 @@ class Options:
 
     group: str = ""
     """The workers' endpoints of further brokers that peers may try, separated by commas."""
+
+    backlog: str = ""
+    """Where what was accepted survives the broker: ``sqlite:PATH``, or ``sqlite:`` for the usual file. Clients of ours
+    that have it set name their requests by ids of 16 bytes. Empty: in memory, and in that of a fallback."""
+
+    def __post_init__(self) -> None:
+        if wrong := misnamed(self.backlog, shared=False):
+            raise ValueError(wrong)
+        if self.backlog and self.fallback:
+            raise ValueError("backlog is for a broker without a fallback: what a fallback knows is in memory")

@@ -24,7 +24,7 @@ def broker(service: Service, pair: Pair | None, inspected: bytes | None, now: fl
     """The picture of a broker, serving or not. Workers and tasks of one that does not are in its terms only."""
     desk = service.desk
     serving = pair is None or pair.standby.active
-    in_flight, queued = (desk.in_flight.count, desk.queued) if serving else (0, 0)
+    in_flight, queued = (desk.in_flight.count, desk.queued + service.kept) if serving else (0, 0)
     rows = tuple(_row(service, member, now) for member in desk.members.values()) if serving else ()
     clients, oldest = service.callers.view(lambda: _tasks(service) if serving else ((), (), ()), now)
     limits = service.valve.view() if service.valve is not None else ()

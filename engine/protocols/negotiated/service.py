@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import dropwhile, takewhile
 
-from engine.core import MAIN, NEVER, Frames, Note, Send
+from engine.core import MAIN, NEVER, Frames, Note
 from engine.parts.inflight import Task, TaskKey
 from engine.parts.legs import sampled
 from engine.parts.limits import MAX_WORKERS
@@ -196,8 +196,7 @@ class Service(Tasks):
             member.served.note(now - task.given, now, member.done)
         self.ledger.succeeded += 1
         client, task_id = task.key
-        header = {**header, names.IDENTIFIER: task_id}  # with the worker's error, which is the client's to manage
-        self.out.append(Send([client, *wire.build(names.WORKREPLY, header, body)], FRONTEND))
+        self._replied(task, header.get(names.ERROR, ""), body)
         if sampled(task_id):
             self.legs.note(client, task_id, task.accepted, task.given, now, task.worker, task.attempt)
         row = self.desk.replied.get(member.state)
@@ -265,7 +264,7 @@ class Service(Tasks):
         if silent:
             self.counters["clients expired"] = self.counters.get("clients expired", 0) + len(silent)
             self._unheard.difference_update(silent)
-            gone = self._withdraw(silent, now)
+            gone = self._lost_clients(silent, now)
             if gone:
                 words = f"{len(gone)} requests that waited are withdrawn, for their clients are silent"
                 self.out.append(Note("warn", words, gone[0].key[0]))
@@ -356,12 +355,12 @@ class Service(Tasks):
         self.desk.check()
         self.workers.check()
         self.clients.check()
-        in_flight, queued = (self.desk.in_flight.count, self.desk.queued) if serving else (0, 0)
+        in_flight, queued = (self.desk.in_flight.count, self.desk.queued + self.kept) if serving else (0, 0)
         assert self.ledger.view(in_flight, queued).balanced, "the ledger does not balance"
         if serving:
             assert len(self.workers) == len(self.desk.members)
             assert all(key in self.workers for key in self.desk.members)
-            assert all(owner in self.clients for owner, his in self.desk.owners.items() if his.waiting), "nobody's task"
+            assert not any(his.waiting and self._is_gone(owner) for owner, his in self.desk.owners.items()), "nobody's"
             assert all(client in self.clients for client in self._unheard)
             for member in self.desk.members.values():
                 assert member.state == member.stands, f"{member.name} is {member.stands}, and not {member.state}"
@@ -383,5 +382,5 @@ class Service(Tasks):
             self._forget(member, now)
         elif socket == FRONTEND:
             self.clients.forget(peer)
-            self._withdraw([peer], now)
+            self._lost_clients([peer], now)
         return False

@@ -36,6 +36,7 @@ FRONTEND = "frontend"
 UNOFFERED = "not offered"
 """How a task has failed that waited for a service that nobody offers."""
 
+WITHDRAWN = "withdrawn"
 
 LOOKS = 8  # in an interval at most
 
@@ -51,6 +52,7 @@ class Tasks(Voice):
         self.legs = BrokerLegs()
         self.valve: Valve | None = None  # None while nothing is limited
         self.clients = Liveness(options.silence * options.heartbeat)
+        self.kept = 0  # requests that wait in a store, and stand in no other place
         self._patience = options.patience * options.heartbeat
         self._doubt_at = NEVER  # when tasks are looked through for old ones
         self._vain_at = NEVER  # when requests that nobody may ever take are looked through
@@ -80,12 +82,10 @@ class Tasks(Voice):
 
     def withdraw(self, client: bytes, now: float) -> None:
         """An operator ends what waits of a client."""
-        gone = self._withdraw([client], now)
+        gone = self._withdraw([client], now, "an operator withdrew this request")
         if not gone:
             self.out.append(Note("warn", "no request of this client waits", client, True))
             return
-        for task in gone:
-            self._fail(task.key, names.REFUSED, "an operator withdrew this request")
         self.out.append(Note("info", f"{len(gone)} requests that waited are withdrawn", client))
 
     def discard(self, key: TaskKey, now: float) -> None:
@@ -96,8 +96,7 @@ class Tasks(Voice):
         service = task.kind
         self.desk.pull(task)
         self.desk.end(task)
-        self.ledger.fail("withdrawn")
-        self._fail(key, names.REFUSED, "an operator withdrew this request")
+        self._failed(task, WITHDRAWN, names.REFUSED, "an operator withdrew this request")
         self._pump_all([service], now)  # whoever was kept for a suspect is free
         self.out.append(Note("info", f"request {key[1].hex()}, which waited, is withdrawn", key[0]))
 
@@ -116,13 +115,38 @@ class Tasks(Voice):
             return None
         return task
 
-    def _withdraw(self, clients: Collection[bytes], now: float) -> list[Task]:
-        """What waits of these clients is over."""
+    def _withdraw(self, clients: Collection[bytes], now: float, message: str = "") -> list[Task]:
+        """What waits of these clients is over, and they are told so where there is a message."""
         gone = self.desk.withdraw(clients)
         if gone:
-            self.ledger.fail("withdrawn", len(gone))
             self._pump_all(list(self.desk.queues), now)  # whoever was kept for a suspect is free
+            for task in gone:
+                self._failed(task, WITHDRAWN, names.REFUSED, message)
         return gone
+
+    def _lost_clients(self, clients: Collection[bytes], now: float) -> list[Task]:
+        """What waits of clients that are gone is over."""
+        return self._withdraw([client for client in clients if self._is_gone(client)], now)
+
+    # ---- how they end, and what a store does otherwise ---------------------------------------------------------------
+
+    def _failed(self, task: Task, why: str, code: int, message: str) -> None:
+        """A task that is over has failed; its client is told where there is a message."""
+        self.ledger.fail(why)
+        if message:
+            self._fail(task.key, code, message, **({"service": task.kind} if why == UNOFFERED else {}))
+
+    def _replied(self, task: Task, error: str, body: bytes) -> None:
+        """A worker's reply to a task that is over, with its error, which is the client's to manage."""
+        header = {names.IDENTIFIER: task.key[1]} | ({names.ERROR: error} if error else {})
+        self.out.append(Send([task.key[0], *wire.build(names.WORKREPLY, header, body)], FRONTEND))
+
+    def _is_gone(self, client: bytes) -> bool:
+        """Whether a client is not there, and nothing is to be done for it."""
+        return client not in self.clients
+
+    def _again(self, task: Task) -> None:
+        """A task that was given, and is not done, waits again."""
 
     def _fail(self, key: TaskKey, code: int, message: str, **more: str) -> None:
         header = {"code": code, "message": message, names.IDENTIFIER: key[1], **more}
@@ -141,9 +165,8 @@ class Tasks(Voice):
         for name in list(self.desk.unoffered):
             gone = self.desk.give_up(name, now - self._patience)
             for task in gone:
-                self._fail(task.key, names.NO_BROKER, f"nobody offers {name}", service=name)
+                self._failed(task, UNOFFERED, names.NO_BROKER, f"nobody offers {name}")
             if gone:
-                self.ledger.fail(UNOFFERED, len(gone))
                 self.counters[UNOFFERED] = self.counters.get(UNOFFERED, 0) + len(gone)
                 self.out.append(Note("warn", f"nobody offers {name}: {_requests(gone)}", gone[0].key[0]))
         self._vain_at = max(self.desk.in_vain() + self._patience, now + self.options.heartbeat / LOOKS)
@@ -183,18 +206,19 @@ class Tasks(Voice):
         Returns the services that have something to hand out now.
         """
         for task in reversed(tasks):
-            if task.key[0] not in self.clients:
+            if self._is_gone(task.key[0]):
                 self.desk.end(task)
-                self.ledger.fail("withdrawn")
+                self._failed(task, WITHDRAWN, names.REFUSED, "")
                 continue
             if task.attempt < self.options.max_deliveries:
                 if task.attempt:
                     self.count("redelivered")
+                    self._again(task)
                 self.desk.requeue(task)
                 continue
             self.desk.end(task)
-            self.ledger.fail("undeliverable")
-            self._fail(task.key, names.NO_BROKER, f"given to {several(task.attempt, 'worker')}, answered by none")
+            words = f"given to {several(task.attempt, 'worker')}, answered by none"
+            self._failed(task, "undeliverable", names.NO_BROKER, words)
         self.watch(now)
         return {task.kind for task in tasks}
 

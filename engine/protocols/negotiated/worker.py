@@ -15,6 +15,7 @@ The rules of this file:
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from engine.core import (
     NEVER,
@@ -74,6 +75,7 @@ class Worker:
         self.done = 0
         self.violations = self.link.violations
         self.refused = 0  # requests beyond the slots, repeated ones, and those that came after the goodbye
+        self.executing: Callable[[bytes], object] | None = None  # is told the id of each task before it is answered
         self._delay = 0.0
         self._slow: deque[tuple[float, bytes, bytes]] = deque()  # when it came, identifier, reply
         self.state: str = Does.WORKING
@@ -224,6 +226,8 @@ class Worker:
 
     def _answer(self, identifier: bytes, body: bytes, out: list[Command], error: str = "") -> None:
         del self.holding[identifier]
+        if self.executing is not None and (key := wire.task_key(identifier)) is not None:
+            self.executing(key[1])
         self.done += 1
         header: wire.Header = {names.IDENTIFIER: identifier}
         if error:

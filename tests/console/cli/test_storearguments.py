@@ -9,6 +9,7 @@ import pytest
 from console.cli.arguments import read_arguments
 from console.cli.common import settings_of
 from console.cli.storearguments import STORE
+from engine import catalogue
 from engine.settings import Flag, Wrong
 
 
@@ -19,7 +20,10 @@ def test_a_store_is_a_setting(command: list[str]) -> None:
     assert asked.flags[-1] == Flag(STORE, "--backlog", "sqlite:/x")
 
 
-def test_of_another_system_it_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_system_without_one_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(catalogue, "STORED", {"roundrobin": "backlog"})
     with pytest.raises(SystemExit):
         read_arguments(["broker", "--system", "negotiated", "--durable"])
     assert "negotiated keeps its tasks in memory" in capsys.readouterr().err

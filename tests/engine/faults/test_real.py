@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.catalogue import SYSTEMS
 from engine.errors import Refused
 from engine.faults.drill import Report
 from engine.faults.real import Real, document, play, problems
@@ -67,6 +69,8 @@ def test_what_processes_can_not_do_is_named(tmp_path: Path, act: str, wrong: str
 
 def test_systems_without_a_store_and_a_store_of_somebody_s_are_refused(tmp_path: Path) -> None:
     other = script(tmp_path, head="system = 'negotiated'\nuntil = 3\n")
+    assert problems(other) == []
+    other = replace(other, system=replace(SYSTEMS["negotiated"], store=""))
     assert problems(other) == ["negotiated has no broker with a store: a drill on real processes needs one"]
     (found,) = problems(script(tmp_path, head=f"{HEAD}backlog = 'sqlite:mine'\n"))
     assert found == "[options] backlog: a drill on real processes has a store of its own"

@@ -195,7 +195,7 @@ FAULTS = st.tuples(
 )
 
 
-@examples(25)
+@examples(12)
 @given(st.integers(0, 2**32), st.lists(FAULTS, min_size=1, max_size=12))
 def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[tuple[str, str, float]]) -> None:
     world = opened(seed)
