@@ -48,7 +48,8 @@ def standing(
             stack.enter_context(process_file(options.pid_file))
         if log is not None:
             stack.callback(log.close)
-        watcher = stack.enter_context(Watcher(source, rules, looked, minutes=settings.paths.minutes))
+        most = notify.patience / 2  # as sd_watchdog_enabled(3) advises
+        watcher = stack.enter_context(Watcher(source, rules, looked, minutes=settings.paths.minutes, most=most))
         if getattr(options, "metrics", None) is not None:
             url = stack.enter_context(served(options.metrics, lambda: watcher.status(time.monotonic(), listed=False)))
             tell(f"metrics are at {url}")

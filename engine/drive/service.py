@@ -21,11 +21,18 @@ LONGEST = 32  # characters of a process file that are read
 
 
 class Notify:
-    """``environ``: where the service manager says how it is reached."""
+    """``environ``: where the service manager says how it is reached, and how often it wants to hear that we live.
+
+    ``patience``: seconds of silence after which it ends us.
+    """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._at = environ.get("NOTIFY_SOCKET", "")
         self.wanted = bool(self._at)
+        micros = environ.get("WATCHDOG_USEC", "")
+        meant = environ.get("WATCHDOG_PID", "") in ("", str(os.getpid()))
+        known = bool(self._at) and meant and micros.isascii() and micros.isdigit() and int(micros) > 0
+        self.patience = int(micros) / 1e6 if known else float("inf")
 
     def say(self, *lines: str) -> bool:
         """Say so; whether it was heard."""

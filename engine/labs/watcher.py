@@ -68,9 +68,13 @@ class Watcher:
         looked: Callable[[bool], None] = lambda _: None,
         began: float | None = None,
         minutes: Path | None = None,
+        most: float = float("inf"),
     ) -> None:
-        """``began``: the time now, if the clock's is not meant. ``minutes``: the folder of their history."""
-        self._source, self._rules, self._looked = source, rules, looked
+        """``began``: the time now, if the clock's is not meant. ``minutes``: the folder of their history.
+
+        ``most``: seconds between two looks, whatever they cost.
+        """
+        self._source, self._rules, self._looked, self._most = source, rules, looked, most
         self._began = time.monotonic() if began is None else began
         self._watch = Watch(rules.rules, self._began)
         self._meter = Meter()
@@ -194,7 +198,7 @@ class Watcher:
             began = time.monotonic()
             self.look(began)
             self._looked(not self._source.health().dead and began - self._moved < STUCK)
-            pause = max(LOOK, (time.monotonic() - began) / SHARE)
+            pause = min(max(LOOK, (time.monotonic() - began) / SHARE), self._most)
 
 
 def figures_of(seen: Seen, ledger: LedgerView) -> Figures:

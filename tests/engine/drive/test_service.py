@@ -33,6 +33,22 @@ def test_an_abstract_socket_is_named_with_an_at(tmp_path: Path) -> None:
         assert manager.recv(100) == b"WATCHDOG=1"
 
 
+@pytest.mark.parametrize(
+    ("environ", "patience"),
+    [
+        ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "3000000"}, 3.0),
+        ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}, 3.0),
+        ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, float("inf")),
+        ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "soon"}, float("inf")),
+        ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "0"}, float("inf")),
+        ({"WATCHDOG_USEC": "3000000"}, float("inf")),
+    ],
+    ids=str,
+)
+def test_how_long_a_service_manager_waits_for_a_sign_of_life(environ: dict[str, str], patience: float) -> None:
+    assert Notify(environ).patience == patience
+
+
 def test_without_one_nothing_is_said_and_a_gone_one_holds_up_nobody(tmp_path: Path) -> None:
     assert not Notify({}).wanted and not Notify({}).say("READY=1")
     assert not Notify({"NOTIFY_SOCKET": str(tmp_path / "none")}).say("READY=1")

@@ -100,6 +100,15 @@ def test_what_can_not_be_written_is_one_alarm(lab: FakeLab, tmp_path: Path) -> N
     assert said == ("bad", "alert not_written: things that could not be written to the disk: 1 (above 0)")
 
 
+def test_looks_that_cost_much_are_seldom_but_not_too_seldom_for_a_service_manager(
+    lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "SHARE", 1e-9)  # the next look but one would be in years
+    said: list[bool] = []
+    with Watcher(of_lab(lab, "broker", lab.endpoints, tmp_path), Rules(()), said.append, most=0.01):
+        until(lambda: len(said) >= 3)
+
+
 def test_its_thread_looks_and_says_that_it_is_alive(lab: FakeLab, tmp_path: Path) -> None:
     alive: list[bool] = []
     before = set(threading.enumerate())
