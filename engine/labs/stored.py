@@ -8,7 +8,7 @@ from secrets import token_bytes
 from typing import Any
 
 from engine.core import Note
-from engine.drive.stores import NATS, SQLITE, natsstreams, opened, path_of
+from engine.drive.stores import NATS, SQLITE, opened, path_of
 from engine.drive.stores.writer import Writer
 from engine.errors import Refused
 from engine.parts.bulk import BulkSpec
@@ -40,6 +40,8 @@ def place_of(system: System, options: Any, state: Path | None) -> str:
     """Where that is, written in full and without a password: ``sqlite:PATH``; empty where nothing is kept."""
     name = store_of(system, options)
     if name.startswith(NATS):
+        from engine.drive.stores import natsstreams  # with asyncio: only who has one waits for it
+
         return natsstreams.place_of(name).shown
     if not name.startswith(SQLITE):
         return name

@@ -1,4 +1,7 @@
-"""One short chaos run of each system: killed, cut and frozen, everything comes right. Long runs judge how fast."""
+"""One short chaos run of each system: killed, cut and frozen, everything comes right. Long runs judge how fast.
+
+With ``ROUNDHOUSE_SLOW`` each system goes through all faults of these; without, through two of them.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,14 @@ from tests.chaos.faults import faults_of
 from tests.chaos.house import NAMES
 from tests.chaos.pair import NAME as PAIR
 from tests.chaos.table import line, table
+from tests.helpers.examples import SLOW
 
 SHORT = ("worker killed", "worker's line reset", "all lines frozen", "broker killed")
 OF_A_PAIR = ("primary killed", "primary's line half-open", "fallback killed", "pair's line reset")
-COURSES = [*((name, SHORT) for name in NAMES), (PAIR, OF_A_PAIR)]
+COURSES = [
+    *((name, SHORT if SLOW else (SHORT[number], SHORT[number - 1])) for number, name in enumerate(NAMES)),
+    (PAIR, OF_A_PAIR if SLOW else OF_A_PAIR[::3]),
+]
 
 
 @pytest.mark.parametrize(("name", "faults"), COURSES)

@@ -20,7 +20,7 @@ from tests.helpers.session import STRANGERS, Session, said_by
 from tests.hostile.torture import torture
 
 SHARE = 1 if os.environ.get("ROUNDHOUSE_SLOW") else 5
-NEARLY_RIGHT = 1_000  # messages for each role
+NEARLY_RIGHT = 2_000 // SHARE  # messages for each role
 RANDOM = 20_000 // SHARE  # for each system, by F20
 JOINS = 50_000 // SHARE  # of one peer
 BATCH = 100

@@ -21,7 +21,7 @@ from engine.protocols.diskqueue import names
 from tests.helpers.processes import Processes, until
 
 MEMORY = Path("/dev/shm")
-DOCUMENTS = 1000 if os.environ.get("ROUNDHOUSE_SLOW") else 400
+DOCUMENTS = 1000 if os.environ.get("ROUNDHOUSE_SLOW") else 200
 
 
 @pytest.fixture

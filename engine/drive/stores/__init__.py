@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.sqlite import Sqlite
 from engine.parts.store import Keeps
 
@@ -22,4 +21,8 @@ def path_of(name: str, folder: Path, system: str) -> Path:
 
 def opened(name: str, folder: Path, system: str) -> Keeps:
     """The store of this name, open. Raises ``engine.parts.store.Unavailable``."""
-    return JetStream(name) if name.startswith(NATS) else Sqlite(path_of(name, folder, system))
+    if not name.startswith(NATS):
+        return Sqlite(path_of(name, folder, system))
+    from engine.drive.stores.jetstream import JetStream  # with asyncio, a tenth of a process's start
+
+    return JetStream(name)

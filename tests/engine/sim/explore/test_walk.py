@@ -13,7 +13,8 @@ from engine.sim.explore.coverage import Coverage, Rows
 from engine.sim.explore.model import Model
 from engine.sim.explore.scene import Bounds, Fault, Scene
 from engine.sim.explore.walk import Progress, Walk
-from tests.engine.sim.explore.scenes import scene
+from tests.engine.sim.explore.scenes import FIRST, SMALL, scene
+from tests.helpers.examples import SLOW
 
 TIMED = (
     ("roundrobin", 2, ""),
@@ -33,15 +34,16 @@ def test_a_small_scene_of_each_system_is_complete_and_holds(name: str) -> None:
     assert found.progress.transitions > found.progress.states > 300
     layers = found.progress.layers
     assert (layers[0], sum(layers), len(layers)) == (1, found.progress.states, found.progress.depth + 1)
-    assert Walk(Model(scene(name))).run() == found  # and the next time it is the same
+    if SLOW or name == SMALL:
+        assert Walk(Model(scene(name))).run() == found  # and the next time it is the same
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_small_scene_with_one_fault_of_any_kind_is_complete_and_holds(name: str) -> None:
-    kinds: Any = tuple(
-        kind for kind in get_args(Fault) if kind != "drain"
-    )  # of one worker: who is drained takes nothing
-    found = Walk(Model(scene(name, workers=1, tasks=1, faults=kinds))).run()
+    kinds: Any = [kind for kind in get_args(Fault) if kind != "drain"]  # the only worker would get nothing any more
+    if not SLOW:
+        kinds = kinds[:: 1 + (name == FIRST)]
+    found = Walk(Model(scene(name, workers=1, tasks=1, faults=tuple(kinds)))).run()
     assert found.complete and found.violation is None and found.progress.states > 3_000
 
 
