@@ -9,7 +9,7 @@ import json
 import os
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ from engine.protocols.conversation.frontend import (
     TaskEnded,
 )
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
-from engine.protocols.conversation.messages import STATUS
+from engine.protocols.conversation.messages import CANCELLED, FINISHED, STATUS
 from engine.protocols.conversation.words import stops, wants
 from engine.settings import Flag, Paths, Problem, Wrong
 
@@ -110,8 +110,11 @@ def submit(options: Namespace, flags: list[Flag]) -> int:
 
 
 def follow(counter: Desk, job_id: int) -> int:
-    """Until a job has ended, or nobody is left who knows how it does; what failed is told as it does."""
-    steps, told = 0, ""
+    """Until a job has ended, or nobody is left who knows how it does; what failed is told as it does.
+
+    A broker with a store that was started again goes on with it and does not know who follows it: then its list tells.
+    """
+    steps, told, over = 0, "", False
     counter.order(ListJobs())
     while not counter.signals.wait(STEP):
         while (answer := counter.answer()) is not None:
@@ -119,13 +122,16 @@ def follow(counter: Desk, job_id: int) -> int:
                 case TaskEnded(_, _, task, False, status):
                     tell(clean(f"task {task}: {status}"))
                 case JobEnded(_, _, status, done, failed):
-                    result(f"{STATUS[status]}: {done} done, {failed} failed\n")
-                    return 1 if failed else 0
+                    return end(status, done, failed)
                 case JobsListed(_, rows, more, largest):
-                    here = [wants(row, largest) for row in rows if row.job.job_id == job_id]
+                    found = [row for row in rows if row.job.job_id == job_id]
+                    here = [wants(row, largest) for row in found]
                     if not here and not more:
                         tell(f"the broker does not know job {job_id} any more: it was started again")
                         return 1
+                    if over and has_ended(found):  # for so long that its end was told, if to us
+                        return end(found[0].job.status, found[0].done, found[0].failed)
+                    over = has_ended(found)
                     if here and here[0] != told:
                         told = here[0]
                         tell(f"job {job_id} {told or 'fits a worker now'}")
@@ -137,6 +143,17 @@ def follow(counter: Desk, job_id: int) -> int:
             counter.order(ListJobs())
     tell(f"job {job_id} goes on")
     return counter.signals.status(1)
+
+
+def has_ended(found: Sequence[JobRow]) -> bool:
+    """Whether nothing of this job is left, as far as it is listed."""
+    return any(row.job.status in (FINISHED, CANCELLED) and not row.running for row in found)
+
+
+def end(status: int, done: int, failed: int) -> int:
+    """Tell how a job has ended; the exit status."""
+    result(f"{STATUS[status]}: {done} done, {failed} failed\n")
+    return 1 if failed else 0
 
 
 def jobs(options: Namespace, flags: list[Flag]) -> int:

@@ -23,6 +23,7 @@ from engine.protocols.conversation.jobs import MAX_JOBS, Course, Job, JobTask
 from engine.protocols.conversation.messages import CANCELLED, HELD, Update
 from engine.protocols.conversation.options import Options
 
+OTHERS = 100  # clients that submitted the same job and hear of it, the newest
 EARLY = 10_000  # requests that wait until the store has been read
 OPERATOR = b"operator"  # as whose jobs the store has those of the broker's own operator
 LOST = "lost"
@@ -114,6 +115,8 @@ class KeptDesk(Desk):
         """Somebody submits a job that is here as another's."""
         self.again += 1
         file.others[client, ref] = None
+        if len(file.others) > OTHERS:
+            del file.others[next(iter(file.others))]
         file.job.follow |= submit.follow
         if not file.job.lone:
             self.say(client, Accepted(ref, file.job.id), out)
@@ -271,6 +274,8 @@ class KeptDesk(Desk):
     def _load_job(self, key: TaskKey, one: Leased, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         coming = self._came(key)
         client = b"" if one.client == OPERATOR else one.client
+        if coming is None and client == CONTROL:  # nobody there goes by this number any more
+            client, submit = b"", submit._replace(follow=False)
         job = self.jobs.add(submit.job, submit.slots, client, ref, now, one.token & _PLACE)
         self._files[job.id] = self._idents[key[1]] = File(job, key, one.lost)
         if one.message[0] == course.TASK:
@@ -284,7 +289,6 @@ class KeptDesk(Desk):
         if job.lone:
             lost = min(one.lost, self._tries - 1)
             self.jobs.resume(job, Course(job.id, 0, 2, 0, 0, 0, ((1, lost),)))
-            self.redelivered += one.attempts > 0
 
     def _load_course(self, key: TaskKey, one: Leased, out: list[Command]) -> None:
         written = self._writing.pop(key, None)

@@ -83,7 +83,7 @@ def broker(core: Source, now: float) -> BrokerView:
 def _waiting(core: Source) -> list[Underway]:
     """Of each job what waits of it, under the job's id."""
     return [
-        Underway(job.client, job.id.to_bytes(4), f"job {job.id}", job.accepted, 0, b"", job.queued)
+        Underway(job.client, job.id.to_bytes(8), f"job {job.id}", job.accepted, 0, b"", job.queued)
         for job in core.desk.jobs.all()
         if job.queued
     ]

@@ -103,6 +103,21 @@ def test_a_job_that_nobody_knows_any_more_is_not_waited_for(
     assert capsys.readouterr().err == "roundhouse: the broker does not answer any more\n"
 
 
+def test_a_job_whose_broker_was_started_again_with_its_store_is_followed_by_its_list(
+    signals: Signals, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr("console.cli.jobs.ASSURE", 1)
+    going, over = (
+        JobsListed(2, (JobRow(ROW.job._replace(status=status), 1, 0, running, 7, 1),), 0)
+        for status, running in ((RUNNING, 1), (FINISHED, 0))
+    )
+    told = JobEnded(1, 3, FINISHED, 8, 0)
+    assert follow(desk(signals, [going], [over], [told])[0], 3) == 0, "the list is ahead of what is told"
+    capsys.readouterr()
+    assert follow(desk(signals, [going], [over], [over])[0], 3) == 1
+    assert capsys.readouterr().out == "finished: 7 done, 1 failed\n"
+
+
 def test_a_job_that_no_worker_is_large_enough_for_is_told_once_and_when_one_is(
     signals: Signals, capsys: Capture
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from engine.core import Ordered
 from engine.parts.store import FOUND, Revive
 from engine.parts.view import BrokerView
+from engine.protocols.conversation import keptdesk as module
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import Bench
 
@@ -214,6 +215,25 @@ def test_a_client_that_is_gone_has_its_jobs_done_all_the_same() -> None:
     it.do("start w1 2")
     it.do("end w1 done")
     assert it.store.result(b"it".rjust(16)) == ("", b"job 1 finished: 1 done, 0 failed", b"")
+
+
+def test_through_the_control_socket_numbers_begin_anew_with_a_broker() -> None:
+    it = bench()
+    it.do("ask control 1 submit echo 1")
+    it.restart()
+    it.do("ask control 1 submit date 1")
+    it.do("start w1 2")
+    said = heard(it.do("end w1 done") + it.do("end w1 done"), "control")
+    assert said == ["control < [1] task 2/1 done", "control < [1] job 2 finished: 1 done, 0 failed"]
+
+
+def test_of_those_who_submit_the_same_job_the_newest_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OTHERS", 2)
+    it = bench()
+    for number in range(4):
+        it.do(f"ask c{number} 7 submit :ping as it")
+    said = it.do("start w1 1")
+    assert [bool(heard(said, f"c{number}")) for number in range(4)] == [True, False, True, True]
 
 
 # ---- lost with workers -----------------------------------------------------------------------------------------------
