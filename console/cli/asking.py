@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from console.text import clean
@@ -22,13 +23,20 @@ PATIENCE = 5.0  # seconds that those who run here may take to say who they are
 NAME = re.compile(r"[\w.-]+")
 
 
-def chosen(folder: Path, text: str | None, far: Callable[[str], Far] | None = None) -> Place:
+def chosen(
+    folder: Path,
+    text: str | None,
+    far: Callable[[str], Far] | None = None,
+    fleet: Mapping[str, Callable[[], Place]] = MappingProxyType({}),
+) -> Place:
     """The control socket of a process, by its endpoint or its name; without one of the only process that runs.
 
-    ``far``: makes of an endpoint a control socket over tcp, where we have a key. Raises Refused where there is none, or
-    several.
+    ``far``: makes of an endpoint a control socket over tcp, where we have a key. ``fleet``: by name, what tells those
+    of the configuration. Raises Refused where there is none, or several.
     """
     path: Place
+    if text is not None and text in fleet:
+        return fleet[text]()
     if text is not None and text.startswith("tcp://") and far is not None and not place(folder, text).is_socket():
         return far(text)
     if text is not None and "://" in text:
@@ -44,9 +52,14 @@ def chosen(folder: Path, text: str | None, far: Callable[[str], Far] | None = No
     return path
 
 
-def met(folder: Path, text: str, far: Callable[[str], Far] | None = None) -> Found:
+def met(
+    folder: Path,
+    text: str,
+    far: Callable[[str], Far] | None = None,
+    fleet: Mapping[str, Callable[[], Place]] = MappingProxyType({}),
+) -> Found:
     """Who that is. Raises Refused where nobody is there, or does not answer."""
-    path = chosen(folder, text, far)
+    path = chosen(folder, text, far, fleet)
     if not isinstance(path, Path):
         return beyond(path)
     found = answering([path], PATIENCE)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.cli.asking import chosen, status_at
-from console.cli.common import far_of, settings_of
+from console.cli.common import far_of, fleet_of, settings_of
 from console.cli.streams import result, tell
 from console.text import clean
 from engine.alerts.measures import MEASURES
@@ -29,7 +29,7 @@ def check(options: Namespace, flags: list[Flag]) -> int:
     try:
         settings = settings_of(flags)
         rules = read_rules(options.rules or settings.paths.alerts, optional=options.rules is None).rules
-        status = status_at(chosen(settings.paths.control, options.target, far_of(settings)))
+        status = status_at(chosen(settings.paths.control, options.target, far_of(settings), fleet_of(settings)))
         verdict, line = judged(status, rules)
     except Wrong as wrong:
         for problem in wrong.problems:

@@ -15,7 +15,7 @@ from typing import Any
 
 from console import units
 from console.cli.asking import met
-from console.cli.common import around_of, audit_of, far_of, settings_of
+from console.cli.common import around_of, audit_of, far_of, fleet_of, settings_of
 from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
@@ -59,7 +59,7 @@ def order(options: Namespace, flags: list[Flag]) -> int:
     if typed == LOG.name:
         target = options.target
         return listed(audit_of(settings, place(settings.paths.control, target) if "://" in target else Path(target)))
-    found = met(settings.paths.control, options.target, far_of(settings))
+    found = met(settings.paths.control, options.target, far_of(settings), fleet_of(settings))
     brokers = CATALOGUE[found.system].kind == System.kind
     try:
         command = parse(typed, WORDS if brokers else QUEUE_WORDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console import bulks, units
 from console.cli.asking import chosen
-from console.cli.common import far_of, lab_of, settings_of
+from console.cli.common import far_of, fleet_of, lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
@@ -43,7 +43,7 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     own = options.connect is None  # a broker that ends with the run: nobody has to find it
     given = {"connect": options.connect, "journal": options.journal, "listens": NOWHERE}
     control = getattr(options, "broker_control", None)
-    place = chosen(settings.paths.control, control, far_of(settings)) if control else None
+    place = chosen(settings.paths.control, control, far_of(settings), fleet_of(settings)) if control else None
     afar = Elsewhere(place) if place else None
     lab = lab_of(settings, workers=workers, broker=own, elsewhere=afar, **given)
     spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))

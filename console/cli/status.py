@@ -10,7 +10,7 @@ from typing import Any
 
 from console import units
 from console.cli.asking import chosen, status_at
-from console.cli.common import far_of, settings_of
+from console.cli.common import far_of, fleet_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result
 from console.text import clean
@@ -24,7 +24,7 @@ TROUBLE = ("lost", "late", "silent", "drain", "linking")
 def status(options: Namespace, flags: list[Flag]) -> int:
     """Print it, once or again and again until a signal comes. Raises Refused where nobody answers."""
     settings = settings_of(flags)
-    path = chosen(settings.paths.control, options.target, far_of(settings))
+    path = chosen(settings.paths.control, options.target, far_of(settings), fleet_of(settings))
     with Signals() as signals:
         while True:
             found = status_at(path)
