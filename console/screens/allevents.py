@@ -40,6 +40,7 @@ def said(groups: Sequence[Group], lines: Sequence[Parts]) -> list[Said]:
 class AllEvents(Layer):
     """The events, newest at the bottom; ``/`` takes times and a regular expression: ``/since 12:05 lost``."""
 
+    OPENED_BY = "events"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.EVENTS))]
     app: Host
 

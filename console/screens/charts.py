@@ -19,6 +19,7 @@ from console.widgets.keybar import KeyBar
 class Charts(Layer):
     """One cursor for all: what was slow then, and why."""
 
+    OPENED_BY = "charts"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.SPAN, *keys.CHART, *keys.RUNS))]
     app: Host
 

@@ -124,6 +124,8 @@ def _activity(row: Caller, now: float, cells: int) -> Parts:
 class Clients(Asks):
     """The clients of the broker, the one that sends most on top."""
 
+    OPENED_BY = "clients"
+
     def __init__(self) -> None:
         self._most = self._all = 0.0
         columns = (
@@ -152,8 +154,8 @@ class Clients(Asks):
         return _right(units.short(row.rate) if row.rate else "0", cells, "text bold" if row.rate else "label")
 
     def _share(self, row: Caller, now: float, cells: int) -> Parts:
-        bar = amount(row.rate / self._most if self._most else 0.0, cells - 5, "flow")
-        return [*bar, (fit(f"{row.rate / self._all * 100:.0f} %" if self._all else "", 5, right=True), "label")]
+        bar = amount(row.rate / self._most if self._most else 0.0, cells - 6, "flow")
+        return [*bar, (fit(f"{row.rate / self._all * 100:.0f} %" if self._all else "", 6, right=True), "label")]
 
     def fill(self, picture: Picture) -> None:
         """Show the clients."""
@@ -217,6 +219,7 @@ def _id(row: Underway, now: float, cells: int) -> Parts:
 class Waiting(Asks):
     """The oldest tasks under way, those that wait and those that workers have. ``client``: the name of one, or ""."""
 
+    OPENED_BY = "backlog"
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings(keys.TURN)]
 
     def __init__(self, client: str = "") -> None:

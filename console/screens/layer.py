@@ -68,7 +68,9 @@ class Once:
 
 
 class Layer(Once, Screen[None]):
-    """A screen to read and close."""
+    """A screen to read and close. ``OPENED_BY``: the id of the key that leads here, which the key bar leaves out."""
+
+    OPENED_BY: ClassVar[str] = ""
 
 
 class Question(Once, ModalScreen[ScreenResultType]):

@@ -137,7 +137,8 @@ class KeyBar(Inked):
         self._idle = self.app.idle_keys
         for active in sorted(self.screen.active_bindings.values(), key=lambda active: place(active.binding)):
             binding = active.binding
-            if not binding.show or binding.action in seen or binding.id in self._idle:
+            here = binding.id and binding.id == getattr(self.screen, "OPENED_BY", "")
+            if not binding.show or here or binding.action in seen or binding.id in self._idle:
                 continue
             seen.add(binding.action)
             name = key_name(self.app.get_key_display(binding))

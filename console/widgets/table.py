@@ -292,8 +292,10 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         for column, cells in chosen:
             if column is not self.sort_column:
                 parts.append((fit(column.titled(cells), cells, column.right) + " ", "label"))
+            elif column.right and len(title := column.titled(cells)) < cells:
+                parts.append((fit(self.arrow + title, cells, True) + " ", "accent bold"))
             elif column.right:
-                parts.append((fit(column.titled(cells), cells, True) + self.arrow, "accent bold"))
+                parts.append((fit(title, cells, True) + self.arrow, "accent bold"))
             else:
                 parts.append((fit(column.titled(cells) + self.arrow, cells) + " ", "accent bold"))
         return self.line(parts, width)

@@ -20,6 +20,7 @@ from engine.parts.served import Took
 from engine.parts.view import ClientRow, Underway
 from tests.helpers.fake_lab import FakeLab, FakeLabs, FakeSettings
 from tests.helpers.pilot import Driver
+from tests.helpers.runs import a_long_run
 from tests.helpers.settle import QuietPilot
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -68,6 +69,7 @@ def crowded() -> FakeLab:
         )
         for i in range(60)
     )
+    lab.kept.append(dict(a_long_run()))
     lab.publish()
     return lab
 

@@ -122,6 +122,8 @@ def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120,
     clock = [1000.0]
     settings = FakeSettings(folder)
     app = Console(None, session_of(lab.system.name, lab), settings, clock=lambda: clock[0])
+    if isinstance(lab, LikeLive):
+        app.wall = lambda: lab.began + lab.now  # the time that its events have
 
     async def run() -> None:
         async with app.run_test(size=size):

@@ -25,6 +25,7 @@ from engine.faults.watch import Watch
 from engine.parts.bulk import BulkSpec
 from tests.helpers.fake_lab import FakeLab
 from tests.helpers.protocols import LikeLive, User, on
+from tests.helpers.runs import a_long_run
 from tests.pictures.recording import animated, film
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
@@ -73,6 +74,7 @@ def leads_to(*keys: str) -> Callable[[User], Awaitable[None]]:
     async def scene(user: User) -> None:
         await at_work(user)
         await user.press(*keys)
+        user.lab.advance(0.25)  # until the broker has told what was asked of it
         await user.pass_time(0.25)
 
     return scene
@@ -110,7 +112,8 @@ def draw(name: str, folder: Path, size: tuple[int, int] = SIZE, suffix: str = ""
     """One picture; where it is."""
     workers, scene = (PICTURES | FOR_EYES)[name]
     path = folder / f"{name}{suffix}.svg"
-    lab: Any = FakeLab(workers)  # it has kept runs
+    lab: Any = FakeLab(workers)
+    lab.kept.append(a_long_run())
     if scene is not kept_run:
         lab = LikeLive(SYSTEMS["roundrobin"], workers=workers, slots=8).open()
         lab.speed = 1.0

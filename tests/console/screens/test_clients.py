@@ -35,8 +35,9 @@ def test_the_client_that_floods_is_on_top(tmp_path: Path) -> None:
             lab.clients = (flood._replace(sent=flood.sent + 250, heard=lab.at), calm)
             await driver.tick()
         lines = driver.screen()
-        assert "rate/s▾" in lines[1] and "share" in lines[1] and "oldest" in lines[1]
+        assert "▾rate/s share" in lines[1] and "share" in lines[1] and "oldest" in lines[1]
         assert lines[2].split()[1:4] == ["flood", "●", "sends"] and "100 %" in lines[2] and "█" in lines[2]
+        assert "B backlog" in lines[-1] and "U clients" not in lines[-1], "a screen does not offer itself"
         assert "calm" in lines[3] and "○" not in lines[3] and "13s" in lines[3] and "91s" in lines[3]
         assert driver.shows("2 clients") and driver.shows("2 wait, 1 in flight")
         await driver.press("enter")
@@ -52,7 +53,7 @@ def test_the_oldest_task_is_on_top_and_leads_to_its_worker(tmp_path: Path) -> No
     async def scenario(driver: Driver) -> None:
         await driver.press("B")
         lines = driver.screen()
-        assert "age▾" in lines[1] and lines[2].split()[1] == "12s" and "kestrel-01" in lines[2] and "0700" in lines[2]
+        assert "▾age" in lines[1] and lines[2].split()[1] == "12s" and "kestrel-01" in lines[2] and "0700" in lines[2]
         assert any("job × 2.00k" in line and "waits" in line for line in lines)
         await driver.press("enter")
         assert isinstance(driver.app.screen, Details) and driver.shows("worker kestrel-01")
