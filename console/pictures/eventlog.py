@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from engine.feed import Fact, Feed
 
-EVENTS = 1000  # lines that can be scrolled back to …
-WORSE = EVENTS // 2  # … of which those that warn or are bad may take so many, however much else happens
+EVENTS = 1000  # lines that can be scrolled back to
+LEAST = {"bad": 250, "warn": 250, "info": 500}  # so many of them are of each kind, however many there are of the others
 
 
 class Gap(NamedTuple):
@@ -22,8 +23,8 @@ Line = Fact | Gap
 class EventLog:
     """Follows a feed, bounded. Events that were overwritten before they were read appear as a gap.
 
-    Where there are too many, the oldest ones go that are neither warnings nor bad: ten thousand workers that join do
-    not push out the one that was lost.
+    Where there are too many, each level keeps its newest: ten thousand workers that join do not push out the one that
+    was lost.
     """
 
     def __init__(self, feed: Feed) -> None:
@@ -42,16 +43,17 @@ class EventLog:
 
 
 def newest(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The last ``EVENTS`` of them, but up to ``WORSE`` of those that warn or are bad before all others."""
-    if len(lines) <= EVENTS:
+    """The last ``EVENTS`` of them, among them the last of each level as ``LEAST`` says."""
+    room = len(lines) - EVENTS
+    if room <= 0:
         return lines
-    worse = [isinstance(line, Gap) or line.level in ("warn", "bad") for line in lines]
-    bad = sum(worse)
-    room = {True: min(bad, max(WORSE, EVENTS - (len(lines) - bad)))}
-    room[False] = EVENTS - room[True]
-    kept: list[Line] = []
-    for line, is_bad in zip(reversed(lines), reversed(worse), strict=True):
-        if room[is_bad]:
-            room[is_bad] -= 1
-            kept.append(line)
-    return tuple(reversed(kept))
+    seen: Counter[str] = Counter()
+    spare: list[int] = []  # places of those that may go, the newest first
+    for place in reversed(range(len(lines))):
+        line = lines[place]
+        level = "warn" if isinstance(line, Gap) else line.level if line.level in LEAST else "info"
+        seen[level] += 1
+        if seen[level] > LEAST[level]:
+            spare.append(place)
+    gone = set(spare[-room:])
+    return tuple(line for place, line in enumerate(lines) if place not in gone)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.pictures.eventlog import EVENTS, WORSE, EventLog, Gap, newest
+from console.pictures.eventlog import EVENTS, EventLog, Gap, newest
 from engine.core import Note
 from engine.feed import Fact, Feed
 
@@ -32,12 +32,13 @@ def test_what_came_too_fast_is_a_gap_and_the_whole_is_bounded() -> None:
     assert len(log.read()) == EVENTS
 
 
-def test_a_flood_of_routine_does_not_push_out_what_is_bad_nor_the_other_way_round() -> None:
+def test_a_flood_of_one_level_does_not_push_out_the_others() -> None:
     lost = Fact(1, 0.0, "broker", "bad", "w1 lost", b"")
-    joined = [Fact(2 + n, 1.0, "broker", "good", "joined", b"") for n in range(10_000)]
+    joined = [lost._replace(level="good", number=n) for n in range(10_000)]
+    late = [lost._replace(level="warn", number=20_000 + n) for n in range(10_000)]
     kept = newest((lost, *joined))
-    assert len(kept) == EVENTS and kept[0] is lost and kept[1:] == tuple(joined[-EVENTS + 1 :])
-    worse = [lost._replace(number=20_000 + n) for n in range(10_000)]
-    kept = newest((*joined, *worse))
-    assert kept == (*joined[-(EVENTS - WORSE) :], *worse[-WORSE:])
-    assert len(newest(tuple(worse))) == EVENTS == len(newest((*joined[:9], *worse)))
+    assert kept == (lost, *joined[-EVENTS + 1 :])
+    kept = newest((lost, *joined, *late))
+    assert kept == (lost, *joined[-500:], *late[-499:])
+    assert newest((*joined[:9], *late, lost)) == (*joined[:9], *late[-EVENTS + 10 :], lost)
+    assert newest((lost,) * EVENTS) == (lost,) * EVENTS
