@@ -47,6 +47,8 @@ WORDS = (
     Word("withdraw", "CLIENT", "drop what waits of a client; v lists them where tasks have an owner", seed=False),
     Word("undrain", "WORKER", "give a drained worker tasks again", seed=False),
     Word("expire", "WORKER", "count a worker as lost now: others get what it holds", seed=False),
+    Word("slots", "WORKER N", "let a worker of this process take N tasks at a time", seed=False),
+    Word("log-level", "error|warning|info|debug", "what a process without a screen tells on stderr", seed=False),
     Word("requeue", "WORKER|CLIENT [TASK]", "take back what a worker holds, or one task of a client", seed=False),
     Word("pause", "", "give out no tasks", seed=False),
     Word("resume", "", "give out tasks again, without a limit", seed=False),
@@ -90,7 +92,7 @@ WORDS = (
     Word("help", "", "list all keys and commands", seed=False),
 )
 BY_NAME = {word.name: word for word in WORDS}
-STEER = ("undrain", "expire", "requeue", "pause", "resume", "throttle", "undo")
+STEER = ("undrain", "expire", "requeue", "slots", "log-level", "pause", "resume", "throttle", "undo")
 """Orders to the broker."""
 
 _OF_QUEUES = {

@@ -16,7 +16,7 @@ from typing import Any
 from console import units
 from console.cli.asking import met
 from console.cli.common import around_of, audit_of, far_of, fleet_of, settings_of
-from console.cli.queueorder import QUEUE_WORDS, Order, queue_order
+from console.cli.queueorder import ACKNOWLEDGE, QUEUE_WORDS, Order, acknowledged, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
 from console.commands import BY_NAME, STEER, Command, CommandError, Word, parse
@@ -43,6 +43,8 @@ WORDS = (
     Word("discard", "CLIENT TASK", "end one task that waits", False),
     Word("move", "CLIENT TASK first|last", "let one task wait before all others, or behind them", False),
     Word("endrun", "", "stop its run", False),
+    Word("trace", "on|off|FILTER", "trace messages though nobody looks; who attaches sees them", False),
+    ACKNOWLEDGE,
     BY_NAME["slow"],
     *(BY_NAME[name] for name in (*NAMED, *FAULTS)),
 )
@@ -138,6 +140,14 @@ def order_of(command: Command, lab: Any) -> Order:
             return Order(lambda lab: lab.steer(Expire(id)), f"{text} counts as lost", asks)
         case "requeue":
             return _requeue(lab, text)
+        case "slots":
+            return _slots(lab, text)
+        case "trace":
+            return Order(lambda lab: lab.keep_trace(text), f"trace {text}")
+        case "log-level":
+            return Order(lambda lab: lab.log_level(text), f"events are logged from {text} on")
+        case "acknowledge":
+            return acknowledged(text)
         case "undrain":
             id = worker(lab, text).key
             said = f"worker {text} is given tasks again"
@@ -245,6 +255,22 @@ def _single(lab: Any, word: str, text: str) -> Order:
     said = f"asked: task {digits} waits {where} all others if no worker has it"
     asks = f"Let task {digits} of client {name} wait {where} all others?"
     return Order(lambda lab: lab.move(client, task, place == "first"), said, asks)
+
+
+def _slots(lab: Any, text: str) -> Order:
+    name, _, digits = text.partition(" ")
+    if not digits.strip().isdecimal():
+        raise Refused(f"slots needs {BY_WORD['slots'].usage}, got {clean(text)!r}")
+    key, slots = worker(lab, name).key, int(digits)
+
+    def now(lab: Any) -> int:
+        return next((row.slots for row in rows(lab) if row.key == key), 0)
+
+    def tells(lab: Any) -> str:
+        return units.several(now(lab), "slot")
+
+    give = lambda lab: lab.set_slots(key, slots)  # noqa: E731 - one line as the others
+    return Order(give, f"{name} takes as many tasks at once as it has slots", "", lambda lab: now(lab) == slots, tells)
 
 
 def _requeue(lab: Any, text: str) -> Order:

@@ -9,7 +9,9 @@ from console.commands import Command, Word
 from console.text import clean
 from engine.errors import Refused
 
+ACKNOWLEDGE = Word("acknowledge", "ALERT", "say that somebody knows of an alert, until it clears", False)
 QUEUE_WORDS = (
+    ACKNOWLEDGE,
     Word("workers", "STAGE N", "so many drivers for a stage", False),
     Word("pause", "STAGE", "its drivers finish their documents and leave", False),
     Word("resume", "STAGE", "its drivers start again", False),
@@ -56,6 +58,8 @@ def queue_order(command: Command, lab: Any) -> Order:
             return Order(lambda lab: lab.resume_stage(text), f"{text} runs", shown=runs)
         case "kill":
             return _kill(lab, text)
+        case "acknowledge":
+            return acknowledged(text)
         case "retry":
             if not rest:
                 raise Refused("retry needs QUEUE DOCUMENT")
@@ -63,6 +67,11 @@ def queue_order(command: Command, lab: Any) -> Order:
         case _:
             files = text.split()
             return Order(lambda lab: lab.feed_files(files), f"{len(files):,} files were given to it: its events tell")
+
+
+def acknowledged(alert: str) -> Order:
+    """An alert of that process; it refuses one that does not fire."""
+    return Order(lambda lab: lab.acknowledge(alert), f"{clean(alert)} is acknowledged until it clears")
 
 
 def _stage(lab: Any, name: str) -> Any:

@@ -222,11 +222,16 @@ class Alarms:
     """
 
     def __init__(self, feed: Feed, levels: Collection[str] = ("warn", "bad")) -> None:
-        self._feed, self._levels = feed, [level for level in levels if level == "bad" or not _Form.quiet]
+        self._feed = feed
+        self.show(levels)
         self._seen = 0
         self._told: deque[str] = deque(maxlen=1000)
         self._lines, self._until = 0, 0.0  # told in the window at hand, and when that ends, wall clock
         self._untold = 0
+
+    def show(self, levels: Collection[str]) -> None:
+        """Print facts of these levels from now on."""
+        self._levels = [level for level in levels if level == "bad" or not _Form.quiet]
 
     def end(self, unkept: Iterable[str]) -> bool:
         """Tell what is new, and what could not be written to the disk, as far as it was not told; False where that is

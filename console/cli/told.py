@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from console import units
+from console.cli.arguments import LEVELS
 from console.cli.streams import AT_ONCE, Alarms, tell
+from console.text import clean
+from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkView
 from engine.parts.view import BrokerView
@@ -17,25 +20,39 @@ class Told(Alarms):
     """``level``: as on the command line; None where none was asked for: warnings and errors."""
 
     def __init__(self, lab: LiveLab, level: int | None) -> None:
-        levels = ("warn", "bad") if level is None else ("bad",) if level < TASKS else ("good", "info", "warn", "bad")
-        super().__init__(lab.feed, levels)
+        super().__init__(lab.feed, shown(level))
         self._lab = lab
+        lab.log = self.choose
         self.level = -1 if level is None else level
         self._trace: Trace | None = None
         self._number = 0
         self._statistics = ""
 
+    def choose(self, name: str) -> str:
+        """Tell as much as the level of this name says from now on. Raises Refused for no level."""
+        if name not in (*LEVELS, "warning"):
+            raise Refused(f"log-level needs error, warning, info or debug, got {clean(name)!r}")
+        level = LEVELS.get(name)
+        self.show(shown(level))
+        self.level = -1 if level is None else level
+        if self._trace is not None:
+            self._lab.detach(self._trace)
+            self._trace = None
+        self.begin()
+        return f"events are logged from {name} on"
+
     def begin(self) -> None:
         """The lab is open: hear its messages, where tasks are told."""
         if self.level >= TASKS:
-            self._trace = self._lab.trace(KEPT)
-            self._lab.attach(self._trace)
+            self._number = 0
+            self._trace = trace = self._lab.trace(KEPT)
+            self._lab.attach(trace)
 
     def tell(self) -> None:
         """Tell what is new."""
         super().tell()
-        if self._trace is not None:
-            self._tasks(self._trace)
+        if (trace := self._trace) is not None:
+            self._tasks(trace)
 
     def count(self, words: str) -> None:
         """Statistics, where they are told and have changed."""
@@ -55,6 +72,11 @@ class Told(Alarms):
             tell(f"{entry.source} → {entry.target}: {entry.command} {about}")
         if (more := more + len(tasks[AT_ONCE:])) > 0:
             tell(f"{more:,} more messages")
+
+
+def shown(level: int | None) -> tuple[str, ...]:
+    """The levels of events that are told."""
+    return ("warn", "bad") if level is None else ("bad",) if level < TASKS else ("good", "info", "warn", "bad")
 
 
 def of_broker(view: BrokerView) -> str:

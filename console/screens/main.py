@@ -22,16 +22,11 @@ from console.screens.kept import Kept
 from console.screens.listing import worker_list
 from console.screens.orders import (
     ask_to_drain,
-    ask_to_expire,
     ask_to_hurt,
-    ask_to_limit,
-    ask_to_requeue,
-    ask_to_requeue_task,
     ask_to_slow,
     ask_to_stop,
-    ask_to_undo,
-    ask_to_undrain,
     ask_to_withdraw,
+    steered,
     waiting_clients,
 )
 from console.screens.overview import Overview
@@ -310,29 +305,10 @@ class Main(Overview):
                 )
         return []
 
-    def _steered(self, command: Command) -> bool:
-        """Whether it is an order to the broker; then it is asked about."""
-        match command:
-            case Command("undrain", str(name)):
-                self.named(name, ask_to_undrain)
-            case Command("expire", str(name)):
-                self.named(name, ask_to_expire)
-            case Command("requeue", str(text)) if " " in text:
-                ask_to_requeue_task(self.app, text)
-            case Command("requeue", str(name)):
-                self.named(name, ask_to_requeue)
-            case Command("pause" | "resume" | "throttle" as name, str(text)):
-                ask_to_limit(self.app, name, text)
-            case Command("undo", _):
-                ask_to_undo(self.app)
-            case _:
-                return False
-        return True
-
     def perform(self, command: Command) -> None:
         """One command of the ``:`` line."""
         order, run = self.app.order, self.app.settings.run
-        if self._view.perform(self.app, command) or self._steered(command):
+        if self._view.perform(self.app, command) or steered(self.app, self.named, command):
             return
         match command:
             case Command("register", _):

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from console.commands import Command
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.rows import Shown
@@ -183,6 +184,45 @@ def ask_to_requeue_task(app: Host, text: str) -> None:
 def _ask_to_requeue(app: Host, order: Requeue, what: str) -> None:
     fate = ["Another worker gets it; that counts as a delivery.", "What the first one still answers may count as late."]
     _ask_to_steer(app, order, Confirm(f"Take {what} back?", fate, "Requeue"), f"{what} is taken back")
+
+
+def set_slots(app: Host, text: str, row: Shown) -> None:
+    """Have a worker take so many tasks at a time."""
+    digits = text.strip()
+    if not digits.isdecimal():
+        app.say(f"slots needs a number of slots, got {clean(digits)!r}", "bad")
+        return
+    key, slots = row.worker.key, int(digits[:9])
+    said = f"worker {row.label} has {slots} slots"
+    app.order(lambda lab: lab.set_slots(key, slots), said, destroys=True)
+
+
+def steered(app: Host, named: Callable[[str, Callable[[Host, Shown], None]], None], command: Command) -> bool:
+    """Whether a command is an order to the broker, or to a process; then it is given, after a question where it asks.
+
+    ``named`` hands over the worker of a name.
+    """
+    match command:
+        case Command("undrain", str(name)):
+            named(name, ask_to_undrain)
+        case Command("expire", str(name)):
+            named(name, ask_to_expire)
+        case Command("requeue", str(text)) if " " in text:
+            ask_to_requeue_task(app, text)
+        case Command("requeue", str(name)):
+            named(name, ask_to_requeue)
+        case Command("slots", str(text)):
+            name, _, slots = text.partition(" ")
+            named(name, lambda app, row: set_slots(app, slots, row))
+        case Command("log-level", str(level)):
+            app.order(lambda lab: lab.log_level(level), f"events are logged from {level} on", destroys=True)
+        case Command("pause" | "resume" | "throttle" as name, str(text)):
+            ask_to_limit(app, name, text)
+        case Command("undo", _):
+            ask_to_undo(app)
+        case _:
+            return False
+    return True
 
 
 def ask_to_undo(app: Host) -> None:

@@ -36,6 +36,9 @@ BROKERS: dict[str, Any] = {
     "hurt": tuple[str],
     "steer": tuple[object],
     "undo": tuple[()],
+    "set_slots": tuple[bytes, int],
+    "keep_trace": tuple[str],
+    "log_level": tuple[str],
     "acknowledge": tuple[str],
     "silence": tuple[str, float],
 }

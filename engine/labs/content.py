@@ -125,6 +125,14 @@ class BrokerLab(Lab):
         """Let each of our workers answer so many seconds after a task came, those that come later too; 0: at once."""
         raise self.unable()
 
+    def set_slots(self, key: bytes, slots: int) -> str | None:
+        """Let one worker of this process take so many tasks at a time. Refused where its protocol can not say it."""
+        raise self.unable()
+
+    def keep_trace(self, text: str) -> str | None:
+        """Trace messages though nobody looks: ``on``, ``off``, or a filter. Whoever attaches later sees them."""
+        raise self.unable()
+
     def hurts(self, line: str) -> str:
         """What the fault of a line such as ``freeze w3 5`` would do to what runs, in words."""
         raise self.unable()

@@ -39,6 +39,7 @@ from engine.labs.carried import arguments
 from engine.labs.content import BrokerLab
 from engine.labs.far import ENTRIES, packed_entries
 from engine.labs.shared import VIEWS, Easel, codec_of, crew_of
+from engine.labs.standing import OFF, ON, Standing, wanted
 from engine.parts.unpacking import unpack
 from engine.parts.view import BrokerView
 from engine.system import Orders
@@ -172,6 +173,7 @@ class BrokerDesk(Desk):
         self._touched: float | None = float("-inf")  # when the nodes were told to draw for the next set
         self._pool_until = 0.0
         self._traces: dict[str, tuple[Ring[Any], float]] = {}  # by the viewer's word, and when it was asked for last
+        self._standing: Standing | None = None
         self._closing = threading.Event()
         self._sweeper: threading.Thread | None = None
 
@@ -246,6 +248,9 @@ class BrokerDesk(Desk):
         if fields.get("End") is True:
             self._end(name)
             return "tapped", {"Total": 0, "Data": packed_entries([])}
+        standing = self._standing
+        if standing is not None and name not in self._traces:
+            return "tapped", {"Data": packed_entries(standing.told(after, ENTRIES)), "Total": standing.total}
         if name not in self._traces:
             if len(self._traces) >= TAPS:
                 raise Refused(f"{TAPS} viewers trace messages already")
@@ -259,6 +264,19 @@ class BrokerDesk(Desk):
         self._traces[name] = trace, now
         entries = [entry for entry in trace.entries(limit=ENTRIES) if entry.number > after]
         return "tapped", {"Total": trace.total, "Data": packed_entries(entries)}
+
+    def keep_trace(self, text: str) -> str:
+        """Begin a trace that all viewers are told who ask for one from now on, or end it. Raises Refused."""
+        where = None if text == OFF else wanted(text)
+        before, self._standing = self._standing, None
+        if before is not None:
+            self._lab.detach(before.trace)
+        if text == OFF:
+            return "messages are traced while somebody looks"
+        standing = Standing(self._lab.trace(KEPT), where, KEPT)
+        self._lab.attach(standing.trace)
+        self._standing = standing
+        return f"the newest {KEPT:,} messages are traced" + (f", and kept where {text} fits" if text != ON else "")
 
     def _end(self, name: str) -> None:
         trace, _ = self._traces.pop(name, (None, 0.0))

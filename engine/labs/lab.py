@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -46,6 +46,7 @@ class Lab(ABC):
     unkept: Sequence[str] = ()
     audit: Audit | None = None
     control: Control | None = None  # its own control socket, where one is open
+    log: Callable[[str], str] | None = None  # takes the name of a level; of a process that tells events on stderr
     watcher: Any = None
     """The ``engine.labs.watcher.Watcher`` of this process; None where nobody watches over its alerts."""
 
@@ -127,6 +128,13 @@ class Lab(ABC):
         if self.watcher is None:
             raise self.unable()
         self.watcher.silence(alert, seconds)
+
+    def log_level(self, level: str) -> str | None:
+        """Tell so much on stderr from now on. Refused where nothing is told there, and for what is no level."""
+        self._change("changing what is logged")
+        if self.log is None:
+            raise Refused("this process logs nothing on stderr")
+        return self.log(level)
 
     def unable(self) -> Refused:
         """Why an order that a content knows is not for this lab."""

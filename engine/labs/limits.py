@@ -15,7 +15,7 @@ from engine.journal.codec import Unreadable
 from engine.journal.journal import FARTHEST
 from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_HELD, MAX_SLOTS
-from engine.parts.orders import ClockSet, Slow, Throttle
+from engine.parts.orders import ClockSet, Slots, Slow, Throttle
 from engine.schema import Misfit, fit
 from engine.settings import Run
 from engine.system import Orders
@@ -69,6 +69,9 @@ def judge_order(order: object, orders: Orders | None) -> None:
         case Slow(seconds):
             if not _number(seconds, 0, MAX_SLOW):
                 raise Unreadable(f"an order to be slow by {seconds!r} s; up to {MAX_SLOW:,.0f} s can be asked for")
+        case Slots(slots):
+            if not _whole(slots, MAX_SLOTS):
+                raise Unreadable(f"an order for {slots!r} slots; 1 to {MAX_SLOTS:,} can be asked for")
         case Throttle(rate):
             if not fits(order, type(order)) or (rate is not None and not _number(rate, 0, MAX_RATE)):
                 raise Unreadable(f"a limit of {rate!r} tasks a second")

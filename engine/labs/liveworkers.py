@@ -14,6 +14,7 @@ from engine.drive.sockets import descriptors_of
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.brokers import inner
+from engine.labs.desk import BrokerDesk
 from engine.labs.health import Workers
 from engine.labs.livefaults import LiveFaults
 from engine.labs.orders import PATIENCE
@@ -35,6 +36,7 @@ class LiveWorkers(LiveFaults):
     _connect: str | None
     _client_id: bytes
     _nonce: Nonces
+    _desk: BrokerDesk | None
     _transport = ""  # of peers of this process; empty: they stay in it
     _wanted: int
     _named: Sequence[NamedPool]
@@ -102,6 +104,16 @@ class LiveWorkers(LiveFaults):
         if not self._with_broker:
             raise Refused("that worker is not in this process")
         super()._stop_elsewhere(key)
+
+    def _own_view(self, seat: str) -> WorkerView:
+        return self.crew()[seat]
+
+    def keep_trace(self, text: str) -> str:
+        """See ``BrokerLab``."""
+        self._change("tracing messages")
+        if self._desk is None:
+            raise Refused("no control socket is open here, over which a trace could be seen")
+        return self._desk.keep_trace(text)
 
     def crew(self) -> dict[str, WorkerView]:
         """How each worker of this process that has not left sees itself, by its seat."""

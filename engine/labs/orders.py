@@ -17,8 +17,9 @@ from engine.labs.pool import BULK, Pool
 from engine.labs.pools import Pools
 from engine.labs.steered import ENDED, WORDS, NotDone, inverse, refuse
 from engine.parts.bulk import BulkSpec, BulkView
-from engine.parts.orders import Discard, Drain, Move, Pack, Slow, StopRun, Withdraw
-from engine.parts.view import BrokerView
+from engine.parts.limits import MAX_SLOTS
+from engine.parts.orders import Discard, Drain, Move, Pack, Slots, Slow, StopRun, Withdraw
+from engine.parts.view import BrokerView, WorkerView
 from engine.runs.history import History
 
 SLOWEST = 3600.0  # seconds
@@ -111,6 +112,28 @@ class WorkerOrders(BrokerLab):
         for name in self._pool.alive():
             self._pool.node.order(name, Slow(seconds))
         return f"workers here answer {seconds:g} s late" if seconds else "workers here answer at once"
+
+    def set_slots(self, key: bytes, slots: int) -> str | None:
+        """Let one of our workers take so many tasks at a time. Refused where its protocol has no word for that."""
+        self._change("changing the slots of a worker")
+        if why := dict(self.system.untaken).get(Slots):
+            raise Refused(f"{self.system.name} changes no slots: {why}")
+        if not 1 <= slots <= MAX_SLOTS:
+            raise Refused(f"a worker has 1 to {MAX_SLOTS:,} slots, not {slots:,}")
+        seat = self.seat_of(key)
+        if seat is None or seat not in self._pool.alive():
+            raise Refused("that worker is not in this process: give the order to its own")
+        before = self._own_view(seat).slots
+        self._undos.append(partial(self._tell_slots, seat, before))
+        return self._tell_slots(seat, slots)
+
+    def _tell_slots(self, seat: str, slots: int) -> str:
+        self._pool.node.order(seat, Slots(slots))
+        return f"{seat} registers with {slots} slots, behind its next answer where it works"
+
+    def _own_view(self, seat: str) -> WorkerView:
+        """How a worker of ours sees itself, after all orders so far."""
+        raise self.unable()
 
     def withdraw(self, client: bytes) -> str | None:
         """Drop what waits of a client, by its routing id. Refused where what waits belongs to nobody."""

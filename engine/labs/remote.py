@@ -168,6 +168,18 @@ class Remote(BrokerLab):
         """Let the workers there answer so many seconds later."""
         self._order("slow", seconds)
 
+    def set_slots(self, key: bytes, slots: int) -> str | None:
+        """Let a worker there take so many tasks at a time."""
+        return self._order("set_slots", key, slots)
+
+    def keep_trace(self, text: str) -> str | None:
+        """Let messages there be traced though nobody looks."""
+        return self._order("keep_trace", text)
+
+    def log_level(self, level: str) -> str | None:
+        """Let the process there tell so much on its stderr."""
+        return self._order("log_level", level)
+
     def withdraw(self, client: bytes) -> str | None:
         """Drop what waits of a client, by its routing id."""
         return self._order("withdraw", client)

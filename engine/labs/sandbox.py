@@ -28,7 +28,7 @@ from engine.labs.steered import limits
 from engine.labs.virtualclock import BEGAN, Happened
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Inspect, Pack, Throttle
-from engine.parts.view import BrokerView
+from engine.parts.view import BrokerView, WorkerView
 from engine.runs.history import History
 from engine.runs.load import RunRecord, RunReport
 from engine.system import System
@@ -153,6 +153,10 @@ class Sandbox(Actors, WorkerOrders):
         super().restart(name)
         if self._packs is not None:
             self.order(name, Pack(self._packs))
+
+    def _own_view(self, seat: str) -> WorkerView:
+        view: WorkerView = self._snapshot(seat)
+        return view
 
     def seat_of(self, key: bytes) -> str | None:
         """The seat of the worker with this routing id."""

@@ -75,6 +75,12 @@ class Slow(NamedTuple):
     seconds: float
 
 
+class Slots(NamedTuple):
+    """Worker: take so many tasks at a time from now on."""
+
+    slots: int
+
+
 class Pack(NamedTuple):
     """All roles: write messages on the system's packed lane where the other end does too, or no longer."""
 

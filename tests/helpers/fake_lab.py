@@ -224,6 +224,15 @@ class FakeLab(BrokerLab):
     def steer(self, order: object) -> str | None:
         return self._order("steer", order)
 
+    def set_slots(self, key: bytes, slots: int) -> str | None:
+        return self._order("set_slots", key, slots)
+
+    def keep_trace(self, text: str) -> str | None:
+        return self._order("keep_trace", text)
+
+    def log_level(self, level: str) -> str | None:
+        return self._order("log_level", level)
+
     def undo(self) -> str | None:
         return self._order("undo")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from engine.core import Command, Note
-from engine.parts.orders import Drain, Expire, Inspect, Requeue, Throttle, Undrain, Withdraw
+from engine.parts.orders import Drain, Expire, Inspect, Requeue, Slots, Throttle, Undrain, Withdraw
 from engine.parts.valve import set_limit
 from engine.protocols.conversation import links
 from engine.protocols.conversation.desk import Desk
@@ -25,6 +25,7 @@ TAKES = (Throttle, Expire)
 UNTAKEN = (
     (Undrain, "a STOP takes a worker's processors for good; start another one"),
     (Requeue, "a task is a process of its worker; expire the worker, and others get all that it runs"),
+    (Slots, "a worker says its processors as it greets; stop N takes some, another worker brings more"),
 )
 
 

@@ -16,7 +16,7 @@ from engine.protocols.negotiated.explored import EXPLORED
 from engine.protocols.negotiated.faults import FAULTS
 from engine.protocols.negotiated.link import SAVED
 from engine.protocols.negotiated.messages import MAX_BODY
-from engine.protocols.negotiated.operated import TAKES
+from engine.protocols.negotiated.operated import TAKES, UNTAKEN
 from engine.protocols.negotiated.options import Options
 from engine.protocols.negotiated.orders import CONTROL, ORDERS, Configure, HandBack, Serve, ShowPair, beside
 from engine.protocols.negotiated.pair import FALLBACK_ID, PEER, Pair
@@ -142,4 +142,5 @@ SYSTEM = System(
     store="backlog",
     explored=EXPLORED,
     takes=TAKES,
+    untaken=UNTAKEN,
 )

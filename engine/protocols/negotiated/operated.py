@@ -11,7 +11,7 @@ The rules of this file:
 from __future__ import annotations
 
 from engine.core import NEVER, Note
-from engine.parts.orders import Expire, Requeue, Throttle, Undrain
+from engine.parts.orders import Expire, Requeue, Slots, Throttle, Undrain
 from engine.parts.plain import several
 from engine.parts.valve import set_limit
 from engine.protocols.negotiated.config import Address
@@ -19,6 +19,7 @@ from engine.protocols.negotiated.machine import If, On
 from engine.protocols.negotiated.service import Service
 
 TAKES = (Undrain, Throttle, Expire, Requeue)
+UNTAKEN = ((Slots, "a worker says its slots as it joins; stop it, and start one with others"),)
 Order = Undrain | Throttle | Expire | Requeue
 
 

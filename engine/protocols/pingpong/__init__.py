@@ -12,7 +12,7 @@ from engine.protocols.pingpong.desk import FRONTEND
 from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.explain import EXPLAIN
 from engine.protocols.pingpong.explored import EXPLORED
-from engine.protocols.pingpong.operated import BACKEND, TAKES
+from engine.protocols.pingpong.operated import BACKEND, TAKES, UNTAKEN
 from engine.protocols.pingpong.options import Options
 from engine.protocols.pingpong.promises import times
 from engine.protocols.pingpong.rogue import GARBAGE, OVERCREDIT
@@ -60,4 +60,5 @@ SYSTEM = System(
     store="backlog",
     explored=EXPLORED,
     takes=TAKES,
+    untaken=UNTAKEN,
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from engine.core import Command, Note, Send
-from engine.parts.orders import Discard, Drain, Expire, Inspect, Move, Requeue, Throttle, Undrain, Withdraw
+from engine.parts.orders import Discard, Drain, Expire, Inspect, Move, Requeue, Slots, Throttle, Undrain, Withdraw
 from engine.parts.plain import several
 from engine.parts.valve import set_limit
 from engine.protocols.pingpong.desk import Desk
@@ -24,6 +24,7 @@ from engine.protocols.pingpong.tasks import Tasks
 
 BACKEND = "backend"
 TAKES = (Undrain, Throttle, Expire, Requeue)
+UNTAKEN = ((Slots, "its workers do one job at a time; start more of them"),)
 
 
 class Operated:

@@ -39,7 +39,7 @@ from engine.core import (
 )
 from engine.parts.limits import MAX_SLOTS
 from engine.parts.machine import Walk
-from engine.parts.orders import Leave, Pack, Slow
+from engine.parts.orders import Leave, Pack, Slots, Slow
 from engine.parts.view import WorkerView
 from engine.parts.violations import Violations
 from engine.protocols.roundrobin import data, packed
@@ -52,7 +52,9 @@ BROKER = b"broker"  # whose violations these are: a DEALER hears nobody else
 
 
 class Worker:
-    """The core of the worker's role. Orders: ``Leave``, ``Slow``, ``Pack``. ``seed`` makes its stream data its own.
+    """The core of the worker's role. Orders: ``Leave``, ``Slow``, ``Slots``, ``Pack``.
+
+    ``seed`` makes its stream data its own.
 
     ``name``: see ``Link``.
     """
@@ -78,6 +80,7 @@ class Worker:
         self._increments = 0
         self._register_at = NEVER  # when REGISTER is repeated
         self._leave_by = NEVER  # when the goodbye is over whatever came
+        self._registers = False  # other slots are to be said: behind an answer, for behind a PING it would begin anew
         self._parting = False  # a goodbye was said, and its PONG may come
 
     # ---- the contract --------------------------------------------------------------------------------------------
@@ -87,6 +90,7 @@ class Worker:
         out: list[Command] = []
         if self.state == Does.LEFT:
             return out
+        answered = self.done + self.unknown
         match event:
             case Received(messages):
                 for frames in messages:
@@ -100,6 +104,8 @@ class Worker:
             case Ordered(Slow(seconds)):
                 self.delay = max(0.0, seconds)
                 self._serve(now, out)
+            case Ordered(Slots(slots)):
+                self.slots, self._registers = slots, True
             case Ordered(Pack(on)):
                 out.append(self.link.pack(on, now))
             case Paused(seconds):
@@ -115,6 +121,11 @@ class Worker:
             case _:
                 raise TypeError(f"a round robin worker takes no {event!r}")
         self._flush(out)
+        acts = not self._held or self.done + self.unknown > answered
+        if self._registers and acts and self.state == Does.WORKING:
+            self._registers = False
+            out.append(Send(wire.register(self._register_id(), self.slots)))
+            out.append(Note("info", f"registers with {self.slots} slots"))
         if self.state == Does.LEAVING and self._is_done(now):
             self._step(On.DONE, "" if not self._parting else If.UNHEARD if self.link.waits else If.PONGED)
             self._leave_by = NEVER

@@ -162,6 +162,9 @@ def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:
         ("kill tern-01", "hurt", True),
         ("freeze tern-01 5", "hurt", True),
         ("slow tern-01 5", "hurt", True),
+        ("slots tern-01 3", "set_slots", False),
+        ("trace cmd=PING", "keep_trace", False),
+        ("log-level debug", "log_level", False),
         ("slow 2", "slow", True),
         ("slow 0", "slow", False),
         ("lane packed", "choose_lane", False),
@@ -198,6 +201,28 @@ def test_one_task_is_named_by_its_client_and_its_digits() -> None:
             order_of(parse(line, WORDS), lab)
     with pytest.raises(Refused, match="no client 'x' there; there are flood"):
         order_of(parse("discard x 00", WORDS), lab)
+
+
+def test_an_alert_is_acknowledged(lab: Obeys, home: Path, capsys: Capture) -> None:
+    assert main(["order", ENDPOINT, "acknowledge", "backlog"]) == 2, "nobody watches there"
+    lab.acknowledge = lambda alert: lab.orders.append(("acknowledge", alert))  # type: ignore[method-assign]
+    assert main(["order", ENDPOINT, "acknowledge", "backlog"]) == 0
+    assert capsys.readouterr().out == "backlog is acknowledged until it clears\n" and lab.orders == [
+        ("acknowledge", "backlog")
+    ]
+    assert [line["result"].partition(":")[0] for line in kept(home)] == ["refused", "seen"]
+
+
+def test_slots_are_seen_and_need_a_number() -> None:
+    lab = Obeys(2)
+    name = lab.workers[0].name
+    made = order_of(parse(f"slots {name} 3", WORDS), lab)
+    assert not made.shown(lab)
+    lab.replace(0, slots=3)
+    lab.publish()
+    assert made.shown(lab) and made.words(lab, None).endswith(": 3 slots")
+    with pytest.raises(Refused, match="slots needs WORKER N, got 'tern-01 many'"):
+        order_of(parse("slots tern-01 many", WORDS), lab)
 
 
 def test_effects_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

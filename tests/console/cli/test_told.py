@@ -5,6 +5,7 @@ import pytest
 from console.cli.told import Told, of_broker, table
 from engine.catalogue import SYSTEMS
 from engine.core import Note
+from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.ledger import Ledger
 from engine.parts.view import BrokerView, WorkerRow
@@ -25,6 +26,29 @@ def test_a_level_says_what_is_told(
     assert capsys.readouterr().err == "".join(f"roundhouse: broker: {name}ness\n" for name in shown)
     told.count("statistics")
     assert capsys.readouterr().err == ""
+
+
+def test_an_order_changes_how_much_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveLab(SYSTEMS["roundrobin"], workers=0, client=False) as lab:
+        told = Told(lab, None)
+        told.begin()
+        said = []
+        for level in ("error", "info", "warning"):
+            assert lab.log_level(level) == f"events are logged from {level} on"
+            for name in ("info", "warn", "bad"):
+                lab.feed.fact(Note(name, f"{level} {name}ness"), "x", 1.0)
+            told.tell()
+            said += [line.removeprefix("roundhouse: x: ") for line in capsys.readouterr().err.splitlines()]
+        assert [line for line in said if line.endswith("ness")] == [
+            "error badness",
+            *(f"info {name}ness" for name in ("info", "warn", "bad")),
+            *(f"warning {name}ness" for name in ("warn", "bad")),
+        ]
+        with pytest.raises(Refused, match="log-level needs error, warning, info or debug, got 'loud'"):
+            lab.log_level("loud")
+        lab.log = None
+        with pytest.raises(Refused, match="logs nothing on stderr"):
+            lab.log_level("info")
 
 
 def test_the_highest_tells_tasks_and_statistics_that_have_changed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -192,6 +192,12 @@ def test_an_operator_steers_the_broker_after_a_question_and_sees_the_limit(tmp_p
             assert driver.lab.orders == [order]
         await driver.command("throttle fast")
         assert "throttle needs a number of tasks a second, or off, got 'fast'" in driver.notice
+        driver.lab.orders.clear()
+        await driver.command("slots tern-01 x")
+        assert "slots needs a number of slots, got 'x'" in driver.notice
+        await driver.command("slots tern-01 3")
+        await driver.command("log-level debug")
+        assert driver.lab.orders == [("set_slots", key, 3), ("log_level", "debug")]
         await driver.command("requeue flood x")
         assert "requeue needs CLIENT and TASK in hexadecimal digits; got 'flood x'" in driver.notice
         await driver.command("undrain nobody")

@@ -10,7 +10,7 @@ from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.journal.codec import Unreadable
 from engine.labs.limits import judge_order, judge_seat, options_of
 from engine.parts.bulk import BulkSpec
-from engine.parts.orders import ClockSet, Drain, Inspect, Leave, Slow, StopRun
+from engine.parts.orders import ClockSet, Drain, Inspect, Leave, Slots, Slow, StopRun
 from engine.protocols.conversation import ORDERS
 from engine.protocols.conversation.frontend import CancelJob, StopWorkers, Submit
 from engine.protocols.conversation.messages import Description
@@ -25,6 +25,7 @@ JOB = Description(0, "a", 1, "/", "/", "true")
         BulkSpec("data", 100, 1024, 10, 5.0, 0.5),
         BulkSpec("ping", 1, tracked=False),
         Slow(0.0),
+        Slots(1),
         ClockSet(1.8e9),
         Submit(JOB, 2),
         Drain(b"w"),
@@ -52,6 +53,8 @@ def test_what_an_operator_can_order_is_replayed(order: object) -> None:
         (BulkSpec("ping", 100_000_000, tracked=False), "100,000,000 tasks of 0 bytes at once"),
         (BulkSpec("data", 1_000_000, 2_000_000, 1_000_000), "1,000,000 tasks of 2,000,000 bytes at once"),
         (BulkSpec("ping", "many"), "a field of another type"),  # type: ignore[arg-type]
+        (Slots(0), "0 slots"),
+        (Slots(True), "True slots"),
         (Slow(1e300), "slow by 1e\\+300 s"),
         (Slow(float("nan")), "slow by nan s"),
         (ClockSet(float("inf")), "to no time"),

@@ -106,6 +106,31 @@ def test_limits_that_follow_each_other_at_once_are_taken_back_one_by_one() -> No
             assert limits(sandbox.feed.picture("broker")) == before
 
 
+def test_a_workers_slots_are_changed_while_it_runs_and_that_is_undone() -> None:
+    with LiveLab(ROUND, bind=(free_endpoint(),), workers=2, client=False) as lab:
+        assert lab.wait_registered(2, WAIT)
+        key = lab.table().workers[0].key
+
+        def slots() -> int:
+            return next(row.slots for row in lab.table().workers if row.key == key)
+
+        lab.set_slots(key, 3)
+        until(lambda: slots() == 3)
+        lab.undo()
+        until(lambda: slots() == 10)
+        with pytest.raises(Refused, match="that worker is not in this process"):
+            lab.set_slots(b"elsewhere", 3)
+        with pytest.raises(Refused, match="a worker has 1 to"):
+            lab.set_slots(key, 0)
+
+
+@pytest.mark.parametrize("name", ["pingpong", "negotiated", "conversation"])
+def test_who_says_its_slots_as_it_joins_has_them_until_it_leaves(name: str) -> None:
+    lab = Sandbox(SYSTEMS[name], workers=1)
+    with lab, pytest.raises(Refused, match=f"{name} changes no slots: .*(start|brings more)"):
+        lab.set_slots(b"w", 3)
+
+
 def test_what_came_of_an_order() -> None:
     assert said([Note("info", "a"), Note("warn", "b")]) == "a; b" and said([]) == ""
     with pytest.raises(Refused, match=r"^c$"):

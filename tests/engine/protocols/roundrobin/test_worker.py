@@ -20,7 +20,7 @@ from engine.core import (
     Started,
     Unsent,
 )
-from engine.parts.orders import Leave, Pack, Slow
+from engine.parts.orders import Leave, Pack, Slots, Slow
 from engine.protocols.roundrobin import data, packed
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.machine import Does
@@ -470,3 +470,27 @@ def test_told_to_pack_it_asks_at_once_and_the_pong_decides() -> None:
     assert bench.ordered(Pack(False)) == [CLAIM3] and bench.told(wire.link_pong(CLAIM3[3])) == []
     assert dict(bench.worker.snapshot(100.0).terms)["lane"] == "seed" and bench.state == Does.WORKING
     assert bench.told(task(3)) == [answer(3), increment(1)]
+
+
+# ---- other slots ----------------------------------------------------------------------------------------------
+
+
+def test_other_slots_are_said_at_once_where_it_holds_nothing_and_behind_an_answer_where_it_works() -> None:
+    """Behind a PING a REGISTER begins anew, and what it holds would be taken back (R7)."""
+    bench = Bench()
+    assert bench.ordered(Slots(4)) == [wire.register(REG1, 4)] and bench.worker.snapshot(bench.now).slots == 4
+    bench.ordered(Slow(1.0))
+    bench.told(task(1))
+    assert bench.ordered(Slots(2)) == []
+    bench.now += 1.0
+    said = bench.at(bench.now)
+    assert said[-2:] == [increment(1), wire.register(REG1, 2)]
+    assert bench.told(wire.registered(REG1)) == [] and bench.state == Does.WORKING
+
+
+def test_other_slots_wait_for_the_registration_that_is_on_its_way() -> None:
+    bench = Bench(Does.REGISTERING)
+    assert bench.ordered(Slots(4)) == []
+    assert bench.told(wire.registered(REG1)) == [wire.register(REG1, 4)]
+    leaving = Bench(Does.LEAVING)
+    assert leaving.ordered(Slots(4)) == []
