@@ -47,6 +47,8 @@ def misnamed(backlog: str, shared: bool) -> str:
     """
     if not backlog or backlog.startswith((SQLITE, SHARED) if shared else SQLITE):
         return ""
+    if backlog.startswith(SHARED):
+        return f"backlog is sqlite:PATH or empty for memory: brokers of this system can not share one, as {backlog!r}"
     names = "sqlite:PATH, nats://HOST:PORT," if shared else "sqlite:PATH"
     return f"backlog is {names} or empty for memory, not {backlog!r}"
 

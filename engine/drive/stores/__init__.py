@@ -22,7 +22,7 @@ def path_of(name: str, folder: Path, system: str) -> Path:
 def opened(name: str, folder: Path, system: str) -> Keeps:
     """The store of this name, open. Raises ``engine.parts.store.Unavailable``."""
     if not name.startswith(NATS):
-        return Sqlite(path_of(name, folder, system))
+        return Sqlite(path_of(name, folder, system), system=system)
     from engine.drive.stores.jetstream import JetStream  # with asyncio, a tenth of a process's start
 
     return JetStream(name)

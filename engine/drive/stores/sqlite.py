@@ -43,6 +43,7 @@ CHUNK = 500  # outcomes that are forgotten at a time
 PURGE = 1.0  # seconds between two of those times
 VARIABLES = 990  # of one statement; old versions of SQLite take 999
 VERSION = 1
+OF = "of "  # before a system's name
 
 _SCHEMA = f"""
 CREATE TABLE tasks (seq INTEGER PRIMARY KEY, body BLOB, attempts INTEGER, lost INTEGER, sum INTEGER);
@@ -62,10 +63,12 @@ class Sqlite:
         clock: Callable[[], float] = time.time,
         free: Callable[[], int] | None = None,
         results: int = MOST_RESULTS,
+        system: str = "",
     ) -> None:
         """Open or make it. Raises Unavailable where it can not be used: another broker has it, no permission.
 
-        ``clock``: seconds since the epoch; ``free``: bytes of free space.
+        ``clock``: seconds since the epoch; ``free``: bytes of free space; ``system``: whose tasks these are, which no
+        other system can read.
         """
         self.path, self.name, self.trouble = path, f"sqlite:{path}", ""
         self._clock, self._most = clock, results
@@ -81,7 +84,7 @@ class Sqlite:
             raise Unavailable(f"{path}: {error.strerror or error}") from None
         try:
             self._db = self._opened()
-            self._begin()
+            self._begin(f"{OF}{system}" if system else "")
         except (OSError, sqlite3.Error) as error:
             self._lock.release()
             raise Unavailable(f"{path}: {error}") from None
@@ -104,18 +107,23 @@ class Sqlite:
             self.trouble = f"{self.path} was not whole ({error}): it is now {aside}, and the backlog begins empty"
             return _checked(self.path)
 
-    def _begin(self) -> None:
-        """A new epoch; what was leased waits again."""
+    def _begin(self, system: str) -> None:
+        """A new epoch; what was leased waits again. ``system``: the row of the books for whose tasks these are."""
         db = self._db
         self._books: dict[str, int] = dict(db.execute("SELECT name, value FROM books"))
         self._changed: set[str] = set()
         books = self._books
+        if system and (others := [name for name in books if name.startswith(OF) and name != system]):
+            db.close()
+            raise sqlite3.OperationalError(f"it has the tasks {others[0]}, not {system}")
         self._epoch = books.get("epoch", 0) + 1
         self._next = books.get("next", 1)
         db.execute("BEGIN IMMEDIATE")
         db.execute("UPDATE tasks SET attempts = attempts + 1 WHERE seq <= ?", (books.get("leased to", 0),))
         for name, value in {"epoch": self._epoch, "next": self._next, "leased to": 0}.items():
             self._set(name, value)
+        if system:
+            self._set(system, 1)
         self._write_books()
         db.execute("COMMIT")
         self._leased: dict[int, bytes] = {}  # by place, its id where that is global

@@ -34,7 +34,7 @@ def test_it_is_a_setting_of_the_system_that_is_chosen(home: Path, monkeypatch: p
     options = settings_of([store, chosen]).options
     assert (options["roundrobin"].backlog, options["pingpong"].backlog) == ("", "sqlite:x")
     assert settings_of([store]).options["roundrobin"].backlog == "sqlite:x"
-    with pytest.raises(Wrong, match="sqlite:PATH or empty for memory"):
+    with pytest.raises(Wrong, match="brokers of this system can not share one"):
         settings_of([chosen, Flag(STORE, "--backlog", "nats://x")])
     monkeypatch.setenv("ROUNDHOUSE_SYSTEM", "diskqueue")
     with pytest.raises(Wrong, match="--backlog: diskqueue keeps its tasks in memory"):

@@ -271,7 +271,9 @@ def test_how_a_shared_store_is_stands_in_the_picture_and_its_other_brokers_hear_
 def test_names_of_stores() -> None:
     assert not misnamed("", shared=False) and not misnamed("sqlite:x", shared=False)
     assert not misnamed("nats://x", shared=True)
-    assert "sqlite:PATH or empty" in misnamed("nats://x", shared=False)
+    assert "can not share one" in misnamed("nats://x", shared=False)
+    assert "sqlite:PATH or empty" in misnamed("x", shared=False)
+    assert "nats://HOST:PORT" in misnamed("x", shared=True)
 
 
 WORDS = st.sampled_from(["put", "put", "answer", "answer", "end", "lose", "crash", "away", "back", "wake"])

@@ -258,3 +258,11 @@ def test_no_more_outcomes_are_kept_than_there_is_room_for(tmp_path: Path) -> Non
         put(store)
         assert store.counts().results == 3
         assert store.result(entry(8).message[1]) == Outcome("") and store.result(entry(0).message[1]) is None
+
+
+def test_tasks_of_another_system_are_left_to_it(tmp_path: Path) -> None:
+    for system in ("", "pingpong", "pingpong", ""):
+        Sqlite(tmp_path / "x.sqlite", system=system).close()
+    with pytest.raises(Unavailable, match="it has the tasks of pingpong, not of negotiated"):
+        Sqlite(tmp_path / "x.sqlite", system="negotiated")
+    Sqlite(tmp_path / "x.sqlite", system="pingpong").close()

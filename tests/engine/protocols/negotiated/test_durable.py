@@ -168,7 +168,7 @@ def test_a_store_is_for_a_broker_without_a_fallback_and_not_shared() -> None:
     """O32, O33."""
     with pytest.raises(ValueError, match="backlog is for a broker without a fallback"):
         Options(backlog="sqlite:", fallback="tcp://127.0.0.1:1")
-    with pytest.raises(ValueError, match="backlog is sqlite:PATH or empty"):
+    with pytest.raises(ValueError, match="brokers of this system can not share one"):
         Options(backlog="nats://here")
     assert paired(SYSTEM, Options()) is not None and paired(SYSTEM, Options(backlog="sqlite:")) is None
 
