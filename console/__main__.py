@@ -40,6 +40,7 @@ ALONE = {
     "result": ("results", "show"),
     "tasks": ("deadtasks", "tasks"),
     "pipeline": ("queues", "pipeline"),
+    "relay": ("relay", "relay"),
 }
 """Commands that take their options and the settings: the module in ``console.cli`` and the function."""
 

@@ -56,6 +56,7 @@ DOCUMENTS = {
     "engine/drive/queuedemo.py",
     "engine/drive/queuedriver.py",
     "engine/drive/queueprocesses.py",
+    "engine/drive/queuerelay.py",
     "engine/drive/queueview.py",
     "engine/drive/recovering.py",
     "engine/drive/roots.py",

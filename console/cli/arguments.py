@@ -69,7 +69,7 @@ FILED = ("runs", "compare", "paths", "doctor", "completion", "man", "drill", "re
 MUTE = (*FILED, *queuearguments.COMMANDS, *operatearguments.ASKERS)
 """Commands that connect to no broker."""
 
-UNRECORDED = (*FILED, *KEPT, *operatearguments.ASKERS, "feed", "submit", "jobs", "stop", "pair", "attach")
+UNRECORDED = (*FILED, *KEPT, *operatearguments.ASKERS, "feed", "relay", "submit", "jobs", "stop", "pair", "attach")
 """Commands that have nothing to record in a journal."""
 
 ATTACHED = ("broker", "worker", "pipeline")

@@ -13,7 +13,7 @@ from console.readers import given, source
 if TYPE_CHECKING:
     from engine.protocols.diskqueue.pipeline import Stage
 
-COMMANDS = ("pipeline", "drive", "feed")
+COMMANDS = ("pipeline", "drive", "feed", "relay")
 ORDERS = ("run", "start", "stop", "kill", "show", "recover", "retry", "status")
 NAMING = {"recover": "the NUMBER of a driver that is dead", "retry": "the ID of a document that failed twice, or --all"}
 """Orders that are followed by names, and what those are."""
@@ -74,6 +74,10 @@ def add_commands(command: Callable[..., Parser], json: Parser, journal: Parser) 
     )
     add_mode(feed, "mode of the queue, if it is created")
     feed.add_argument("files", metavar="FILE", nargs="*", type=given, help="a document; its file name becomes its id")
+    shown = ("roundhouse relay q/queue-output nats://host/docs", "roundhouse relay nats://host/docs q/queue-start")
+    relay = command("relay", "pass documents of a queue on to another machine, through NATS JetStream", examples=shown)
+    relay.add_argument("source", metavar="FROM", type=given, help="a queue, or nats://HOST:PORT/NAME")
+    relay.add_argument("target", metavar="TO", type=given, help="the other one of the two")
 
 
 def add_trust(parser: Parser) -> None:

@@ -173,21 +173,25 @@ class Streams:
         self.dead, self.lost = f"{name}-dead", f"{name}-lost"
         self.next = f"$JS.API.CONSUMER.MSG.NEXT.{self.tasks}.{CONSUMER}"
 
-    async def make(self) -> None:
-        """Have all of it there. Raises Unavailable."""
+    def check(self) -> None:
+        """Raises Unavailable where the server is too old."""
         said = str(self._link.server.get("version", "0"))
         version = tuple(map(int, re.findall(r"\d+", said)[:2]))
         if version < OLDEST:
             raise Unavailable(f"the server is NATS {said}, and 2.11 is the oldest that will do")
+
+    async def make(self) -> None:
+        """Have all of it there. Raises Unavailable."""
+        self.check()
         name, days = self.name, {"max_age": DAY}
         results = {"allow_direct": True, "max_msgs": MOST_RESULTS} | days
         part = await self._first(self.results, f"{name}.result.*", results)
         dead = {"max_msgs_per_subject": MOST_DEAD, "max_bytes": ROOM["dead"] // part}
-        await self._stream(self.dead, f"{name}.dead.*", dead)
+        await self.have(self.dead, f"{name}.dead.*", dead)
         lost = {"allow_direct": True, "max_msgs_per_subject": 1, "max_age": 7 * DAY, "max_bytes": ROOM["lost"] // part}
-        await self._stream(self.lost, f"{name}.lost.*", lost)
+        await self.have(self.lost, f"{name}.lost.*", lost)
         queue = {"retention": "workqueue", "discard": "new", "max_msgs": MOST_TASKS, "max_bytes": ROOM["tasks"] // part}
-        await self._stream(self.tasks, f"{name}.task.*", queue)
+        await self.have(self.tasks, f"{name}.task.*", queue)
         consumer = {
             "durable_name": CONSUMER,
             "name": CONSUMER,
@@ -214,7 +218,8 @@ class Streams:
                 return 1 << halved
         raise Unavailable(f"the NATS server has no room for a backlog: {made['error'].get('description', 'no reason')}")
 
-    async def _stream(self, name: str, subject: str, config: dict[str, Any]) -> None:
+    async def have(self, name: str, subject: str, config: dict[str, Any]) -> None:
+        """A stream, as it is or as a new one is to be. Raises Unavailable."""
         if await self._found(name, subject, config) is None:
             await self._make(name, subject, config)
 
@@ -303,11 +308,12 @@ class Streams:
 
     async def task(self, key: bytes) -> bytes | None:
         """The task of this key, as its stream's leader has it. Raises Unavailable."""
-        asked = {"last_by_subj": f"{self.name}.task.{key.hex()}"}
-        said = await self.api(f"STREAM.MSG.GET.{self.tasks}", asked, allowed=(NO_MESSAGE,))
-        if "error" in said:
-            return None
-        return b64decode(said["message"]["data"])
+        return await self.stored(self.tasks, f"{self.name}.task.{key.hex()}")
+
+    async def stored(self, stream: str, subject: str) -> bytes | None:
+        """The newest message of a subject, as its stream's leader has it. Raises Unavailable."""
+        said = await self.api(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject}, allowed=(NO_MESSAGE,))
+        return None if "error" in said else b64decode(said["message"].get("data", ""))
 
     async def consumer(self) -> dict[str, Any]:
         """What JetStream says of the leases. Raises Unavailable."""
