@@ -270,7 +270,7 @@ def _slots(lab: Any, text: str) -> Order:
         return units.several(now(lab), "slot")
 
     give = lambda lab: lab.set_slots(key, slots)  # noqa: E731 - one line as the others
-    return Order(give, f"{name} takes as many tasks at once as it has slots", "", lambda lab: now(lab) == slots, tells)
+    return Order(give, name, "", lambda lab: now(lab) == slots, tells)
 
 
 def _requeue(lab: Any, text: str) -> Order:
@@ -298,6 +298,8 @@ def _withdraw(lab: Any, name: str) -> Order:
 def worker(lab: Any, name: str) -> WorkerRow:
     """The worker of this name. Raises Refused where it is not one, and names some."""
     found = [row for row in rows(lab) if name in (row.name, lab.seat_of(row.key), show(row.key))]
+    if not found:  # a worker of that process, as its faults call it: worker-3 is w3
+        found = [row for row in rows(lab) if name == f"w{str(lab.seat_of(row.key)).removeprefix('worker-')}"]
     if len(found) != 1:
         known = ", ".join(clean(row.name) for row in rows(lab)[:6]) or "none"
         raise Refused(f"{'several workers are' if found else 'no worker is'} called {clean(name)!r}; there are {known}")

@@ -12,7 +12,7 @@ import pytest
 
 from console.__main__ import main
 from console.cli import order as module
-from console.cli.order import WORDS, agreed, order_of
+from console.cli.order import WORDS, agreed, order_of, worker
 from console.commands import parse
 from engine.drive.control.place import place
 from engine.errors import Refused
@@ -211,6 +211,14 @@ def test_an_alert_is_acknowledged(lab: Obeys, home: Path, capsys: Capture) -> No
         ("acknowledge", "backlog")
     ]
     assert [line["result"].partition(":")[0] for line in kept(home)] == ["refused", "seen"]
+
+
+def test_a_worker_of_that_process_has_a_short_name_too() -> None:
+    lab = Obeys(2)
+    lab.seats = {lab.workers[1].key: "worker-3"}
+    assert worker(lab, "w3").key == worker(lab, "worker-3").key == lab.workers[1].key
+    with pytest.raises(Refused, match="no worker is called 'w4'"):
+        worker(lab, "w4")
 
 
 def test_slots_are_seen_and_need_a_number() -> None:
