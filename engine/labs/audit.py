@@ -103,7 +103,7 @@ def words_of(lab: Any, name: str, args: tuple[Any, ...]) -> str:
             return f"{value.n} {value.kind}"
         if isinstance(value, tuple):
             kind = [type(value).__name__.lower()] if hasattr(value, "_fields") else []
-            return " ".join((*kind, *map(plain, value)))
+            return " ".join(filter(None, (*kind, *map(plain, value))))
         return str(value)
 
     if name == "order_client":

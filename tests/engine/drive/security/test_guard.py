@@ -17,6 +17,7 @@ from engine.drive.security.keyring import Keyring
 from engine.drive.security.strangers import AGAIN
 from engine.drive.security.watched import KEYS
 from tests.engine.drive.security.test_door import Told
+from tests.helpers.processes import WAIT, until
 
 AT = "tcp://h:1"
 A, B, FD, OTHER = b"peer-a", b"peer-b", 7, 8
@@ -128,3 +129,45 @@ def test_names_have_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(50):
         assert world.came(b"%d" % number, world.users["w1"], FD)
     assert len(world.guard.users) == 10
+
+
+@pytest.mark.parametrize("handover", [True, False], ids=["the newest", "the oldest"])
+def test_of_two_connections_of_one_id_libzmq_tells_nobody(handover: bool) -> None:
+    """Why a silent peer of another key is sent what is meant for the id that it took (docs/security.md)."""
+    identities: list[bytes] = []
+    with zmq.Context() as context:
+        zap, router = context.socket(zmq.REP), context.socket(zmq.ROUTER)
+        zap.bind("inproc://zeromq.zap.01")
+        router.set(zmq.ZAP_DOMAIN, b"here")
+        router.set(zmq.ROUTER_HANDOVER, handover)
+        address = f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}"
+        events = router.get_monitor_socket()
+
+        def connected() -> zmq.Socket[bytes]:
+            dealer = context.socket(zmq.DEALER)
+            dealer.set(zmq.ROUTING_ID, b"id")
+            dealer.connect(address)
+            assert zap.poll(int(WAIT * 1000))
+            asked = zap.recv_multipart()
+            identities.append(asked[4])
+            zap.send_multipart([b"1.0", asked[1], b"200", b"OK", b"", b""])
+            assert [told(events), told(events)] == [zmq.EVENT_ACCEPTED, zmq.EVENT_HANDSHAKE_SUCCEEDED]
+            return dealer
+
+        first = connected()
+        first.send(b"hello")
+        assert router.poll(int(WAIT * 1000)) and router.recv_multipart() == [b"id", b"hello"]
+        second = connected()  # and says nothing
+        served = second if handover else first
+        until(lambda: router.send_multipart([b"id", b"secret"]) or served.poll(10))
+        assert served.recv() == b"secret" and not events.poll(0)
+        assert identities == [b"", b""], "the id is not named"
+        router.disable_monitor()
+        for socket in (events, first, second, router, zap):
+            socket.close(0)
+
+
+def told(events: zmq.Socket[bytes]) -> int:
+    """The next event."""
+    assert events.poll(int(WAIT * 1000))
+    return int.from_bytes(events.recv_multipart()[0][:2], "little")
