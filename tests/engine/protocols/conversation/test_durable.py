@@ -50,6 +50,21 @@ def test_what_the_store_refuses_is_refused_with_its_reason_and_what_was_accepted
     assert it.store.counts().leased == 0
 
 
+@pytest.mark.parametrize("how", [{"room": 0}, {"down": "away"}])
+def test_how_far_a_job_has_come_is_written_again_where_that_was_refused(how: dict[str, Any]) -> None:
+    it = bench()
+    for line in ("start w1 1", "ask c1 1 submit echo 3"):
+        it.do(line)
+    for name, value in how.items():
+        setattr(it.store, name, value)
+    assert heard(it.do("end w1 done")) == heard(it.do("end w1 done")) == []
+    it.store.room, it.store.down = 100, ""
+    assert heard(it.do(f"wait {RETRY + 0.1}")) == ["c1 < [1] task 1/1 done", "c1 < [1] task 1/2 done"]
+    it.restart()
+    it.do("start w2 1")
+    assert heard(it.do("end w2 done")) == ["c1 < [1] task 1/3 done", "c1 < [1] job 1 finished: 3 done, 0 failed"]
+
+
 def test_a_store_that_is_away_when_its_broker_begins_is_waited_for() -> None:
     it = bench()
     it.do("ask c1 1 submit echo 1")

@@ -67,6 +67,23 @@ def test_what_happens_during_a_write_goes_into_the_next_one() -> None:
     assert len(heard(it.commit())) == 3
 
 
+@pytest.mark.parametrize("dies", [False, True])
+def test_of_a_job_that_has_ended_nothing_stays_in_the_store(dies: bool) -> None:
+    """Its last course was on its way when it ended; or it is there, and the broker that wrote it is gone."""
+    it = bench()
+    it.do("start w1 2")
+    it.do("ask c1 1 submit echo 2")
+    it.slow = True
+    it.do("end w1 done")
+    it.do("end w1 done")
+    if dies:
+        it.store.perform(it.asked)
+        it.restart()
+    assert it.commit() or dies
+    counts = it.store.counts()
+    assert (counts.waiting, counts.leased, counts.succeeded) == (0, 0, counts.accepted)
+
+
 def test_a_lone_task_is_answered_when_its_outcome_is_kept() -> None:
     it = bench()
     it.do("start w1 1")
@@ -156,6 +173,19 @@ def test_until_all_is_here_no_request_is_looked_at_and_nothing_is_given() -> Non
     assert heard(said) == ["c1 < [2] accepted 1"] and begun(said) == []
 
 
+def test_nothing_is_given_of_a_job_before_it_is_known_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    it = bench()
+    it.do("start w1 1")
+    it.do("ask c1 1 submit echo 3")
+    it.do("end w1 done")
+    whole = it.store._lease
+    monkeypatch.setattr(it.store, "_lease", lambda most: whole(min(most, 1)))
+    it.slow = True
+    it.restart()
+    it.do("start w2 1")
+    assert begun(it.commit()) == ["2"]
+
+
 # ---- who asks again --------------------------------------------------------------------------------------------------
 
 
@@ -206,6 +236,33 @@ def test_one_id_is_one_job_whoever_submits_it_and_all_hear_of_its_end() -> None:
     assert it.store.counts().results == 1
 
 
+def test_a_client_that_submits_twice_hears_once() -> None:
+    it = bench()
+    for _ in range(2):
+        it.do("ask c1 1 submit :ping as id")
+    assert heard(it.do("start w1 1")) == ["c1 < [1] task 1/1 done"]
+    assert ("asked again", 1) in view_of(it).counters
+
+
+def test_who_submits_a_job_that_nobody_follows_follows_it() -> None:
+    it = bench()
+    it.do("ask c1 1 submit echo quiet as it")
+    it.do("ask c2 2 submit echo as it")
+    it.do("start w1 1")
+    assert len(heard(it.do("end w1 done"), "c2")) == 2
+
+
+def test_what_is_on_its_way_into_the_store_counts_as_waiting() -> None:
+    it = bench(max_backlog=5)
+    it.slow = True
+    assert heard(it.do("ask c1 1 submit echo 3")) == []
+    assert heard(it.do("ask c1 2 submit echo 3")) == ["c1 < [2] refused: full"]
+    it = bench(max_backlog=5000)
+    assert heard(it.do("ask c1 1 submit echo 1001")) == [
+        "c1 < [1] refused: full: more than 1000 tasks of one client may not wait"
+    ]
+
+
 def test_a_client_that_is_gone_has_its_jobs_done_all_the_same() -> None:
     it = bench()
     it.do("ask c1 1 submit echo 1 as it")
@@ -239,27 +296,37 @@ def test_of_those_who_submit_the_same_job_the_newest_hear_of_it(monkeypatch: pyt
 # ---- lost with workers -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("job", ["echo 5", ":ping"])
-def test_lost_workers_are_counted_over_restarts_and_what_none_could_do_is_dead(job: str) -> None:
+def test_lost_workers_are_counted_over_restarts_and_what_none_could_do_is_dead() -> None:
     it = bench(tries=2)
-    it.do(f"ask c1 1 submit {job}")
-    it.do("ask c1 2 hold 1") if job == "echo 5" else None
-    for number in range(2):
-        it.do(f"open p{number}")
-        it.do("ask c1 3 release 1")
-        it.do(f"say p{number} OK(1)")
-        it.do(f"gone p{number}")
+    it.do("ask c1 1 submit :ping")
+    for worker in ("p1", "p2"):
+        for line in (f"open {worker}", f"say {worker} OK(1)", f"gone {worker}"):
+            it.do(line)
         it.restart()
-    view = view_of(it)
-    counts = it.store.counts()
-    assert counts.dead == 1 and dict(counts.failed) == {"lost": 1}
-    assert view.ledger.queued == (4 if job == "echo 5" else 0)
-    it.do("start w1 9")
+    assert (it.store.counts().dead, it.store.counts().failed) == (1, (("lost", 1),))
+    assert view_of(it).ledger.queued == 0
+    it.event("broker", Ordered(Revive((1,))))
+    assert view_of(it).ledger.queued == 1 and it.store.counts().failed == ()
+    assert "c1 < [1] task 2/1 done" in it.do("start w1 1")
+    assert it.store.counts().dead == it.store.counts().leased == 0
+
+
+def test_a_task_of_an_array_that_none_could_do_is_revived_under_its_number() -> None:
+    it = bench(tries=2)
+    it.do("ask c1 1 submit echo 3")
+    for line in ("open p1", "say p1 OK(1)", "say p1 UPDATE 1/1 done", "gone p1"):
+        it.do(line)
+    it.restart()
+    for line in ("open p2", "say p2 OK(1)"):
+        it.do(line)
+    assert heard(it.do("gone p2")) == ["c1 < [1] task 1/2 error encountered: lost"]
+    assert (it.store.counts().dead, view_of(it).ledger.queued) == (1, 1)
+    it.do("start w1 1")
+    assert heard(it.do("end w1 done"))[-1] == "c1 < [1] job 1 finished: 2 done, 1 failed"
     it.event("broker", Ordered(Revive((next(iter(it.store._dead)),))))
-    if job == "echo 5":
-        assert begun(it.take()) == ["1"]
-        for _ in range(5):
-            it.do("end w1 done")
+    it.restart()
+    assert begun(it.do("start w2 1")) == ["2"]
+    assert heard(it.do("end w2 done")) == [] and it.broker.inflight.count == 0
     assert it.store.counts().dead == view_of(it).backlog == it.store.counts().leased == 0
 
 

@@ -27,3 +27,10 @@ def test_every_field_is_explained_and_every_number_has_bounds() -> None:
 
 def test_a_silent_peer_misses_more_than_one_keep_alive() -> None:
     assert Options().expiry >= 2 * Options().heartbeat
+
+
+def test_a_backlog_names_a_store_that_one_broker_has() -> None:
+    assert Options(backlog="sqlite:/x").backlog
+    for wrong in ("nats://hub/jobs", "/x", "5"):
+        with pytest.raises(ValueError, match="sqlite:PATH"):
+            Options(backlog=wrong)
