@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def rewrite(request: pytest.FixtureRequest) -> bool:
     """Whether transcripts are written anew instead of compared."""
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each process of a whole run imports its share of the tests first, or all of them would compile every file."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes == 1 or [Path(one).resolve() for one in session.config.args] != [TESTS]:
+        return
+    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    for path in sorted(TESTS.rglob("test_*.py"))[number::processes]:
+        if not pytest_ignore_collect(path, session.config):
+            with suppress(Exception, pytest.skip.Exception):  # reported when it is collected
+                import_module(".".join(path.relative_to(TESTS.parent).with_suffix("").parts))
 
 
 def pytest_xdist_auto_num_workers() -> int:
