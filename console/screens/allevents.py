@@ -94,7 +94,7 @@ class AllEvents(Layer):
             f"{units.count(shown)} of {units.several(of, 'line')}{hidden}",
             *(f"{word} {units.time_of_day(at)}" for word, at in bounds if isfinite(at)),
             *([SPANS[sought.span][0]] if sought.span else []),
-            *([f"/{clean(sought.typed)}"] if sought.typed else []),
+            *([f"/{'!' * sought.inverse}{clean(sought.pattern.pattern)}"] if sought.pattern else []),
         ]
         return f" {' · '.join(parts)} "
 

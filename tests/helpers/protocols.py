@@ -119,7 +119,7 @@ def recording(path: Path, system: str = "roundrobin", tasks: int = 10) -> Replay
 
 def on(lab: Any, scenario: Scenario, folder: Path, size: tuple[int, int] = (120, 36)) -> Console:
     """Run a scenario on a lab to its end."""
-    clock = [1000.0]
+    clock = [lab.now if isinstance(lab, LikeLive) else 1000.0]  # so that it has run for as long as its time says
     settings = FakeSettings(folder)
     app = Console(None, session_of(lab.system.name, lab), settings, clock=lambda: clock[0])
     if isinstance(lab, LikeLive):

@@ -18,7 +18,6 @@ from tests.helpers.protocols import User
 
 CELL, ROW, MARGIN, BASE = 8.4, 17, 12, 13  # pixels: a cell's width and height, around all, from a row's top to its text
 INK, GROUND = "#dbe3ec", "#0f151c"  # where a cell has no colour of its own
-SANDBOX_DAY = 1_780_000_000  # seconds since 1970: where the virtual time of events begins
 Row = tuple[tuple[str, str, str, bool], ...]  # text, ink, ground, bold
 
 
@@ -123,9 +122,6 @@ async def film(user: User) -> list[Frame]:
             await user.pass_time(step)
         frames.append(Frame(seconds, caption, rows_of(user.strips())))
 
-    user.app.wall = lambda: (
-        SANDBOX_DAY + user.app.clock()
-    )  # the ladder's day is that of the events, whenever it is drawn
     await show(3, "roundhouse: a broker, ten workers and a client, at work at once", 0.5, 0.5)
     await user.press("p")
     await show(2, "p  runs 100 pings", 0.25)

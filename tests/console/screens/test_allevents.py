@@ -77,6 +77,7 @@ def test_times_are_typed_in_the_filter(tmp_path: Path) -> None:
         await driver.type(" worker")
         await driver.press("enter")
         assert driver.shows("3 of 8 lines, 5 hidden · since ") and driver.shows("ibex-01 missed")
+        assert driver.shows(" · /worker ") and not driver.shows("/since"), "times stand there as times of the day"
         await driver.press("escape")
         await driver.type("/since 99:99")
         assert driver.shows("since when: 10:05, 10:05:30") and driver.shows("8 of 8 lines")
