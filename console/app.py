@@ -101,7 +101,7 @@ class Console(Host):
         yield from super().get_system_commands(screen)
         names = self.labs.names if self.labs is not None else ()
         for name, key in zip(names, keys.SYSTEM, strict=False):
-            yield SystemCommand(f"system {name}", key.help, partial(self.run_action, key.action))
+            yield SystemCommand(self.titled(f"system {name}", key), key.help, partial(self.run_action, key.action))
 
     def on_unmount(self) -> None:
         """Collect the summary for the terminal."""

@@ -33,7 +33,7 @@ from console.screens.themes import Themes
 from console.terminal import Terminal
 from console.text import clean
 from console.widgets.ink import INKS, Parts
-from console.widgets.keybar import KeyBar
+from console.widgets.keybar import KeyBar, key_name
 
 PATIENCE = 5.0  # seconds that a key waits for its screen at most
 SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
@@ -309,10 +309,14 @@ class Shell(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every key's action in the palette."""
-        for key in self.offered():
-            yield SystemCommand(key.bar or key.id, key.help, partial(self._first.run_action, key.action))
-        for key in keys.APP:
-            yield SystemCommand(key.bar or key.id, key.help, partial(self.run_action, key.action))
+        for run, offered in ((self._first.run_action, self.offered()), (self.run_action, keys.APP)):
+            for key in offered:
+                yield SystemCommand(self.titled(key.bar or key.id, key), key.help, partial(run, key.action))
+
+    def titled(self, name: str, key: keys.Key) -> str:
+        """The name of a command, and its keys as they are now."""
+        shown = (key_name(format_key(one)) for one in self.keymap.get(key.id, key.keys).split(","))
+        return f"{name}  · {' '.join(shown)}"
 
     # ---- themes -----------------------------------------------------------------------------------------------------
 

@@ -85,6 +85,12 @@ def test_every_key_is_in_the_palette(tmp_path: Path) -> None:
         helps = {command.help for command in commands}
         there = (*keys.MAIN, *keys.APP, *keys.SYSTEM[:3])
         assert helps == {key.help for key in there if key.id != "focus.next"}
+        titles = [command.title for command in commands]
+        assert {"bulkdata  · d", "drain  · ctrl+d", "worker  · + =", "clients"} & set(titles) == {
+            "bulkdata  · d",
+            "drain  · ctrl+d",
+            "worker  · + =",
+        }, "each with its keys"
         await driver.press("ctrl+p")
         await driver.type("bulkdata")
         await driver.press("enter")
