@@ -5,7 +5,7 @@ The rules of this file:
 - While the broker answers, a PING every so often; once it is silent for as long as a worker would bear, one PING in
   that time, on a socket that is opened anew. What is out is asked for again: a request or its answer may be lost.
 - A task's id is a counter, little-endian; the counter of a run starts where the last one ended. The topmost bit marks a
-  task that nobody waits for. Of a run with a tag ids are nobody else's, and a ping names its own in its job.
+  task that nobody waits for. Of a run with a tag ids are nobody else's, and a job names its own.
 - One run at a time.
 """
 
@@ -187,7 +187,7 @@ class Client:
     def _request(self, task: int) -> Send:
         ident = self._runs.ident(task)
         if len(ident) == GLOBAL:
-            return Send([b"", ident, messages.named_ping(ident) if self._job == PING_JOB else self._job])
+            return Send([b"", ident, messages.naming(self._job, ident)])
         if self._runs.bulk is not None and not self._runs.bulk.spec.tracked:
             ident = ident[:-1] + bytes([ident[-1] | UNTRACKED])
         return Send([b"", ident, self._job])
@@ -200,7 +200,7 @@ class Client:
         if status != DONE:
             why = clean(result.decode("utf-8", "replace"), MOST_WHY) if named and status in TELLING else ""
             self._runs.failed(task, why or KINDS[status], now)
-        elif result != (messages.named_ping(task_id) if named and self._job == PING_JOB else self._result):
+        elif result != (messages.naming(PING_JOB, task_id) if named and self._job == PING_JOB else self._result):
             self._runs.failed(task, "wrong data", now)
         else:
             self._runs.replied(task, task_id, now, len(result) if self._job != PING_JOB else 0)

@@ -103,23 +103,28 @@ def to_client(frames: Frames) -> tuple[bytes, bytes, bytes] | str:
 
 # ---- bodies ------------------------------------------------------------------------------------------------------
 
-PING_JOB = b"ping"
-_NAMED = PING_JOB + b" "
+PING_JOB, _DATA = b"ping", b"data "
 
 
-def named_ping(task_id: bytes) -> bytes:
-    """The job of a ping task whose result tells whose it is, for a result on this wire does not."""
-    return _NAMED + task_id.hex().encode()
+def naming(job: bytes, task_id: bytes) -> bytes:
+    """A ping or data task that names its own id: on this wire nothing else tells a worker, nor whose a result is."""
+    return job + b" " + task_id.hex().encode()
 
 
 def named(job: bytes) -> bytes:
-    """The id that a ping task's job names; empty where it names none."""
-    digits = job.removeprefix(_NAMED)
-    right = len(digits) == 2 * GLOBAL and job.startswith(_NAMED) and digits.isalnum()
+    """The id that a ping or data task names; empty where it names none."""
+    return _parts(job)[1]
+
+
+def _parts(job: bytes) -> tuple[bytes, bytes]:
+    """A job without the id that it names, and that."""
+    base, _, digits = job.rpartition(b" ")
+    if len(digits) != 2 * GLOBAL or not digits.isalnum() or not (base == PING_JOB or base.startswith(_DATA)):
+        return job, b""
     try:
-        return bytes.fromhex(digits.decode()) if right else b""
+        return base, bytes.fromhex(digits.decode())
     except ValueError:
-        return b""
+        return job, b""
 
 
 def data_job(size: int) -> bytes:
@@ -129,7 +134,7 @@ def data_job(size: int) -> bytes:
 
 def kind_of(job: bytes) -> str:
     """``ping``, ``data``, or ``job`` for everything else."""
-    if job == PING_JOB or named(job):
+    if _parts(job)[0] == PING_JOB:
         return "ping"
     return "job" if _size(job) is None else "data"
 
@@ -141,4 +146,4 @@ def result_of(job: bytes) -> bytes:
 
 
 def _size(job: bytes) -> int | None:
-    return decimal(job[5:], 0, MAX_FRAME) if job.startswith(b"data ") else None
+    return decimal(_parts(job)[0][5:], 0, MAX_FRAME) if job.startswith(_DATA) else None

@@ -29,7 +29,7 @@ from engine.parts.orders import Drain, Slow, Withdraw
 from engine.protocols.pingpong import SYSTEM
 from engine.protocols.pingpong.durable import Durable
 from engine.protocols.pingpong.machine import Seen
-from engine.protocols.pingpong.messages import PING, PONG, READY, named_ping
+from engine.protocols.pingpong.messages import PING, PONG, READY, naming
 from engine.protocols.pingpong.options import Options
 from engine.sim.world import World
 from tests.helpers.examples import examples
@@ -252,7 +252,7 @@ def test_runs_of_clients_that_name_their_tasks(kind: str, size: int) -> None:
     assert world.run_until(_ended, QUIET)
     assert world.pictures["client"].run.passed
     assert world.stores["broker"].result(TAG + bytes(4)) == Outcome(
-        "", named_ping(TAG + bytes(4)) if kind == "ping" else bytes(size), b"worker-1"
+        "", naming(b"ping", TAG + bytes(4)) if kind == "ping" else bytes(size), b"worker-1"
     )
     world.order("client", BulkSpec("ping", 3, timeout=60.0, tag=TAG[::-1], tracked=False))
     world.run_for(1.0)

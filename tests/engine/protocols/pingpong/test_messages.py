@@ -128,10 +128,12 @@ def test_bodies(job: bytes, kind: str, result: bytes) -> None:
     assert messages.result_of(job) == result
 
 
-def test_a_ping_that_names_its_task_is_a_ping_and_its_result_tells_whose_it_is() -> None:
+def test_a_ping_or_data_task_may_name_its_id() -> None:
     ident = bytes(range(16))
-    job = messages.named_ping(ident)
+    job = messages.naming(b"ping", ident)
     assert messages.named(job) == ident and messages.kind_of(job) == "ping" and messages.result_of(job) == job
-    for other in (b"ping", b"ping ", b"ping " + b"x" * 32, b"ping " + b"0" * 31, b"data " + b"0" * 32, b"\xff" * 37):
+    job = messages.naming(messages.data_job(7), ident)
+    assert messages.named(job) == ident and messages.kind_of(job) == "data" and messages.result_of(job) == bytes(7)
+    for other in (b"ping", b"ping ", b"ping " + b"x" * 32, b"ping " + b"0" * 31, b"job " + b"0" * 32, b"\xff" * 37):
         assert messages.named(other) == b""
-    assert messages.kind_of(b"ping me") == "job"
+    assert messages.kind_of(b"ping me") == "job" and messages.kind_of(b"data x " + b"0" * 32) == "job"
