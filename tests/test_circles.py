@@ -5,10 +5,13 @@ imports.
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+IMPORT = re.compile(r"^[ \t]*(from [\w.]+ import (\([^)]*\)|[\w, *]+)|import [\w., ]+)[ \t]*(#.*)?$", re.MULTILINE)
+"""One statement: to parse these alone is much faster than to parse all files."""
 
 
 def modules() -> dict[str, Path]:
@@ -24,7 +27,8 @@ def modules() -> dict[str, Path]:
 def imported(path: Path, known: dict[str, Path]) -> set[str]:
     """What a file imports of them, at whatever depth of the file."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    statements = "\n".join(found[0].strip() for found in IMPORT.finditer(path.read_text(encoding="utf-8")))
+    for node in ast.walk(ast.parse(statements)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
