@@ -58,6 +58,11 @@ def test_of_many_documents_some_stand_by_name() -> None:
     assert len(found.some) == 3 * pipeline.SOME
 
 
+def test_of_many_that_are_no_documents_some_are_named_and_all_are_counted() -> None:
+    found = survey([], ((f"x{i}.ready", "a folder") for i in range(2 * pipeline.SOME)))
+    assert (found.counts.strange, len(found.odd)) == (2 * pipeline.SOME, pipeline.SOME)
+
+
 def test_a_log_line_comes_back_as_a_row_and_a_torn_one_as_none() -> None:
     row = pipeline.log_line("1.500\tfailed\t2\t17\tdoc.a\tno good\n", "parse", "3")
     assert row == DocumentRow(1.5, "parse", "3", "doc.a", "failed", 2, 17.0, "no good")

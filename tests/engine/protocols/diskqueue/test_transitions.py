@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.parts.machine import Walk
+from engine.protocols.diskqueue.machine import ITEM, Item, On
 from engine.protocols.diskqueue.operations import Entry, Steps
-from engine.protocols.diskqueue.transitions import Held, agenda, in_hand, line, read_record, retry
+from engine.protocols.diskqueue.transitions import Held, agenda, give_back, in_hand, line, read_record, retry
 from engine.sim.disk import SimDisk
 
 HELD = Held("src", "dst", "x", "3", 1)
@@ -44,7 +48,7 @@ def test_which_attempt_a_dead_driver_was_at(lines: str, expected: tuple[int, boo
     assert in_hand(read_record(text), "3") == expected
 
 
-def run(disk: SimDisk, steps: Steps[str]) -> str:
+def run(disk: SimDisk, steps: Steps[Any]) -> str:
     operation = next(steps)
     while True:
         try:
@@ -73,6 +77,26 @@ def test_a_retry_that_cannot_be_says_why_and_changes_nothing() -> None:
     with pytest.raises(StopIteration) as end:
         next(retry("q", "../x"))
     assert end.value.value == "id starts with a dot"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "there", "comes", "event", "left"),
+    [
+        (1, True, "returned", On.BACK, ["x.ready"]),
+        (2, True, "returned", On.BACK, ["x.failed", ".x.attempts"]),
+        (1, False, "gone", On.TAKEN_AWAY, []),
+    ],
+)
+def test_what_is_given_back_counts_the_row_by_which_it_went(
+    attempt: int, there: bool, comes: str, event: str, left: list[str]
+) -> None:
+    disk, walk = SimDisk("src", "dst"), Walk(ITEM)
+    if there:
+        disk.put("src", "x.3.working")
+    assert run(disk, give_back(HELD._replace(attempt=attempt), True, 1.0, walk)) == comes
+    assert sorted(disk.folders["src"]) == sorted(left)
+    (((state, walked), times),) = walk.walked()
+    assert (state, times) == (Item.WORKING, 1) and walked.startswith(event)
 
 
 def test_an_agenda_is_in_the_order_of_ruling_2() -> None:
