@@ -264,7 +264,8 @@ class Broker(Operated):
         """Give what waits to who has room, the least recently used worker first."""
         full: list[Link] = []
         jobs = self.desk.jobs
-        jobs.ask_anew()
+        if jobs.valve is not None:
+            jobs.ask_anew()
         while jobs.ripe and (link := self._ready.first()) is not None:
             # 001 SV_LOOP0: request npending<=nproc pending tasks
             task = jobs.next(link.max_nproc, link.free, now)

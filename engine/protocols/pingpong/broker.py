@@ -254,11 +254,12 @@ class Broker(Operated):
     def _pump(self, now: float, out: list[Command]) -> None:
         """Give waiting tasks, oldest first, to idle workers, least recently used first."""
         ready, given = self.table.ready, self.table.given
-        if self.tasks.valve is not None:
-            self.tasks.valve.ask_anew()
+        valve = self.tasks.valve
+        if valve is not None:
+            valve.ask_anew()
         while self.tasks.backlog:
             key = ready.first()
-            if key is None or not self.tasks.flows(now):
+            if key is None or (valve is not None and not valve.bring(self.tasks.backlog, now)):
                 self.tasks.peak.mark(len(self.tasks.backlog), now)
                 return
             # 002 "Broker assign job", 1: pop the worker from the queue, send the job

@@ -73,10 +73,6 @@ class Tasks:
         self.backlog.append(task)
         return task
 
-    def flows(self, now: float) -> bool:
-        """Whether a task that waits may go now: it is the first then."""
-        return self.valve is None or self.valve.bring(self.backlog, now)
-
     def give(self, worker: bytes, now: float) -> Task:
         """Take the oldest waiting task out of the backlog, for a worker that holds none."""
         task = self.backlog.popleft()
