@@ -111,15 +111,18 @@ def broker_of(settings: Settings) -> str:
 
 
 @contextmanager
-def configured(settings: Settings, asked: str | None = None) -> Iterator[None]:
-    """Why an endpoint is refused; also that it is from the configuration, where nobody ``asked`` for it here."""
+def configured(settings: Settings, asked: str | None = None, else_: str = "") -> Iterator[None]:
+    """Why an endpoint is refused; also that it is from the configuration, where nobody ``asked`` for it here.
+
+    ``else_``: what can be done about it.
+    """
     try:
         yield
     except Refused as refusal:
         if asked is None and any(endpoint in str(refusal) for endpoint in settings.bind):
             variable = f"ROUNDHOUSE_{settings.system.upper()}_BIND"
             where = f"bind in [{settings.system}] of {settings.paths.config}, or {variable}, names it"
-            raise Refused(f"{refusal} ({where})") from None
+            raise Refused(f"{refusal} ({where}{else_ and '; ' + else_})") from None
         raise
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console import bulks, units
 from console.cli.asking import chosen
-from console.cli.common import far_of, fleet_of, lab_of, settings_of
+from console.cli.common import configured, far_of, fleet_of, lab_of, settings_of
 from console.cli.compare import against, baseline_of
 from console.cli.signals import Signals
 from console.cli.streams import STDOUT, Alarms, Progress, deliver, result, tell, unanswered
@@ -45,13 +45,13 @@ def run(command: str, options: Namespace, flags: list[Flag]) -> int:
     control = getattr(options, "broker_control", None)
     place = chosen(settings.paths.control, control, far_of(settings), fleet_of(settings)) if control else None
     afar = Elsewhere(place) if place else None
-    lab = lab_of(settings, workers=workers, broker=own, elsewhere=afar, **given)
+    lab = lab_of(settings, bind=settings.bind if own else (), workers=workers, broker=own, elsewhere=afar, **given)
     spec = spec_of(command, settings, getattr(options, "rate", None), lab.system.window(lab.options))
     lab.admit(spec)
     collector = options.otel and collector_of(options.otel)
     alarms = Alarms(lab.feed)
     with Signals() as signals:
-        with lab:
+        with configured(settings, options.connect, "--connect runs against who is there"), lab:
             alarms.tell()
             try:
                 if meet(lab, signals, workers, spec.timeout, options.connect):

@@ -143,7 +143,9 @@ def test_a_configured_port_that_is_taken_names_the_table_and_the_key(
         other.listen()
         assert main(["broker"]) == 2
         assert main(["broker", "--bind", endpoint]) == 2
-    configured, asked = capsys.readouterr().err.splitlines()
+        assert main(["pingt"]) == 2, "a run of one command binds where it is configured, too"
+    configured, asked, one = capsys.readouterr().err.splitlines()
+    assert "names it; --connect runs against who is there)" in one
     assert f"can not bind {endpoint}: Address already in use" in configured and configured.startswith(asked)
     assert "bind in [roundrobin] of " in configured and "or ROUNDHOUSE_ROUNDROBIN_BIND, names it" in configured
 
