@@ -46,8 +46,10 @@ def load(world: World, n: int) -> None:
 
 def oldest(world: World) -> float:
     """For how many seconds the client has waited for an answer, at most."""
-    run = world.core("c1").run
-    return world.now - min(run._out.values()) if run._out else 0.0
+    runs = world.core("c1").runs
+    gives_up = runs.wake_at(linked=False)  # on the oldest task that is out
+    waits: float = world.now + runs.bulk.spec.timeout - gives_up
+    return max(0.0, waits)
 
 
 def check_healed(world: World, workers: int = len(WORKERS)) -> None:
