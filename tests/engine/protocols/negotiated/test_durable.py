@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core import Ended, Entry, Leased, Ordered, Outcome, Seat, Started, Store, Stored, Woken
 from engine.labs.brokers import paired
 from engine.parts.bulk import BulkSpec
-from engine.parts.keeping import HIGH
+from engine.parts.keeping import HIGH, RETRY
 from engine.parts.orders import Slow, Withdraw
 from engine.parts.store import Revive
 from engine.protocols.negotiated import SYSTEM, Options, names
@@ -210,7 +210,7 @@ FAULTS = st.tuples(
 )
 
 
-@examples(10)
+@examples(24)
 @with_(st.integers(0, 2**32), st.lists(FAULTS, min_size=1, max_size=12))
 def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[tuple[str, str, float]]) -> None:
     world = opened(seed)
@@ -241,7 +241,8 @@ def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults
     failed = dict(ledger.failed)
     refused = failed.pop("away", 0)
     assert not failed and ledger.succeeded == 60 - refused, ledger
-    world.run_for(QUIET)
+    assert world.run_until(lambda world: world.stores["broker"].counts()[3:5] == (0, 0), QUIET)
+    world.run_for(RETRY)
     counts, view = world.stores["broker"].counts(), world.pictures["broker"]
     assert counts.balanced and counts.waiting == counts.leased == 0 and not counts.failed
     assert view.ledger.balanced and (view.backlog, view.in_flight) == (0, 0)
