@@ -148,8 +148,11 @@ class AllEvents(Layer):
         """Filter while typing; what is wrong is marked."""
         try:
             self._seek(self._typed(event.line))
-        except (re.error, ValueError) as error:
+        except re.error as error:
             self.prompt.mark(str(error))
+        except ValueError as error:  # a time that is not whole yet: what was before it was searched as text
+            self.prompt.mark(str(error))
+            self._seek(self._typed(""))
         else:
             self.prompt.mark("")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import SYSTEMS
+from engine.drive.control.found import running
 from engine.errors import Refused
-from engine.labs.attaching import running
 from engine.labs.live import LiveLab
 from engine.labs.remote import Remote
 from engine.labs.sandbox import Sandbox
