@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +19,14 @@ from tests.helpers.processes import own_environment
 from tests.helpers.wheels import build_wheel
 
 ROOT = Path(__file__).parents[1]
+COMPILED_TESTS = (
+    "tests/engine/protocols/roundrobin",
+    "tests/engine/parts",
+    "tests/engine/labs/test_replay.py",
+    "tests/engine/sim/explore/test_fingerprint.py",
+    "tests/sim/test_roundrobin.py",
+)
+READS_SOURCES = ("protocols/roundrobin/test_pool.py", "protocols/roundrobin/test_explored.py")
 
 
 @pytest.fixture(scope="module", params=["as it is", "without a compiler"])
@@ -109,3 +118,29 @@ def test_ci_runs_the_readmes_command_and_no_other() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text(encoding="utf-8").splitlines()[-1] == commands[1]
+
+
+@pytest.mark.skipif(not os.environ.get("ROUNDHOUSE_SLOW"), reason="compiles for minutes: set ROUNDHOUSE_SLOW")
+def test_a_wheel_with_compiled_cores_does_what_the_sources_do(tmp_path: Path) -> None:
+    """Round robin's own tests run on it, but those that read the source of what they test (``READS_SOURCES``)."""
+    wheel = build_wheel(tmp_path / "dist", {**os.environ, hook.COMPILE: "1"})
+    here = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert f"-{here}-{here}-" in wheel.name
+    folder = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    for name in ("tests", "docs", "themes"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    environment = {**os.environ, "PYTHONPATH": str(folder), "ROUNDHOUSE_SLOW": ""}
+    said = "from engine.drive.pump.chosen import cores; from engine.parts import ready; print(cores(), ready.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", said], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"compiled {folder}/engine/parts/ready.cpython-")
+    left_out = [f"--ignore=tests/engine/{name}" for name in READS_SOURCES]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-n", "2", f"--rootdir={folder}", *left_out, *COMPILED_TESTS],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from console.cli.streams import deliver, result, tell
 from console.text import clean
-from engine.drive.pump.chosen import words
+from engine.drive.pump.chosen import cores, words
 from engine.runs.export import to_csv
 from engine.runs.history import History
 from engine.runs.load import RunRecord, duration, run_id, to_json, way
@@ -111,8 +111,9 @@ def found(history: History, name: str, asked: str) -> RunRecord | None:
 
 
 def paths() -> int:
-    """Every file and folder that is used, whether it is there yet or not, and which pump of the engine runs."""
+    """Every file and folder that is used, whether it is there yet or not, and which pump and cores run."""
     for name, path in asdict(Paths.of_user()).items():
         result(f"{name:<8}  {path}\n")
     result(f"{'pump':<8}  {words()}\n")
+    result(f"{'cores':<8}  {cores()}\n")
     return 0

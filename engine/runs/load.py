@@ -288,7 +288,7 @@ def versions() -> dict[str, str]:
     """What a run depended on."""
     import zmq
 
-    from engine.drive.pump.chosen import PUMP
+    from engine.drive.pump.chosen import PUMP, cores
 
     return {
         "roundhouse": __version__,
@@ -296,6 +296,7 @@ def versions() -> dict[str, str]:
         "pyzmq": zmq.__version__,
         "libzmq": zmq.zmq_version(),
         "pump": PUMP.name,
+        "cores": cores(),
     }
 
 

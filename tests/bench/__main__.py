@@ -19,7 +19,7 @@ from functools import partial
 
 import zmq
 
-from engine.drive.pump.chosen import words
+from engine.drive.pump.chosen import cores, words
 from tests.bench import against, attach, brokers, dispatch, durable, explore, jetstream, keys, packed, processes, screen
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
@@ -74,7 +74,7 @@ def heading() -> str:
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
     when = f"{datetime.now():%Y-%m-%d %H:%M}"
     how = f"medians of {RUNS} interleaved runs; ÷ is the median ratio within a round"
-    return f"{when}  {versions}\n{machine}\npump: {words()}\n{how}"
+    return f"{when}  {versions}\n{machine}\npump: {words()}; cores: {cores()}\n{how}"
 
 
 if __name__ == "__main__":

@@ -1,20 +1,24 @@
 """Builds the native pump when the project is installed: hatchling runs this (pyproject.toml).
 
 Without a C compiler, or with one that fails, the package is installed without the native pump and the pure one runs:
-whatever goes wrong here must not make an installation fail. The binary uses the stable ABI of Python 3.11, and its
+whatever goes wrong with it must not make an installation fail. The binary uses the stable ABI of Python 3.11, and its
 wheel is tagged so. An editable installation gets it beside the sources.
+
+With ``ROUNDHOUSE_COMPILE=1`` the wheel also has the files that ``compiled`` names (pyproject.toml) compiled by mypyc,
+for the Python that builds it and no other. That is asked for, so a failure ends the build. The sources stay in it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,21 @@ BINARY = "_native.abi3.so"
 SECONDS = 120  # that a compiler may take
 FLAGS = ["-O2", "-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
 SHARED = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+COMPILE = "ROUNDHOUSE_COMPILE"
+TOOLS = ["mypy==2.4.1", "setuptools>=75"]
+FUTURE = "from __future__ import annotations\n"
+IMPORT = "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from mypy_extensions import mypyc_attr\n"
+GROUP = "engine.compiled"  # begins the name of the library that holds all of them
+SETUP = """
+from setuptools import setup
+from mypyc.build import mypycify
+setup(name="engine", packages=[], ext_modules=mypycify({!r}, group_name={!r}), script_args=["build_ext", "--inplace"])
+"""
+CLASS = re.compile(r"^(?=class (?!.*\b(?:NamedTuple|Protocol|Enum|StrEnum)\b))", re.MULTILINE)
+OPEN = "@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)\n"
+"""Before each class: cores are copied and pickled (replays, ``explore``), and may have subclasses that stay Python."""
+
+LONG = 1800  # seconds that mypyc and the compiler may take
 TRIED = "import importlib.util as u; s = u.spec_from_file_location('_native', {!r}); u.module_from_spec(s)"
 
 
@@ -62,15 +81,37 @@ def arguments(source: Path, target: Path) -> list[str]:
     return [*FLAGS, *SHARED, f"-I{sysconfig.get_path('include')}", str(source), "-o", str(target)]
 
 
-def run(command: list[str]) -> None:
+def compile_cores(root: Path, hot: Sequence[str], folder: Path) -> dict[str, str]:
+    """Compile these files in a copy of the sources; each binary, and its place in the wheel. Raises ``Failed``."""
+    shutil.copytree(root / "engine", folder / "engine", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for name in hot:
+        (folder / name).write_text(opened((root / name).read_text(encoding="utf-8")), encoding="utf-8")
+    (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = True\n", encoding="utf-8")
+    try:
+        run([sys.executable, "-c", SETUP.format(["--config-file=mypy.ini", *hot], GROUP)], LONG, folder)
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"mypyc: {error.stdout[-2000:]}{error.stderr[-2000:]}") from None
+    made = {str(path): str(path.relative_to(folder)) for path in folder.glob("engine/**/*.so")}
+    if len(made) != len(hot) + 1:
+        raise Failed(f"mypyc made {len(made)} binaries of {len(hot)} files")
+    return made
+
+
+def opened(source: str) -> str:
+    """A source whose classes are ``OPEN``; what that needs is never imported, for mypyc takes it away."""
+    return CLASS.sub(OPEN, source).replace(FUTURE, f"{FUTURE}{IMPORT}", 1)
+
+
+def run(command: list[str], seconds: float | None = None, folder: Path | None = None) -> None:
     """Run a command. Raises OSError or subprocess.SubprocessError where it fails or takes too long."""
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+    most, nothing = seconds or SECONDS, subprocess.DEVNULL
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=most, stdin=nothing, cwd=folder)
 
 
-def tag() -> str:
-    """Of a wheel that holds the binary."""
-    plain = (at for at in sys_tags() if not at.platform.startswith(("manylinux", "musllinux")))
-    return f"cp311-abi3-{next(plain).platform}"
+def tag(compiled: bool = False) -> str:
+    """Of a wheel that holds the binary; of one that has cores ``compiled``, for this very Python."""
+    plain = next(at for at in sys_tags() if not at.platform.startswith(("manylinux", "musllinux")))
+    return f"{plain.interpreter}-{plain.abi}-{plain.platform}" if compiled else f"cp311-abi3-{plain.platform}"
 
 
 class Hook(BuildHookInterface):  # type: ignore[type-arg]
@@ -78,10 +119,23 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
 
     _folder: str | None = None
 
+    def dependencies(self) -> list[str]:
+        """What building needs beside hatchling."""
+        return TOOLS if wanted() else []
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the binary to the wheel, or where the installation is editable to the sources."""
+        """Add the binary to the wheel, or where the installation is editable to the sources; compile if asked to."""
+        self._folder = tempfile.mkdtemp()
+        self._add_pump(version, build_data)
+        if wanted() and version != "editable":
+            build_data["force_include"] |= compile_cores(
+                Path(self.root), self.config["compiled"], Path(self._folder, "cores")
+            )
+            build_data["pure_python"], build_data["tag"] = False, tag(compiled=True)
+
+    def _add_pump(self, version: str, build_data: dict[str, Any]) -> None:
+        assert self._folder is not None
         try:
-            self._folder = tempfile.mkdtemp()
             made = Path(self._folder, BINARY)
             compile_pump(Path(self.root, HERE, "native.c"), made)
             if version == "editable":
@@ -96,6 +150,11 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         """Leave nothing behind."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def wanted() -> bool:
+    """Whether compiled cores are asked for."""
+    return os.environ.get(COMPILE) == "1"
 
 
 def place(made: Path, target: Path) -> None:

@@ -63,8 +63,7 @@ class Broker(Operated):
         self.denied = 0  # PINGs of peers that took themselves for registered
         self.inspected = None
         self._resumed = -NEVER  # when a pause of our own ended
-        self._accept, self._relay = self.pool.accept, self.pool.lanes.relay
-        self._stores = False  # whether there is a store: see ``durable.py``, which has both go its own way
+        self._stores = False  # whether there is a store: see ``durable.py``
 
     # ---- the contract --------------------------------------------------------------------------------------------
 
@@ -150,6 +149,14 @@ class Broker(Operated):
             self._register(frames, now, out)
         else:
             pool.leave(peer, On.DEREGISTER, out)
+
+    def _accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
+        """Tasks of a client; with a store they go its way. Returns how many were refused."""
+        return self.pool.accept(client, messages, now, out)
+
+    def _relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
+        """An answer, to its client; with a store it waits there."""
+        self.pool.lanes.relay(client, ident, worker, data, out)
 
     def _reply(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:
         """000 process_round_robin_pass, "an address frame on top": relayed, once, to the client of the task."""

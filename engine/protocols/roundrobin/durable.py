@@ -28,7 +28,7 @@ class Durable(Broker):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._accept, self._relay, self._stores = self._keep, self._hold, True
+        self._stores = True
         self.keeping = Keeping(self, options.backlog, workers=self._workers)
         self._told = self.pool.records.keep()
         self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # of the event at hand: who answered what
@@ -64,7 +64,7 @@ class Durable(Broker):
 
     # ---- into the store ----------------------------------------------------------------------------------------------
 
-    def _keep(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
+    def _accept(self, client: bytes, messages: list[Frames], now: float, out: list[Command]) -> int:
         """In place of ``Pool.accept``: see there."""
         pool, keeping = self.pool, self.keeping
         putting = keeping.putting
@@ -85,7 +85,7 @@ class Durable(Broker):
                 keeping.put(key, message)
         return refused
 
-    def _hold(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
+    def _relay(self, client: bytes, ident: bytes, worker: bytes, data: bytes | None, out: list[Command]) -> None:
         """In place of ``Lanes.relay``: the answer waits until the store has it."""
         self._said[client, ident] = (worker, data)
 

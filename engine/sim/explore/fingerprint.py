@@ -201,7 +201,8 @@ class Copier:
         if isinstance(thing, (*COUNTS, *self._constant, Enum, type)):
             return None
         slots = {name for base in made.__mro__ for name in getattr(base, "__slots__", ())}
-        names = sorted({*slots, *getattr(thing, "__dict__", ())} - {"__weakref__", "__dict__"})
+        compiled = getattr(made, "__mypyc_attrs__", ())
+        names = sorted({*slots, *compiled, *getattr(thing, "__dict__", ())} - {"__weakref__", "__dict__"})
         ignored = self._ignored.get(_name(made), frozenset()) | WALKED
         unordered = self._unordered.get(_name(made), frozenset())
         return tuple((name, name in unordered) for name in names if name not in ignored) or None

@@ -121,8 +121,8 @@ def test_paths(home: Path, capsys: Capture) -> None:
     assert paths() == 0
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     known = ["config", "themes", "state", "runs", "jobs", "kept", "history", "log", "control", "alerts"]
-    assert list(lines) == [*known, "minutes", "keys", "pump"]
-    assert lines["pump"] == words()
+    assert list(lines) == [*known, "minutes", "keys", "pump", "cores"]
+    assert (lines["pump"], lines["cores"]) == (words(), "Python")
     assert lines["config"] == str(home / "config" / "roundhouse" / "roundhouse.toml")
     assert lines["runs"] == str(home / "state" / "roundhouse" / "runs")
     assert list(home.iterdir()) == []

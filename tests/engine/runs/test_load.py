@@ -73,7 +73,7 @@ def test_a_good_run() -> None:
     }  # fmt: skip
     assert run["service_us"]["buckets"] == ((250_609.664, 4),)
     assert run["versions"] == versions()
-    assert sorted(versions()) == ["libzmq", "pump", "python", "pyzmq", "roundhouse"]
+    assert sorted(versions()) == ["cores", "libzmq", "pump", "python", "pyzmq", "roundhouse"]
 
 
 def test_failures_by_kind_and_an_open_loop() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.drive.pump import chosen
-from engine.drive.pump.chosen import choose, words
+from engine.drive.pump.chosen import choose, cores, words
+from engine.drive.pump.hook import GROUP
 from engine.drive.pump.native import Native, Unusable
 from engine.drive.pump.pure import Pump, Pure
 
@@ -43,3 +44,9 @@ def test_which_one_runs_is_said(pump: Pump, why: str, said: str, monkeypatch: py
     monkeypatch.setattr(chosen, "PUMP", pump)
     monkeypatch.setattr(chosen, "WHY", why)
     assert words() == said
+
+
+def test_cores_are_compiled_where_the_wheel_has_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cores() == "Python"
+    monkeypatch.setattr(chosen, "find_spec", {f"{GROUP}__mypyc": object()}.get)
+    assert cores() == "compiled"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,21 @@ from typing import Any
 import pytest
 
 from engine.drive.pump import hook
-from engine.drive.pump.hook import BINARY, HERE, Failed, Hook, compile_pump, compilers, place
+from engine.drive.pump.hook import (
+    BINARY,
+    COMPILE,
+    FUTURE,
+    HERE,
+    IMPORT,
+    OPEN,
+    Failed,
+    Hook,
+    compile_cores,
+    compile_pump,
+    compilers,
+    opened,
+    place,
+)
 from engine.drive.pump.native import INTERFACE
 from tests.helpers.pumps import SOURCE, binary_at
 
@@ -44,7 +59,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
 def built(version: str, root: Path) -> tuple[dict[str, Any], list[str]]:
     """What the hook makes of an empty build, and what it says."""
     app, data = App(), {"force_include": {}, "pure_python": True}
-    made = Hook(str(root), {}, None, None, str(root), "wheel", app)  # type: ignore[arg-type]
+    made = Hook(str(root), {"compiled": ["engine/core.py"]}, None, None, str(root), "wheel", app)  # type: ignore[arg-type]
     made.initialize(version, data)
     made.finalize(version, data, "")
     assert all(not Path(path).exists() for path in data["force_include"])  # type: ignore[attr-defined]
@@ -58,6 +73,13 @@ def root(tmp_path: Path) -> Path:
     (folder / HERE).mkdir(parents=True)
     (folder / HERE / SOURCE.name).write_bytes(SOURCE.read_bytes())
     return folder
+
+
+def compiled_of(root: Path) -> list[str]:
+    """The files that pyproject.toml has compiled."""
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    names: list[str] = table["targets"]["wheel"]["hooks"]["custom"]["compiled"]
+    return names
 
 
 def needs_compiler() -> None:
@@ -159,3 +181,56 @@ def test_a_binary_takes_the_place_of_one_in_use_at_once(tmp_path: Path) -> None:
     assert old.read_bytes() == b"new" and sorted(path.name for path in tmp_path.iterdir()) == [BINARY, "new"]
     with pytest.raises(OSError, match="nowhere"):
         place(new, tmp_path / "nowhere" / BINARY)
+
+
+def test_each_class_of_what_is_compiled_can_be_copied_and_have_subclasses() -> None:
+    source = f'"""Doc."""\n\n{FUTURE}\nimport x\n\n\nclass A(B[C]):\n    pass\n\n\nclass D(NamedTuple):\n    a: int\n'
+    made = opened(source)
+    assert made.count(OPEN) == 1 and f"{OPEN}class A(B[C]):" in made
+    assert made.startswith(f'"""Doc."""\n\n{FUTURE}{IMPORT}\nimport x\n')
+    compile(made, "made", "exec")
+    root = Path(__file__).parents[4]
+    hot = compiled_of(root)
+    assert all("class " not in (text := (root / name).read_text()) or FUTURE in text for name in hot) and len(hot) > 15
+
+
+def test_cores_are_compiled_only_where_that_is_asked_for_and_a_failure_ends_the_build(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(root: Path, hot: list[str], folder: Path) -> dict[str, str]:
+        raise Failed("mypyc: it does not")
+
+    def made(root: Path, hot: list[str], folder: Path) -> dict[str, str]:
+        return {str(folder / "core.so"): "engine/core.so"}
+
+    monkeypatch.setattr(hook, "compile_pump", lambda source, target: target.write_bytes(b"binary"))
+    monkeypatch.setattr(hook, "compile_cores", fails)
+    data, _ = built("standard", root)
+    assert data["tag"].startswith("cp311-abi3-")
+    monkeypatch.setenv(COMPILE, "1")
+    with pytest.raises(Failed, match="it does not"):
+        built("standard", root)
+    built("editable", root)
+    monkeypatch.setattr(hook, "compile_cores", made)
+    data, _ = built("standard", root)
+    here = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert data["tag"].startswith(f"{here}-{here}-") and "manylinux" not in data["tag"] and not data["pure_python"]
+    assert set(data["force_include"].values()) == {f"{HERE}/{BINARY}", "engine/core.so"}
+
+
+def test_mypyc_is_needed_only_where_cores_are_compiled(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Hook(str(root), {}, None, None, str(root), "wheel", App())  # type: ignore[arg-type]
+    assert made.dependencies() == []
+    monkeypatch.setenv(COMPILE, "1")
+    assert [name.partition("=")[0] for name in made.dependencies()] == ["mypy", "setuptools>"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"), [("raise SystemExit('it is refused')", "mypyc: it is refused"), ("", "made 0 binaries of 1")]
+)
+def test_what_mypyc_refuses_is_told(setup: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine/x.py").write_text("x = 1\n")
+    monkeypatch.setattr(hook, "SETUP", setup)
+    with pytest.raises(Failed, match=said):
+        compile_cores(tmp_path, ["engine/x.py"], tmp_path / "made")

@@ -109,7 +109,9 @@ TO_PEER: st.SearchStrategy[Frames] = st.one_of(
 )
 AT_PEER = st.one_of(
     st.lists(TO_PEER, min_size=1, max_size=4).map(Received),
-    st.sampled_from([Connected(), Disconnected(), Paused(4.0), Paused(9.0), Woken(), Unsent([b""], "full")]),
+    st.sampled_from(
+        [Connected(), Disconnected(), Paused(4.0), Paused(9.0), Woken(), Unsent(wire.link_ping(ident(1)), "full")]
+    ),
 )
 AT_WORKER = st.one_of(AT_PEER, st.sampled_from([Ordered(Slow(0.0)), Ordered(Slow(1.5)), Ordered(Leave())]))
 WAITS = st.sampled_from([0.0, 0.0, 0.5, 2.0, 7.0, 31.0])
