@@ -38,6 +38,7 @@ QUICK = (
     "console/widgets",
     "console/cli",
 )
+DEAR = ("console/cli/test_explore", "console/cli/test_outside", "console/cli/test_queues.py")  # walks, and processes
 
 
 # Hundreds of processes of ours start in these tests. Where Python may write nothing beside the sources, each would
@@ -107,5 +108,6 @@ def starts_a_console(item: pytest.Item) -> bool:
 
 
 def quick(path: Path) -> bool:
-    """Whether a file is in one of these folders."""
-    return path.relative_to(TESTS).as_posix().startswith(QUICK)
+    """Whether a file is in one of these folders, and cheap."""
+    name = path.relative_to(TESTS).as_posix()
+    return name.startswith(QUICK) and not name.startswith(DEAR)

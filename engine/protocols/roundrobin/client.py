@@ -208,6 +208,8 @@ class Client:
 
     def _tasks(self, frames: Frames) -> list[int]:
         """Those that a message of ours asks for; it may be a PING, too."""
+        if self.runs.bulk is None:
+            return []
         if len(frames) == 1:
             tasks = packed.read_tasks(frames[0])
             assert not isinstance(tasks, str), tasks
