@@ -95,13 +95,13 @@ def task_forgotten(real: Any) -> Any:
 
 
 def given_and_kept(real: Any) -> Any:
-    def back(self: Any, slots: int, free: int) -> Any:
-        task = real(self, slots, free)
+    def next(self: Any, *rest: Any) -> Any:
+        task = real(self, *rest)
         if task is not None:
             self.queued += 1
         return task
 
-    return back
+    return next
 
 
 def slot_kept(real: Any) -> Any:
