@@ -170,17 +170,22 @@ def play(
                 fault()
             client.wait_run(PATIENCE)
             figures.took = time.monotonic() - began
-        course.broker.kill()
-        events = [*recorder.events, *course.events]
-        for path in sorted(folder.glob("worker-*")):
-            events += executions(path)
-        with closing(Sqlite(course.store)) as store:
-            known = outcomes(store.result, events)
-            figures.counts = store.counts()
-        figures.judged = judge(events, known)
-        if keep is not None:
-            save(keep, events)
+        settle(course, recorder, figures, keep)
     return figures
+
+
+def settle(course: Course, recorder: Recorder, figures: Figures, keep: Path | None = None) -> None:
+    """End the broker, and have the history judged, and the books of its store."""
+    course.broker.kill()
+    events = [*recorder.events, *course.events]
+    for path in sorted(course.folder.glob("worker-*")):
+        events += executions(path)
+    with closing(Sqlite(course.store)) as store:
+        known = outcomes(store.result, events)
+        figures.counts = store.counts()
+    figures.judged = judge(events, known)
+    if keep is not None:
+        save(keep, events)
 
 
 def main() -> int:
