@@ -56,13 +56,13 @@ class Guards:
     def begin(self, session: Session[Any], now: float, wall: float) -> None:
         """Have the charts of a lab begin with what its broker kept. ``now``: monotonic, ``wall``: since the epoch."""
         lab: Any = session.lab
-        if session.mode not in RUNNING or lab.system.kind != System.kind:
+        if session.mode not in RUNNING:
             return
         try:
             if session.mode == "remote":
                 minutes = minutes_of(lab.minutes(), wall)
             else:
-                minutes = read(path_of(self._folder / MINUTES, lab.system.name, tuple(lab.endpoints)), wall)
+                minutes = read(path_of(self._folder / MINUTES, lab.system.name, _where(lab)), wall)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -118,12 +118,20 @@ class Guards:
             rules = self._rules
             if session.mode == "remote":
                 rules = rules._replace(notify=Notify())  # the process itself tells others
-            minutes = self._folder / MINUTES if session.mode == "live" else None  # else the process itself keeps them
-            source = of_lab(lab, ROLE, tuple(getattr(lab, "endpoints", ())), self._folder)
+            kept = session.mode == "live" and not getattr(lab, "watches", False)
+            minutes = self._folder / MINUTES if kept else None  # else the process itself keeps them
+            source = of_lab(lab, ROLE, _where(lab), self._folder)
             watcher = self._watchers[session.name] = Watcher(source, rules, began=now, minutes=minutes)
             if session.mode == "live":
                 lab.words.update(watcher.words())
         return watcher
+
+
+def _where(lab: Any) -> tuple[str, ...]:
+    """Where others reach what runs there: its endpoints, or the root of a pipeline; nowhere of a demonstration."""
+    if lab.system.kind == System.kind:
+        return tuple(lab.endpoints)
+    return () if lab.demonstration else (lab.root,)
 
 
 def notification(change: Change) -> str:

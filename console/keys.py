@@ -334,6 +334,11 @@ QUEUES = (
     Key("driver.kill", "ctrl+k", "kill_driver", "kill driver", "kill the selected driver; asks first"),
     Key("feed", "p", "feed", "feed", "put twenty demonstration documents into the first queue"),
     *(key._replace(bar="freeze") for key in MAIN if key.id == "pause"),
+    *(
+        key._replace(action="charts", bar="", help="documents done and waiting, over a minute up to a week")
+        for key in WAITS
+        if key.id == "charts"
+    ),
     *COMMAND,
     *(key for key in MAIN if key.id in ("sort", "sort.reverse", "focus.next")),
     *(key._replace(help="clear the selection, then the sort order") for key in MAIN if key.id == "back"),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from console.pictures.eventlog import EventLog, Line
-from console.pictures.samples import HERTZ, Samples
+from console.pictures.minutes import course
+from console.pictures.samples import HERTZ, Samples, Series
+from engine.files.minutes import Minute
 from engine.labs.content import QueueLab
 from engine.labs.timeline import Sample
 from engine.protocols.diskqueue.books import Entry, entries, whole
@@ -49,6 +52,7 @@ class QueuePicture(NamedTuple):
     rows: tuple[()] = ()  # there are no peers whose names events could use
     busy: bool = False  # drivers are processes of their own: the screen takes nothing from them
     alone: bool = False  # no watchdog of this console begins: where none runs there is none
+    series: Mapping[str, Series] = MappingProxyType({})  # of charts: throughput, documents a second; backlog
 
     @property
     def books(self) -> Entry:
@@ -122,6 +126,7 @@ class QueueBridge:
         self.lab = lab
         self._log = EventLog(lab.feed)
         self._waiting: dict[str, Samples] = {}
+        self._series = {name: Series() for name in ("throughput", "backlog")}
         self._polls: deque[float] = deque(maxlen=4 * HERTZ + 1)
         self._differences: deque[int] = deque(maxlen=SETTLED)
 
@@ -129,6 +134,12 @@ class QueueBridge:
         """See what waited before, so that charts begin with it."""
         for sample in samples:
             self._waited(sample.at, sample.seen)
+
+    def begin(self, minutes: Sequence[Minute], now: float, wall: float) -> None:
+        """Have the charts begin with a history. ``now``: monotonic seconds, ``wall``: since the epoch, both of now."""
+        found = course(minutes, now, wall)
+        for name, series in self._series.items():
+            series.begin(found[name], now)
 
     def _waited(self, at: float, ready: Mapping[str, int]) -> None:
         """What waited in each queue at monotonic time ``at``."""
@@ -142,6 +153,8 @@ class QueueBridge:
         spent = now - self._polls[0]
         self._waited(now, {queue.name: queue.counts.ready for queue in view.queues})
         stages = entries([queue.counts for queue in view.queues])
+        self._series["throughput"].add(now, round(view.stages[-1].rate))
+        self._series["backlog"].add(now, whole(stages).waiting)
         fed = self.lab.fed(view.at)
         self._differences.append(fed - whole(stages).total)
         return QueuePicture(
@@ -156,6 +169,7 @@ class QueueBridge:
             dead=self.lab.health().dead,
             hertz=(len(self._polls) - 1) / spent if spent > 0 else float(HERTZ),
             alone=self.lab.watches or self.lab.mode == "sandbox",
+            series=self._series,
         )
 
 

@@ -1,8 +1,8 @@
-"""Throughput, backlog, latency and lost workers over one stretch of time, one above the other."""
+"""Throughput, backlog, latency and lost workers over one stretch of time, one above the other; of disk queues two."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -10,7 +10,6 @@ from textual.containers import Container
 
 from console import keys
 from console.host import Host
-from console.pictures.bridge import Picture
 from console.screens.layer import Layer
 from console.widgets.chart import Backlog, Chart, Delay, Lost, Throughput
 from console.widgets.keybar import KeyBar
@@ -23,9 +22,10 @@ class Charts(Layer):
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.SPAN, *keys.CHART, *keys.RUNS))]
     app: Host
 
-    def __init__(self) -> None:
+    def __init__(self, charts: tuple[Chart, ...] = ()) -> None:
+        """``charts``: in place of those of a broker."""
         super().__init__()
-        self.charts: tuple[Chart, ...] = (
+        self.charts = charts or (
             Throughput(id="throughput"),
             Backlog(id="backlog"),
             Delay(id="delay"),
@@ -44,7 +44,7 @@ class Charts(Layer):
             chart.can_focus, chart.compares = False, True
         self.set_focus(None)
 
-    def show(self, picture: Picture) -> None:
+    def show(self, picture: Any) -> None:
         """Show a picture; also while the main screen is paused."""
         for chart in self.charts:
             chart.show(picture)

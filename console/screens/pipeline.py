@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from console import files, keys, units
 from console.commands import Command
 from console.pictures.queuebridge import Document, QueuePicture
+from console.screens.charts import Charts
 from console.screens.confirm import Confirm
 from console.screens.document import DocumentScreen
 from console.screens.driver import DriverScreen
@@ -21,6 +22,7 @@ from console.screens.orders import ask_to_kill, retry
 from console.screens.overview import StageOverview, layout_for
 from console.sessions.session import Session
 from console.text import clean
+from console.widgets.chart import Done, Waiting
 from console.widgets.documents import Documents
 from console.widgets.drivers import Drivers
 from console.widgets.events import Events, NewestEvent
@@ -117,6 +119,10 @@ class Pipelines(StageOverview):
             self.app.say("there is no document to look at", "warn")
         else:
             self.app.open_screen(DocumentScreen(document.id))
+
+    def action_charts(self) -> None:
+        """Documents done and waiting over time."""
+        self.app.open_screen(Charts((Done(), Waiting())))
 
     # ---- orders -----------------------------------------------------------------------------------------------------
 

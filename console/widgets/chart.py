@@ -183,6 +183,34 @@ class Throughput(Chart):
         self.fill(picture.series["throughput"].values(span), span, f"{units.short(picture.rates.done)}/s")
 
 
+class Done(Chart):
+    """Documents a second that leave the last stage of a pipeline."""
+
+    def __init__(self) -> None:
+        super().__init__("documents done", id="throughput")
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        self.hint("none left the last stage")
+        self.recall(picture.series["throughput"].values(HOUR))
+        span = self.app.span
+        self.fill(picture.series["throughput"].values(span), span, f"{units.short(picture.rate)}/s")
+
+
+class Waiting(Chart):
+    """Documents that wait in a pipeline."""
+
+    def __init__(self) -> None:
+        super().__init__("documents waiting", id="backlog")
+
+    def show(self, picture: Any) -> None:
+        """Show a picture."""
+        self.hint("none waited")
+        self.recall(picture.series["backlog"].values(HOUR))
+        span = self.app.span
+        self.fill(picture.series["backlog"].values(span), span, units.short(picture.books.waiting))
+
+
 class Delay(Chart):
     """The slowest hundredth of what was answered, from the broker's taking it to its answer."""
 

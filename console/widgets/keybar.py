@@ -37,7 +37,9 @@ from console.widgets.ink import Inked, Parts, cells, cut
 
 SECONDS = 6.0  # that a notice stays
 
-_ALSO = frozenset(key.id for key in MAIN)  # keys that other screens have as well stand where the main screen has them
+_ALSO = frozenset(key.id for key in (*MAIN, *WAITS))
+"""Keys that other screens have as well: they stand where the main screen has them."""
+
 _OWN = tuple(
     key
     for key in (

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from engine.files.minutes import Figures, Recorder, path_of
+from tests.helpers.fake_queues import EPOCH, FakeQueues, QueueDriver, drive_queues
 from tests.helpers.protocols import User, on, running_sandbox
 
 
@@ -30,3 +34,29 @@ def test_four_charts_share_span_and_cursor(tmp_path: Path) -> None:
         assert user.shows("throughput · 10 min")
 
     on(running_sandbox(tasks=40), scenario, tmp_path)
+
+
+def test_a_pipeline_has_two_from_the_history_that_its_process_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = FakeQueues(demonstration=False)
+    wall = EPOCH
+    monkeypatch.setattr("console.shell.time.time", lambda: wall)
+    path = path_of(tmp_path / "state" / "minutes", "diskqueue", (lab.root,))
+    recorder = Recorder(path, lambda words, well: None)
+    for ago, done in ((7200, 0), (7190, 6000), (3600, 6000)):
+        recorder.look(wall - ago, Figures(done, 0, 700, 0, 1, 0))
+    recorder.close()
+
+    async def scenario(driver: QueueDriver) -> None:
+        await driver.press("H")
+        assert driver.shows("documents done · 1 min") and driver.shows("documents waiting · 1 min")
+        assert not driver.shows("peak 700")
+        await driver.press("z", "z", "z")
+        await driver.tick()
+        assert driver.shows("documents waiting · 1 day") and driver.shows("peak 700")
+        await driver.press("escape")
+        await driver.tick()
+        assert driver.shows("╭─ documents")
+
+    drive_queues(scenario, tmp_path, lab=lab)
