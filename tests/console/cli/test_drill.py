@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from console.__main__ import main
+from engine.catalogue import CATALOGUE, SYSTEMS
 from engine.faults import real
 from engine.faults.drill import Report
 from engine.faults.script import read_drill
@@ -89,7 +91,10 @@ def test_wrong_usage(line: str, capsys: Capture) -> None:
 
 def test_on_real_processes(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     path = script(tmp_path)
-    assert main(["drill", path, "--real"]) == 2
+    with monkeypatch.context() as without:
+        for systems in (SYSTEMS, CATALOGUE):
+            without.setitem(systems, "pingpong", replace(SYSTEMS["pingpong"], store=""))
+        assert main(["drill", path, "--real"]) == 2
     assert capsys.readouterr().err.startswith(f"roundhouse: {path}: pingpong has no broker with a store")
     path = script(tmp_path, GOOD.replace("pingpong", "roundrobin"))
     report = Report(read_drill(Path(path)), 0, (), ())
