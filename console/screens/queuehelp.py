@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from textual.keys import format_key
+
 from console import keys
 from console.commands import QUEUE_WORDS
 from console.screens.listing import key_lines
@@ -10,7 +14,7 @@ from console.widgets import documents, queuestrip
 from console.widgets.ink import Parts
 
 DOCUMENTS = {
-    "failed twice": "given up; its input is kept, r tries it again",
+    "failed twice": "given up; its input is kept, {document.retry} tries it again",
     "failed": "failed once, waits for its second attempt",
     "working": "a driver has it",
     "published": "this stage is done with it",
@@ -27,16 +31,25 @@ MESSAGES = {
 }
 STAGES = {
     "running": "kept at its number of drivers",
-    "paused": "has no drivers until p",
-    "stopped": "its drivers can not start; p tries again",
+    "paused": "has no drivers until {stage.pause}",
+    "stopped": "its drivers can not start; {stage.pause} tries again",
     "done": "nothing is left, and nothing will come",
 }
 
-
 Groups = tuple[tuple[str, tuple[keys.Key, ...]], ...]
+_KEYS = {key.id: key.keys for key in keys.QUEUES}
 
 _ANYWHERE = tuple(key._replace(help=QUIT) if key.id == "quit" else key for key in (*keys.APP, *keys.SYSTEM))
 PIPELINE: Groups = (("anywhere", _ANYWHERE), ("pipeline", keys.QUEUES))
+
+
+def _named(text: str, shown: dict[str, str]) -> str:
+    """A text with the keys in place of their ids in braces, as they are now."""
+
+    def sign(found: re.Match[str]) -> str:
+        return shown.get(found[1]) or " ".join(map(format_key, _KEYS[found[1]].split(",")))
+
+    return re.sub(r"\{([a-z.]+)\}", sign, text)
 
 
 def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
@@ -60,8 +73,8 @@ def help_lines(shown: dict[str, str], own: Groups = PIPELINE) -> list[Parts]:
     ]
     lines += [[], [("documents", "accent bold")]]
     for state, (glyph, ink) in documents.STATES.items():
-        lines.append([(f"  {glyph} {fit(state, 16)}", ink), (DOCUMENTS[state], "label")])
+        lines.append([(f"  {glyph} {fit(state, 16)}", ink), (_named(DOCUMENTS[state], shown), "label")])
     lines += [[], [("stages", "accent bold")]]
     for word, (glyph, ink) in queuestrip.STATES.items():
-        lines.append([(f"  {glyph} {fit(word, 16)}", ink), (STAGES[word], "label")])
+        lines.append([(f"  {glyph} {fit(word, 16)}", ink), (_named(STAGES[word], shown), "label")])
     return lines[1:]
