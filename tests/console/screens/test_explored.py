@@ -65,8 +65,8 @@ async def ended(user: User, what: str = "kill once, at any moment") -> Explorati
 
 
 def given_and_kept(real: Callable[..., Any]) -> Callable[..., Any]:
-    def back(self: Jobs, slots: int, free: int) -> Any:
-        task = real(self, slots, free)
+    def back(self: Jobs, *given: Any) -> Any:
+        task = real(self, *given)
         if task is not None:
             self.queued += 1
         return task
