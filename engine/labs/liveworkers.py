@@ -24,7 +24,7 @@ from engine.namedpools import NamedPool
 from engine.parts.orders import Pack
 from engine.parts.view import WorkerView
 
-AT_ONCE = 200  # workers that are started together where many are wanted from the beginning
+AT_ONCE = 1000  # workers that are started together where many are wanted from the beginning
 
 
 class LiveWorkers(LiveFaults):
