@@ -54,7 +54,7 @@ def tasks(options: Namespace, flags: list[Flag]) -> int:
                 return _ordered(options, store.name, store.dead(), partial(_revive_shared, store))
         return _ordered(options, str(path), listed(path), partial(revive, settings, system, path))
     except Unavailable as why:
-        raise Refused(str(why)) from None
+        raise Refused(f"{why}; --backlog and --system say which broker's is meant") from None
 
 
 def _ordered(options: Namespace, where: str, found: list[Dead], revived: Callable[[list[int]], bool]) -> int:

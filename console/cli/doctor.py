@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import disk_usage
 
 from console.cli.common import settings_of
 from console.cli.streams import result
@@ -12,9 +13,10 @@ from console.text import clean
 from engine.alerts.rules import read_rules
 from engine.catalogue import SYSTEMS
 from engine.drive.examine import Finding, clock, disk, folder, limits, port, private, pump
-from engine.drive.stores import SQLITE
+from engine.drive.stores import SQLITE, path_of
 from engine.drive.stores.results import read
-from engine.labs.stored import place_of
+from engine.drive.stores.sqlite import FREE
+from engine.labs.stored import FOLDER, place_of
 from engine.parts.store import Unavailable
 from engine.runs.load import versions
 from engine.settings import Paths, Wrong
@@ -62,13 +64,16 @@ def configuration(paths: Paths) -> Finding:
 
 
 def stores(paths: Paths) -> Iterator[Finding]:
-    """Whether the files can be used in which brokers with these settings keep their backlog."""
+    """Whether the files can be used in which brokers keep their backlog: those of the settings, else the usual ones."""
     try:
         settings = settings_of([])
     except Wrong:  # ``configuration`` says so
         return
     for name, system in SYSTEMS.items():
         place = place_of(system, settings.options[name], paths.kept)
+        usual = path_of(SQLITE, paths.kept / FOLDER, name)
+        if not place and usual.exists():
+            place = f"{SQLITE}{usual}"  # of a broker with ``--durable``
         if not place.startswith(SQLITE):
             continue
         path, what = Path(place.removeprefix(SQLITE)), f"backlog of {name}"
@@ -78,7 +83,11 @@ def stores(paths: Paths) -> Iterator[Finding]:
             try:
                 read(path, b"", 1)
             except Unavailable as why:
-                found = Finding("bad", what, str(why), "name another with --durable, or move this one away")
+                found = Finding("bad", what, str(why), "name another with --backlog, or move this one away")
+            else:
+                if (free := disk_usage(path.parent).free) < FREE:
+                    words = f"{path}: {free >> 20} MiB are free, below {FREE >> 20} no task is taken"
+                    found = Finding("bad", what, words, "make room")
         yield found
 
 

@@ -34,7 +34,7 @@ def show(options: Namespace, flags: list[Flag]) -> int:
     try:
         found = shared(name, options.id or b"") if name.startswith(NATS) else read(path, options.id or b"", NEWEST)
     except Unavailable as why:
-        raise Refused(str(why)) from None
+        raise Refused(f"{why}; --backlog and --system say which broker's is meant") from None
     if not found:
         tell(f"{where} knows no such task" if options.id else f"{where} knows no task with an id of {GLOBAL} bytes")
         return 1

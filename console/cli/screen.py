@@ -16,9 +16,10 @@ from console.cli.common import around_of, audit_of, configured, control_of, know
 from console.cli.queuearguments import trusted
 from console.cli.storearguments import STORE
 from console.cli.streams import result, tell
-from engine.catalogue import CATALOGUE, QUEUES
+from engine.catalogue import CATALOGUE, QUEUES, STORED
 from engine.drive.control.place import place_of_root
 from engine.labs.lab import Lab
+from engine.parts.store import SQLITE
 from engine.settings import Flag, Paths, Problem, Settings, Wrong
 from engine.system import QueueSystem, System
 
@@ -45,12 +46,16 @@ def console(options: Namespace, flags: list[Flag]) -> int:
 
 
 def maker(options: Namespace, first: str, flags: list[Flag]) -> Callable[[str], Lab]:
-    """What makes the lab of a system, each with the settings of its own; a journal and ``--bind`` are the first's."""
+    """What makes the lab of a system, each with the settings of its own.
+
+    ``--durable`` is for all that have a store; ``--backlog``, ``--bind`` and a journal are for the first alone.
+    """
 
     own = getattr(options, "own", None)
 
     def make(name: str) -> Lab:
-        own_flags = flags if name == first else [flag for flag in flags if flag.place != STORE]  # one file, one system
+        usual = name in STORED  # which has a file of its own, where no path is named: one file is for one system
+        own_flags = [flag for flag in flags if name == first or flag.place != STORE or (usual and flag.text == SQLITE)]
         settings = settings_of([*own_flags, Flag(("system",), "--system", name)])
         if own and name == first:
             settings = replace(settings, bind=(own,))

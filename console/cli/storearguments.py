@@ -21,9 +21,15 @@ NUMBER = Annotated[int, Range(1, 2**40 - 1)]
 
 def add_stores(parser: Parser, keep: Callable[..., Any]) -> Parser:
     """The arguments that have a broker keep what it accepted, and clients name their tasks so that they are known."""
-    durable = "keep what is accepted on disk, in the usual file; of a client: send tasks that a broker knows again"
+    durable = (
+        "keep what is accepted on disk, in the usual file, in the console for each system that is opened; of a client: "
+        "send tasks that a broker knows again"
+    )
     parser.add_argument("--durable", nargs=0, action=keep(*STORE, true=SQLITE), help=durable)
-    backlog = "the same, where you say: sqlite:PATH, or for round robin nats://HOST:PORT/NAME, which brokers share"
+    backlog = (
+        "the same, for one system, where you say: sqlite:PATH, or for round robin nats://HOST:PORT/NAME, which brokers "
+        "share"
+    )
     parser.add_argument("--backlog", metavar="STORE", action=keep(*STORE), help=backlog)
     return parser
 

@@ -10,6 +10,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.content import Content
 
 from console import keys, units
 from console.jobs.line import WORDS
@@ -194,7 +195,6 @@ class Conversation(Terms):
     def on_mount(self) -> None:
         """Newest job first."""
         super().on_mount()
-        self._jobs.border_title = "jobs"
         self._jobs.sort_by(JOBS[0], reverse=True)
         self.set_focus(self._jobs)
 
@@ -223,6 +223,8 @@ class Conversation(Terms):
         if listed is not None:
             self._largest = listed.largest
             self._jobs.set_rows(listed.jobs, picture.at)
+        state = term(picture.broker.terms, "store") if picture.broker else ""
+        self._jobs.border_title = Content(f"jobs · store: {clean(state)}" if state else "jobs")
         if self._looks % ASK == 0:
             self.app.order(lambda lab: lab.order_client(ListJobs()))
         self._looks += 1

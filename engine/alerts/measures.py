@@ -81,7 +81,7 @@ MEASURES: Mapping[str, Measure] = {
     "dead_threads": Measure(
         lambda status: float(len(status["health"]["dead"])), "", "dead threads", lambda status: status["health"]["dead"]
     ),
-    "unbalanced": Measure(_unbalanced, "", "1 where the ledger does not balance"),
+    "unbalanced": Measure(_unbalanced, "", "ledgers that do not balance"),
     "disk_free": Measure(_percent("disk", "free_share"), "%", "free space where the state folder is"),
     "dead_tasks": Measure(_at("counters", "dead tasks"), "", "dead tasks that a store has for an operator"),
     "unkept": Measure(
@@ -91,7 +91,7 @@ MEASURES: Mapping[str, Measure] = {
         lambda status: status["unkept"],
     ),
     "stopped_stages": Measure(_at("counters", "stopped_stages"), "", "stages that stopped after errors"),
-    "store_trouble": Measure(_trouble, "", "1 where the store refuses or can not be reached", _why),
+    "store_trouble": Measure(_trouble, "", "stores that refuse tasks or can not be reached", _why),
     "store_used": Measure(_percent("store", "shared", "used_share"), "%", "used room of the queue that brokers share"),
     "store_behind": Measure(
         _behind, "", "servers whose copy of the queue is behind", lambda status: _shared(status)["behind"]

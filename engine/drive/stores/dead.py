@@ -10,7 +10,8 @@ from zlib import crc32
 
 import msgpack
 
-from engine.parts.store import GLOBAL, MOST_DEAD, Unavailable
+from engine.drive.stores.results import unread
+from engine.parts.store import GLOBAL, MOST_DEAD
 
 TABLE = """CREATE TABLE IF NOT EXISTS dead
     (seq INTEGER PRIMARY KEY, at REAL, why TEXT, body BLOB, attempts INTEGER, lost INTEGER, sum INTEGER)"""
@@ -90,5 +91,5 @@ def listed(path: Path, most: int = MOST_DEAD) -> list[Dead]:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             rows = db.execute("SELECT * FROM dead ORDER BY seq DESC LIMIT ?", (most,)).fetchall()
     except sqlite3.Error as error:
-        raise Unavailable(f"{path}: {error}") from None
+        raise unread(path, error) from None
     return [Dead(seq, at, why, *_read(body, total), leases, lost) for seq, at, why, body, leases, lost, total in rows]

@@ -62,5 +62,14 @@ def read(path: Path, beginning: bytes, most: int) -> list[Result]:
                 (beginning, beginning.ljust(GLOBAL, b"\xff"), most),
             ).fetchall()
     except sqlite3.Error as error:
-        raise Unavailable(f"{path}: {error}") from None
+        raise unread(path, error) from None
     return [Result(ident, at, outcome_of(body, total)) for ident, at, body, total in rows]
+
+
+def unread(path: Path, error: sqlite3.Error) -> Unavailable:
+    """Why a file can not be read that no broker of this process has, and what to do."""
+    if not path.exists():
+        return Unavailable(f"{path} is not there: no broker has kept tasks in it")
+    if isinstance(error, sqlite3.OperationalError):
+        return Unavailable(f"{path}: {error}")
+    return Unavailable(f"{path}: {error}; keep it: the next broker that is started with it moves it aside")

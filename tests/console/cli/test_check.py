@@ -77,7 +77,7 @@ def test_critical_comes_before_warnings_and_the_line_has_one_bar() -> None:
 def test_a_store_that_refuses_is_critical_and_says_why() -> None:
     store = {"tasks": 7, "waiting": 2, "trouble": "database or disk is full"}
     verdict, line = judged(a_status(store=store), DEFAULTS)
-    assert verdict == 2 and "store: 1 where the store refuses or can not be reached: 1 (above 0): database or" in line
+    assert verdict == 2 and "store: stores that refuse tasks or can not be reached: 1 (above 0): database or" in line
     assert "store_trouble=1;;0" in line
     assert judged(a_status(store={**store, "trouble": ""}), DEFAULTS)[0] == 0
     assert "store_trouble" not in judged(a_status(), DEFAULTS)[1]

@@ -10,6 +10,7 @@ from console.__main__ import main
 from console.cli import doctor as module
 from engine.drive.examine import Finding
 from engine.drive.stores.sqlite import Sqlite
+from engine.settings import Paths
 
 Capture = pytest.CaptureFixture[str]
 LOOKS = ("limits", "clock", "pump")
@@ -52,6 +53,20 @@ def test_the_file_of_a_backlog_is_looked_at(home: Path, capsys: Capture) -> None
     file.write_bytes(b"it is none" * 1000)
     assert main(["doctor"]) == 1
     assert f"bad   backlog of roundrobin {file}: file is not a database" in capsys.readouterr().out
+
+
+def test_the_usual_file_of_a_broker_is_looked_at_and_so_is_its_room(
+    home: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Paths.of_user().kept / "backlog" / "pingpong.sqlite"
+    Sqlite(file).close()
+    monkeypatch.setattr(module, "FREE", 1)
+    assert main(["doctor"]) == 0
+    assert f"ok    backlog of pingpong   {file}" in capsys.readouterr().out
+    monkeypatch.setattr(module, "FREE", 1 << 62)
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert f"bad   backlog of pingpong   {file}: " in told and "no task is taken" in told and "make room" in told
 
 
 def test_without_the_extra_it_says_how_to_have_metrics(monkeypatch: pytest.MonkeyPatch) -> None:

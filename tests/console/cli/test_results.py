@@ -51,7 +51,7 @@ def test_the_newest_are_listed(backlog: str, capsys: pytest.CaptureFixture[str])
 
 def test_where_nothing_is_kept_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["result", "--backlog", f"sqlite:{tmp_path / 'none'}"]) == 2
-    assert "unable to open" in capsys.readouterr().err
+    assert "is not there: no broker has kept tasks in it; --backlog and --system" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

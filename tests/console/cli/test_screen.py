@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from console.cli.screen import console
+from console.cli.screen import LIVE, console, maker
+from console.cli.storearguments import STORE
 from console.history import History
 from engine.catalogue import CATALOGUE
 from engine.feed import Feed
 from engine.protocols.diskqueue.options import Options
 from engine.settings import Flag, Wrong
+from engine.system import QueueSystem
 
 Capture = pytest.CaptureFixture[str]
 
@@ -132,6 +134,22 @@ def test_another_system_is_opened_with_settings_of_its_own(
         "closed",
         "closed",
     )
+
+
+def test_durable_holds_for_every_system_and_a_file_for_the_first(
+    terminal: type[Screen], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Lab] = []
+    names = ("pingpong", "conversation", "negotiated")
+    monkeypatch.setattr(terminal, "run", lambda self: seen.extend(self.made[2].open(n).result() for n in names))
+    for flag, others in ((Flag(STORE, "--durable", "sqlite:"), "sqlite:"), (Flag(STORE, "--backlog", "sqlite:/x"), "")):
+        seen.clear()
+        assert console(NOTHING, [flag]) == 0
+        assert terminal.made[0].settings.options["roundrobin"].backlog == flag.text
+        assert [lab.settings.options[lab.settings.system].backlog for lab in seen] == [others] * 3
+    monkeypatch.setitem(LIVE, QueueSystem.kind, lambda settings, *_: settings.system)
+    made: Any = maker(NOTHING, "roundrobin", [Flag(STORE, "--durable", "sqlite:")])("diskqueue")
+    assert made == "diskqueue"
 
 
 def test_summary_and_signal_are_what_is_left(terminal: type[Screen], capsys: Capture) -> None:

@@ -21,7 +21,7 @@ def labs(readonly: bool = False) -> FakeLabs:
     lab = FakeLab(2, busy=False, system="conversation", readonly=readonly)
     for place in range(2):
         lab.replace(place, terms=(("state", "SV_LOOP2"), ("nproc", "3"), ("max_nproc", "4"), ("running", "1")))
-    lab.terms = (("SV_INIT0", "3"), ("SV_LOOP2", "17"), ("jobs", "2"), ("greeting", "1"))
+    lab.terms = (("SV_INIT0", "3"), ("SV_LOOP2", "17"), ("jobs", "2"), ("greeting", "1"), ("store", "55 tasks kept"))
     own = WorkerView(lab.at, "CL_LOOP0", 4, 1, 0, lab.at, (("CL_INIT0", "2"), ("CL_LOOP0", "9")), True)
     lab.feed.show("pool", {"worker-1": own, "worker-2": own})
     lab.answers = ((1, JobsListed(1, (), 0)), (2, JobsListed(2, (job(7), job(8)), 0, 4)))
@@ -91,6 +91,7 @@ def test_the_walk_stands_below_the_states_at_every_size(tmp_path: Path) -> None:
             walks = [line for line in driver.screen() if "→ ▐LOOP0" in line]
             assert [line[2:5] for line in walks] == ["w1 ", "w2 "], (width, driver.screen())
             assert all("EXIT1" in line for line in walks) and driver.shows("job-8")
+            assert driver.shows("jobs · store: 55 tasks kept")
 
     drive(scenario, tmp_path, labs=labs())
 

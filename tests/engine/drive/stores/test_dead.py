@@ -88,5 +88,5 @@ def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_file_that_has_none_says_so(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="unable to open"):
+    with pytest.raises(Unavailable, match="is not there: no broker"):
         listed(tmp_path / "none")

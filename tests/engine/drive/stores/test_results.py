@@ -28,5 +28,8 @@ def test_results_are_read_while_a_broker_has_the_file_and_when_none_has(tmp_path
     second = Result(ident(2), None, KEPT)
     assert read(path, b"", 9) == read(path, ident(1)[:3], 9) == [second, first]
     assert read(path, b"", 1) == [second] and read(path, b"\1", 9) == []
-    with pytest.raises(Unavailable, match="unable to open"):
+    with pytest.raises(Unavailable, match="is not there: no broker"):
         read(tmp_path / "none.sqlite", b"", 1)
+    path.write_bytes(b"it is none" * 1000)
+    with pytest.raises(Unavailable, match="not a database; keep it: the next broker"):
+        read(path, b"", 1)
