@@ -36,6 +36,8 @@ from console.widgets.ink import INKS, Parts
 from console.widgets.keybar import KeyBar, key_name
 
 PATIENCE = 5.0  # seconds that a key waits for its screen at most
+AHEAD = 32  # messages that wait at the widget with the focus, beyond which a key waits
+STEP = 0.01  # seconds
 SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 """Those that end it, with the terminal as it was before. ctrl+c is a key here, not a signal."""
 
@@ -157,8 +159,17 @@ class Shell(App[None]):
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that arrives before its screen is built waits for it, for a limited time."""
+        """A key waits for its screen to be built, and for the keys before it to be done, for a limited time.
+
+        So those that come faster than they are done wait here, and are left out when a signal ends the app.
+        """
         if isinstance(event, events.Key):
+            now = asyncio.get_running_loop().time
+            ends = now() + PATIENCE
+            while not self._exit and self.screen_stack and now() < ends:
+                if (self.focused or self.screen).message_queue_size <= AHEAD:
+                    break
+                await asyncio.sleep(STEP)
             if self._exit:
                 return
             if self.screen_stack and not self.screen.is_mounted:

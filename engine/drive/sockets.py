@@ -67,6 +67,7 @@ class Context(zmq.Context[ZSocket]):
 
     def term(self) -> None:
         """Terminate it when all its sockets are closed, and wait for the threads that this ends."""
+        self.door.settle(ENDING)
         super().term()
         for thread in self.threads:
             thread.join(ENDING)

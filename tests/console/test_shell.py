@@ -17,7 +17,7 @@ from textual.screen import Screen
 from console import keys
 from console.history import History
 from console.screens.page import Page
-from console.shell import Shell
+from console.shell import AHEAD, Shell
 from console.widgets.ink import Parts
 from console.widgets.keybar import KeyBar
 from tests.helpers.fake_lab import FakeSettings
@@ -100,6 +100,29 @@ def test_help_knows_the_keys_as_they_are_and_the_palette_what_is_offered(tmp_pat
         assert "quit is f9" in text
 
     drive(scenario, FakeSettings(tmp_path, keymap={"quit": "f9"}))
+
+
+def test_keys_that_wait_when_a_signal_comes_are_left_out(tmp_path: Path) -> None:
+    """Thousands of keys can wait, where a screen is slow: a signal would wait until all of them are done."""
+    done: list[str] = []
+
+    async def scenario(app: Counting, pilot: Pilot[None]) -> None:
+        taken = asyncio.Event()
+
+        async def slow(event: events.Key) -> None:
+            done.append(event.key)
+            await taken.wait()
+
+        app.numbers.key_a = slow  # type: ignore[attr-defined]
+        for _ in range(1000):
+            app.post_message(events.Key("a", "a"))
+        while not done:
+            await asyncio.sleep(0.001)
+        app.hang_up()
+        taken.set()
+
+    drive(scenario, FakeSettings(tmp_path))
+    assert 1 <= len(done) <= AHEAD + 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])

@@ -17,7 +17,8 @@ The rules of this file:
 - A connection by which a message without an end comes is cut off (``intake``); its socket's owner tells which.
 - Who was refused or cut off is counted, and said at most every ``AGAIN`` seconds for each socket.
 - A socket has one monitor at most: other users of its events get them from here.
-- The thread ends when its context is terminated.
+- The thread ends when its context is terminated, and that waits for all other sockets to be closed (``settle``): a
+  connection that asks here when nobody answers any more aborts the process.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Door:
         self._untold: dict[Watched, None] = {}  # those that have something to say when it is time
         self._count = 0
         self._ended = False
+        self._settled: threading.Event | None = None  # set when no socket is left
         self._looked = float("-inf")  # when the connections were looked at last
         self._give_back_at = float("inf")
         self._wronged = float("-inf")  # when an error of our own was said last
@@ -115,6 +117,15 @@ class Door:
     def cut_off(self, domain: bytes, fd: int, size: int) -> None:
         """End a connection of the socket of this domain: so many bytes of a message have come by it, and no end."""
         self._inbox.post(lambda: self._cut_off(domain, fd, size))
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until all sockets at which it stands are gone; False where that takes longer.
+
+        They have to be closed. libzmq ends their connections behind that, on threads of its own.
+        """
+        settled = threading.Event()
+        self._inbox.post(lambda: self._settle(settled))
+        return settled.wait(seconds) or self._ended
 
     def watch(
         self,
@@ -171,6 +182,14 @@ class Door:
                 monitor.close(0)
             self._zap.close(0)
             self._inbox.close("the context has ended")
+
+    def _settle(self, settled: threading.Event) -> None:
+        self._settled = settled
+        self._is_settled()
+
+    def _is_settled(self) -> None:
+        if self._settled is not None and not self._watched:
+            self._settled.set()
 
     def _patience(self) -> int | None:
         """Milliseconds until there is something to do at the latest."""
@@ -295,3 +314,4 @@ class Door:
         del self._watched[watched.monitor], self._domains[watched.domain]
         self._untold.pop(watched, None)
         watched.monitor.close(0)
+        self._is_settled()

@@ -64,7 +64,9 @@ UNREACHED = {
         *("SV_INIT1: opening", "SV_INIT1: silence", "SV_INIT1: messages lost, changed or unreadable"),
     ),
     **because(server, MORE, "SV_INIT1: keep-alive", "SV_INIT1: DISCONNECT", "SV_INIT1: a message is not sent"),
-    **because(server, ORDER, "SV_LOOP2: STOP_IMMED"),
+    **because(
+        server, ORDER, "SV_LOOP2: STOP_IMMED", *(f"SV_{at}: an operator expires it" for at in ("INIT1", "LOOP2"))
+    ),
     **because(server, RIGHT, "SV_LOOP2: ERROR(cannot_run_job)"),
     **because(
         (job := "A job at the broker"),

@@ -37,7 +37,7 @@ def _step(before: _Mark | None, broker: Broker, now: float) -> str:
 
 EXPLORED = Explored(
     ignored={
-        "service.Service": frozenset({"_joined", "counters", "out"}),
+        "operated.Operated": frozenset({"_joined", "counters", "out"}),
         "member.Member": frozenset({"done", "failed", "heard", "joined", "name", "row", "skew"}),
         "broker.Broker": frozenset({"inspected"}),
         "worker.Worker": frozenset({"done", "refused"}),
@@ -46,7 +46,6 @@ EXPLORED = Explored(
     mark=_mark,
     step=_step,
 )
-"""``Service.out`` is what the last event made the broker do; the next one begins with a list of its own.
-``_joined`` makes
-names to show. ``Member.heard`` and ``skew`` are only shown: who is silent is in ``Service.workers``.
+"""``Operated.out`` is what the last event made the broker do; the next one begins with a list of its own.
+``_joined`` makes names to show. ``Member.heard`` and ``skew`` are only shown: who is silent is in ``Service.workers``.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.parts.explored import BODY, FULL, LONG, MORE, TWO, Explored, because
+from engine.parts.explored import BODY, FULL, LONG, MORE, ORDER, STORE, TWO, Explored, because
 
 UNREACHED = {
     **because(
@@ -36,6 +36,14 @@ UNREACHED = {
         *("leaving: deadline in silence", "leaving: its job is not sent", "lost: PING of one that is to leave"),
     ),
     **because(seen, FULL, "lost: too many were lost since"),
+    **because(
+        seen,
+        ORDER,
+        *(f"{at}: an operator expires it" for at in ("idle", "busy", "owing", "leaving")),
+        *(f"{at}: an operator takes its job back" for at in ("busy", "leaving")),
+        *("leaving: told to drain no more", "leaving: told to drain no more of one that owes"),
+    ),
+    **because(seen, STORE, "unknown: PING of one that owes"),
     **because((link := "The client's link"), MORE, "silent: connected anew"),
     **because(link, LONG, "silent: silence"),
 }
