@@ -125,7 +125,7 @@ class Door:
         """
         settled = threading.Event()
         self._inbox.post(lambda: self._settle(settled))
-        return settled.wait(seconds) or self._ended
+        return self._ended or settled.wait(seconds)
 
     def watch(
         self,

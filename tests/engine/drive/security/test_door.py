@@ -247,3 +247,20 @@ def test_every_socket_of_every_system_that_binds_refuses_old_versions(name: str)
                 closed(connected(at, greeting))
         until(lambda: lab._context.door.refused == 3 * len(bound))
         assert lab.health().dead == ()
+
+
+def test_a_context_ends_when_all_its_sockets_are_gone(
+    router: tuple[ZSocket, str], context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libzmq aborts the process where a connection asks about itself when nobody answers any more."""
+    made, endpoint = router
+    peers = [joined(endpoint) for _ in range(5)]
+    assert not context.door.settle(0.0)
+    made.close(0)
+    assert context.door.settle(WAIT)
+    for peer in peers:
+        peer.close()
+    asked: list[float] = []
+    monkeypatch.setattr(context.door, "settle", asked.append)
+    context.term()
+    assert len(asked) == 1 and not context.door.thread.is_alive()
