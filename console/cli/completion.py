@@ -16,17 +16,31 @@ from engine.catalogue import CATALOGUE
 
 FILES = {"FILE": shtab.FILE, "PATH": shtab.FILE, "DIR": shtab.DIRECTORY}
 """What a shell offers for an argument, by the argument's name in the help."""
+RUNNING = {"bash": "_roundhouse_running", "zsh": "_roundhouse_running"}
+"""A function of the shell that offers what runs on this machine."""
+_LIST = "$(roundhouse attach --list 2>/dev/null | cut -d' ' -f1)"
+LISTS = {
+    "bash": f'_roundhouse_running() {{ compgen -W "{_LIST}" -- "$1"; }}',
+    "zsh": f'_roundhouse_running() {{ compadd -- ${{(f)"{_LIST}"}} }}',
+}
 
 
 def completion(options: Namespace) -> int:
     """Print the script that completes words of ``roundhouse`` in a shell."""
+    from console.cli.order import WORDS  # with all that gives an order, which no other command of these needs
+
     parser, commands = make_parsers(keeper([]))
+    for action in _actions(commands["order"]):
+        if action.metavar == "ORDER":
+            action.choices = [word.name for word in WORDS]
     for action in (action for one in (parser, *commands.values()) for action in _actions(one)):
         if "--system" in action.option_strings:
             action.choices = list(CATALOGUE)
         elif action.metavar in FILES:
             action.complete = FILES[action.metavar]  # type: ignore[attr-defined]
-    deliver(shtab.complete(parser, options.shell), STDOUT)
+        elif action.metavar == "ENDPOINT|NAME" and not action.option_strings:
+            action.complete = RUNNING  # type: ignore[attr-defined]
+    deliver(shtab.complete(parser, options.shell, preamble=LISTS.get(options.shell, "")), STDOUT)
     return 0
 
 

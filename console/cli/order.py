@@ -16,6 +16,7 @@ from typing import Any
 from console import units
 from console.cli.asking import met
 from console.cli.common import around_of, audit_of, far_of, fleet_of, settings_of
+from console.cli.prompt import listed as word_lines
 from console.cli.queueorder import ACKNOWLEDGE, QUEUE_WORDS, Order, acknowledged, queue_order
 from console.cli.signals import Signals
 from console.cli.streams import result, tell
@@ -23,6 +24,7 @@ from console.commands import BY_NAME, STEER, Command, CommandError, Word, parse
 from console.steering import client_of, limit_of, task_of
 from console.text import clean
 from engine.catalogue import CATALOGUE
+from engine.drive.control.found import Found
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs.audit import Audit, origin, who
@@ -50,6 +52,7 @@ WORDS = (
 )
 BY_WORD = {word.name: word for word in WORDS}
 LOG = Word("log", "", "the newest orders that were given", False)
+HELP = Word("help", "", "list these words", False)
 GONE = ("drain", "lost")
 LISTED = 40  # orders of the log
 
@@ -63,8 +66,12 @@ def order(options: Namespace, flags: list[Flag]) -> int:
         return listed(audit_of(settings, place(settings.paths.control, target) if "://" in target else Path(target)))
     found = met(settings.paths.control, options.target, far_of(settings), fleet_of(settings))
     brokers = CATALOGUE[found.system].kind == System.kind
+    taken = WORDS if brokers else QUEUE_WORDS
+    if typed == HELP.name:
+        result(word_lines((*taken, LOG, HELP)))
+        return 0
     try:
-        command = parse(typed, WORDS if brokers else QUEUE_WORDS)
+        command = parse(typed, taken)
     except CommandError as error:
         hint = "; endrun stops the run" if typed == "stop" else ""
         raise Wrong([Problem("order", f"{error}{hint}")]) from None
@@ -79,8 +86,9 @@ def order(options: Namespace, flags: list[Flag]) -> int:
             keep(audit, typed, f"refused: {refusal}")
             raise
         for _ in range(LOOKS):
-            if made.shown(lab):
-                words = made.words(lab, came)
+            ended = made.ends and _ended(found)
+            if ended or made.shown(lab):
+                words = f"{made.said}; that process has ended" if ended else made.words(lab, came)
                 keep(audit, typed, f"seen: {words}")
                 result(f"{words}\n")
                 return 0
@@ -90,6 +98,11 @@ def order(options: Namespace, flags: list[Flag]) -> int:
         keep(audit, typed, f"given; not yet seen: {words}")
         tell(f"asked; not yet seen after {LOOKS * STEP:.0f} s: {words}")
         return signals.status(1)
+
+
+def _ended(found: Found) -> bool:
+    """Whether a process of workers has left with its control socket, as it does when the last of them has left."""
+    return found.role == "worker" and isinstance(found.path, Path) and not found.path.is_socket()
 
 
 def keep(audit: Audit, typed: str, came: str) -> None:
@@ -189,8 +202,12 @@ def _plain(word: str, lab: Any) -> Order:
     orders: Mapping[str, Order] = {
         "register": Order(lambda lab: lab.register(), "a worker has joined", shown=lambda lab: alive(lab) > before),
         "bulk": Order(lambda lab: lab.bulk(), "workers have joined", shown=lambda lab: alive(lab) > before),
-        "deregister": Order(lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer),
-        "endbulk": Order(lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer),
+        "deregister": Order(
+            lambda lab: lab.deregister(), "its worker leaves", "Let its worker leave?", fewer, ends=True
+        ),
+        "endbulk": Order(
+            lambda lab: lab.endbulk(), "its workers leave", "Let the workers of bulk leave?", fewer, ends=True
+        ),
         "undo": Order(lambda lab: lab.undo(), "the newest order is taken back", "Take the newest order back?"),
         "endrun": Order(lambda lab: lab.stop_run(), "its run has ended", "Stop its run?", _at_rest),
     }
@@ -200,7 +217,8 @@ def _plain(word: str, lab: Any) -> Order:
 def _drain(lab: Any, name: str) -> Order:
     key = worker(lab, name).key
     asks = f"Let worker {name} finish its tasks and leave?"
-    return Order(lambda lab: lab.stop_worker(key), f"{name} leaves", asks, partial(_idle, key), partial(held, key))
+    shown, tells = partial(_idle, key), partial(held, key)
+    return Order(lambda lab: lab.stop_worker(key), f"{name} leaves", asks, shown, tells, ends=True)
 
 
 def _left(key: bytes, lab: Any) -> bool:

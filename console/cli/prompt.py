@@ -30,7 +30,17 @@ QUIT = Word("quit", "", "leave; so does ctrl+d")
 def words_of(names: Sequence[str], words: Sequence[Word]) -> tuple[Word, ...]:
     """The words of these names, in this order, then ``help`` and ``quit``."""
     known = {word.name: word for word in words}
-    return (*(known[name] for name in names), HELP, QUIT)
+    return (*(plain(known[name]) for name in names), HELP, QUIT)
+
+
+def plain(word: Word) -> Word:
+    """The word where nothing is asked before it."""
+    return word._replace(help=word.help.replace(", after a question", ""))
+
+
+def listed(words: Sequence[Word]) -> str:
+    """A line for each word: what is typed, and what it does."""
+    return "".join(f"  {f'{word.name} {word.usage}':<30}  {word.help}\n" for word in words)
 
 
 class Prompt:
@@ -88,7 +98,7 @@ class Prompt:
 
     def help(self) -> str:
         """A line for each word."""
-        return "".join(f"  {f'{word.name} {word.usage}':<32}{word.help}\n" for word in self.words)
+        return listed(self.words)
 
     # ---- lines ------------------------------------------------------------------------------------------------------
 

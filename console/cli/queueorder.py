@@ -25,6 +25,7 @@ class Order(NamedTuple):
     """``asks``: the question before it, empty where there is none; ``shown``: whether its effect is to be seen.
 
     ``give`` may return what came of it, in words. ``tells``: how far its effect has come, in a few words.
+    ``ends``: whether that process ends where the last of its workers leaves.
     """
 
     give: Callable[[Any], object]
@@ -32,6 +33,7 @@ class Order(NamedTuple):
     asks: str = ""
     shown: Callable[[Any], bool] = lambda lab: True
     tells: Callable[[Any], str] | None = None
+    ends: bool = False
 
     def words(self, lab: Any, came: object) -> str:
         """What is told once its effect has shown."""

@@ -31,6 +31,7 @@ from engine.labs.otel import collector_of
 from engine.labs.watcher import Watcher
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Throttle
+from engine.parts.plain import called
 from engine.runs.summary import summary
 from engine.settings import Flag, Settings
 
@@ -190,7 +191,7 @@ def _of_worker(lab: LiveLab, told: Told, connect: str) -> dict[str, Act]:
         lab.wait_left(before, JOINED)
         left = {name: view for name, view in before.items() if name not in lab.crew()}
         result(f"{units.several(len(left), 'worker')} stopped\n")
-        told.count("messages passed: " + ", ".join(f"{name} {view.done:,}" for name, view in left.items()))
+        told.count("messages passed: " + ", ".join(f"{called(name)} {view.done:,}" for name, view in left.items()))
 
     def leaves(_: Command) -> None:
         before = lab.crew()

@@ -9,6 +9,7 @@ from console.text import clean
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkView
+from engine.parts.plain import called
 from engine.parts.view import BrokerView
 from engine.tracing.trace import Trace
 
@@ -69,7 +70,7 @@ class Told(Alarms):
         tasks = [entry for entry in found if entry.decoded.leg]
         for entry in tasks[:AT_ONCE]:
             about = " ".join(f"{name}={value}" for name, value in entry.fields)
-            tell(f"{entry.source} → {entry.target}: {entry.command} {about}")
+            tell(f"{called(entry.source)} → {called(entry.target)}: {entry.command} {about}")
         if (more := more + len(tasks[AT_ONCE:])) > 0:
             tell(f"{more:,} more messages")
 

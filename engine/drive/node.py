@@ -55,6 +55,7 @@ from engine.drive.reopening import reopen
 from engine.drive.sockets import Context
 from engine.feed import Feed
 from engine.journal.codec import kept
+from engine.parts.plain import called
 
 DRAIN = 64  # messages taken from a socket at a time, fewer where that many take long: the next peer's wait behind them
 QUICK = 0.02  # seconds that a batch may take
@@ -300,7 +301,7 @@ class Node:
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)
                 if failed or not self._told:
-                    note = Note("bad" if failed else "info", f"{chair.name} left: {reason}", chair.signature)
+                    note = Note("bad" if failed else "info", f"{called(chair.name)} left: {reason}", chair.signature)
                     self._feed.fact(note, self.name, time.time())
             case Start(key, body):
                 words = f"nothing here runs a {type(body).__name__}"

@@ -22,6 +22,7 @@ from engine.journal.journal import Journal
 from engine.labs.brokers import inner
 from engine.labs.virtualclock import VirtualClock
 from engine.parts.explain import Role
+from engine.parts.plain import called
 from engine.parts.promise import Observation
 from engine.parts.view import BrokerView, ClientView
 from engine.sim.world import World
@@ -187,6 +188,6 @@ class Actors(VirtualClock):
                 case Note():
                     self._say(command, node)
                 case Exit(reason, failed) if failed or node != "pool":  # who leaves the broker is told of by the broker
-                    self._say(Note("bad" if failed else "info", f"{name} left: {reason}"), node)
+                    self._say(Note("bad" if failed else "info", f"{called(name)} left: {reason}"), node)
                 case Save(_, content):
                     self._saved = content

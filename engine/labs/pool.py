@@ -19,7 +19,7 @@ from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.parts.limits import NONCES
 from engine.parts.orders import Drain, Leave
-from engine.parts.plain import several
+from engine.parts.plain import called, several
 
 BULK = 10  # workers in all after ``bulk``
 SPARE = 64  # file descriptors that are left for peers, files and the screen
@@ -33,7 +33,7 @@ def passed(done: Mapping[str, int]) -> str:
     """How many messages each worker has passed, in words; of many, those that passed most."""
     most = sorted(done.items(), key=lambda one: -one[1])
     more = f", {several(len(most) - TOLD, 'more worker')} {sum(done.values()) - sum(n for _, n in most[:TOLD]):,}"
-    named = ", ".join(f"{name} {times:,}" for name, times in most[:TOLD])
+    named = ", ".join(f"{called(name)} {times:,}" for name, times in most[:TOLD])
     return f"messages that each worker passed: {named}{more if len(most) > TOLD else ''}"
 
 

@@ -25,7 +25,7 @@ EXAMPLE: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
         "pingt",
         {
             SERVER: ("TRACKEXEC PING", "RESPONSE"),
-            WORKER: ("broker → worker-1: TRACKEXEC PING", "worker-1 → broker: RESPONSE"),
+            WORKER: ("broker → w1: TRACKEXEC PING", "w1 → broker: RESPONSE"),
             CLIENT: ("client → broker: TRACKEXEC PING", "broker → client: RESPONSE"),
         },
     ),
@@ -34,7 +34,7 @@ EXAMPLE: list[tuple[str, str, dict[str, tuple[str, ...]]]] = [
     (SERVER, "workers", {SERVER: ("10 workers in the table",)}),
     (CLIENT, "bulkping 100", {CLIENT: ("ping               100         100", "verdict   PASS")}),
     (CLIENT, "bulkdata 100", {CLIENT: ("data               100         100", "verdict   PASS")}),
-    (WORKER, "endbulk", {WORKER: ("9 workers stopped", "messages passed: worker-2 ")}),
+    (WORKER, "endbulk", {WORKER: ("9 workers stopped", "messages passed: w2 ")}),
     (WORKER, "deregister", {WORKER: ("deregistered",)}),
 ]
 """Whose prompt, what is typed there, and what is seen thereupon in whose terminal. Each one's ``quit`` ends it."""

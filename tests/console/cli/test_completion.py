@@ -11,6 +11,7 @@ from console.cli.arguments import SHELLS
 from console.cli.completion import completion, man
 from engine.catalogue import CATALOGUE
 
+RUNS = "roundhouse() { printf 'worker-12  roundrobin worker\\ntcp-1  broker\\n'; }"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -30,12 +31,16 @@ def test_bash_completes_a_command_an_option_and_a_system(capsys: Capture) -> Non
         ("roundhouse bulkp", "bulkping"),
         ("roundhouse bulkping --in", "--in-flight"),
         ("roundhouse broker --system ping", "pingpong"),
+        ("roundhouse order tcp-127.0.0.1-6714 exp", "expire"),
+        ("roundhouse order worker-1", "worker-12"),
     ):
         line = (
             f"COMP_WORDS=({words}); COMP_CWORD={len(words.split()) - 1}; COMP_LINE='{words}'; COMP_POINT={len(words)}"
         )
         call = "$(complete -p roundhouse | sed 's/.*-F \\([^ ]*\\).*/\\1/'); printf '%s\\n' \"${COMPREPLY[@]}\""
-        done = subprocess.run(["bash", "-c", f"{script}\n{line}\n{call}"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", f"{RUNS}\n{script}\n{line}\n{call}"], capture_output=True, text=True, check=False
+        )
         assert done.stdout.split() == [wanted], done.stderr
 
 

@@ -13,7 +13,9 @@ import pytest
 from console.__main__ import main
 from console.cli import order as module
 from console.cli.order import WORDS, agreed, order_of, worker
+from console.cli.order import _ended as ended
 from console.commands import parse
+from engine.drive.control.found import Found
 from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.labs import link
@@ -132,6 +134,32 @@ def test_what_came_of_it_there_is_told(lab: Obeys, home: Path, capsys: Capture) 
     assert main(["order", ENDPOINT, "undo", "--yes"]) == 0
     assert capsys.readouterr().out == "the newest order is taken back\n"
     assert kept(home)[0]["result"] == "seen: tasks are given out without a limit"
+
+
+def test_a_process_that_ends_with_its_last_worker_has_carried_the_order_out(
+    lab: Obeys, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    lab.obeys = False
+    monkeypatch.setattr(module, "_ended", lambda found: True)
+    name = lab.workers[0].name
+    assert main(["order", ENDPOINT, "stop", name, "--yes"]) == 0
+    assert capsys.readouterr().out == f"{name} leaves; that process has ended\n"
+    assert main(["order", ENDPOINT, "undo", "--yes"]) == 0
+    assert "ended" not in capsys.readouterr().out
+
+
+def test_workers_have_ended_once_their_socket_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Found(tmp_path / "gone", "roundrobin", "worker", (), 1)
+    assert ended(found) and not ended(found._replace(role="broker"))
+    monkeypatch.setattr(Path, "is_socket", lambda path: True)
+    assert not ended(found)
+
+
+def test_help_lists_the_words(lab: Obeys, capsys: Capture) -> None:
+    assert main(["order", ENDPOINT, "help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {word.name for word in WORDS} | {"log", "help"} == {line.split()[0] for line in lines}
+    assert not lab.orders
 
 
 def test_what_is_no_order_or_names_nobody(lab: Obeys, capsys: Capture) -> None:

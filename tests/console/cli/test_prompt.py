@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli.prompt import Prompt, words_of
+from console.cli.prompt import Prompt, listed, words_of
 from console.cli.signals import Signals
 from console.commands import WORDS, Command
 from console.history import History
@@ -86,3 +86,9 @@ def test_ctrl_c_on_a_terminal_clears_the_line_or_stops_what_runs_and_ends_no_cli
     with Signals() as signals:
         Prompt("client", CLIENT, History(tmp_path / "history"), perform, lambda: True, clears=clears).run(signals)
     assert len(done) == carried_out and (signals.caught is None) is clears
+
+
+def test_long_words_stand_apart_from_their_help_and_nothing_is_said_of_a_question() -> None:
+    lines = listed(words_of(("bulk", "kill"), WORDS)).splitlines()
+    assert lines[0].startswith("  bulk [N] [--slots N] [--name POOL] [--transport tcp]  start workers")
+    assert lines[1].endswith("vanishes without a word")
