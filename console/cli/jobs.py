@@ -36,6 +36,7 @@ from engine.protocols.conversation.frontend import (
     Request,
     Stopping,
     StopWorkers,
+    Submit,
     TaskEnded,
 )
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
@@ -46,6 +47,7 @@ from engine.settings import Flag, Paths, Problem, Wrong
 SYSTEM = "conversation"
 SCHEMA = "roundhouse.jobs/1"
 STEP = 0.05  # seconds between two looks at the answers
+AGAIN = 3  # times that a job is submitted again whose broker does not answer, each after ``SILENCE``
 ASSURE = 40  # steps between two questions whether the broker still knows a job
 HEAD = ("job", "name", "status", "tasks", "waiting", "running", "done", "failed", "processors", "command")
 ORDERS: dict[str, tuple[type[Any], str]] = {
@@ -60,7 +62,7 @@ class Desk:
 
     def __init__(self, caller: Caller, signals: Signals, endpoint: str) -> None:
         self.signals = signals
-        self.refused = False  # whether the answer to the last question was no
+        self.refused = False  # whether the answer to the last question was no, so that nothing of it was done
         self._caller, self._endpoint = caller, endpoint
         self._fresh: deque[Answer] = deque()
 
@@ -80,12 +82,24 @@ class Desk:
         return self._fresh.popleft() if self._fresh else None
 
     def ask(self, request: Request) -> Answer | None:
-        """An order and its answer; None, and the reason is told, where a signal came or the answer is no."""
+        """An order and its answer; None, and the reason is told, where a signal came or the answer is no.
+
+        A job is submitted again where the broker does not answer: by its id a broker with a store knows what it took
+        before it died, and one without refuses, as the job may have run.
+        """
         self.order(request)
-        while (answer := self.answer()) is None and self.linked:
+        tries, again = AGAIN if isinstance(request, Submit) and request.ident else 0, False
+        while (answer := self.answer()) is None and (self.linked or tries):
+            if not self.linked and isinstance(request, Submit):
+                if tries == AGAIN:
+                    tell(f"nobody answers at {clean(self._endpoint)}: the job is submitted again, under the same id")
+                tries -= 1
+                again = True
+                self._caller.anew()
+                self.order(request._replace(again=True))
             if self.signals.wait(STEP):
                 return None
-        self.refused = isinstance(answer, Refused)
+        self.refused = isinstance(answer, Refused) and not again
         if answer is not None and not isinstance(answer, Refused):
             return answer
         about = f"job {request.job_id}: " if isinstance(request, (Hold, Release, CancelJob)) else ""

@@ -38,6 +38,13 @@ class Line:
         self._dial.close()
         self._context.term()
 
+    def anew(self) -> None:
+        """Forget what was asked, and ask from now on over another connection: the other side may have been replaced."""
+        self._dial.close()
+        self._outbox.clear()
+        self._asked = None
+        self._dial = Dial(self._context, self._place)
+
     @property
     def linked(self) -> bool:
         """Whether somebody is there, as far as the answers tell."""

@@ -133,12 +133,18 @@ class KeptDesk(Desk):
     def _accept(self, client: bytes, ref: int, submit: Submit, now: float, out: list[Command]) -> None:
         ident = submit.ident or self._next()
         key = (client or OPERATOR, ident)
-        if key in self._coming:
+        before = key in self._coming
+        if before and not submit.again:
             self.refuse(client, ref, "it is on its way under another number", out)
             return
+        if before:  # whoever asks again waits under the new number, and no more under the old one
+            self._came(key)
         self._coming[key] = (client, ref, submit)
         self._asked[client, ref] = key
         self._amount += submit.job.num_tasks
+        if before:
+            self.again += 1
+            return
         if submit.ident and messages.lone(submit.job):  # its worker is told which one it is
             submit = submit._replace(job=submit.job._replace(name=ident.hex()))
         self._keeping.put(key, course.pack_job(ident, ref, submit))
@@ -276,6 +282,7 @@ class KeptDesk(Desk):
         client = b"" if one.client == OPERATOR else one.client
         if coming is None and client == CONTROL:  # nobody there goes by this number any more
             client, submit = b"", submit._replace(follow=False)
+        ref = ref if coming is None else coming[1]
         job = self.jobs.add(submit.job, submit.slots, client, ref, now, one.token & _PLACE)
         self._files[job.id] = self._idents[key[1]] = File(job, key, one.lost)
         if one.message[0] == course.TASK:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
-from console.cli.jobs import Desk, document, follow, table
+from console.cli.jobs import AGAIN, Desk, document, follow, table
 from console.cli.signals import Signals
 from console.cli.streams import unanswered
 from engine.protocols.conversation.frontend import (
@@ -23,6 +23,7 @@ from engine.protocols.conversation.frontend import (
     ListJobs,
     Refused,
     Request,
+    Submit,
     TaskEnded,
 )
 from engine.protocols.conversation.messages import CANCELLED, FINISHED, RUNNING, Description
@@ -37,6 +38,7 @@ class Counter:
 
     def __init__(self, *looks: list[Answer]) -> None:
         self._looks = list(looks)
+        self.later: list[list[Answer]] = []  # what the next broker answers
         self.linked = True
         self.orders: list[object] = []
 
@@ -48,6 +50,10 @@ class Counter:
             return self._looks.pop(0)
         self.linked = False
         return []
+
+    def anew(self) -> None:
+        self.linked = True
+        self._looks = self.later
 
 
 @pytest.fixture
@@ -80,6 +86,24 @@ def test_no_is_told_and_so_is_nobody(signals: Signals, capsys: Capture) -> None:
     assert capsys.readouterr().err == "roundhouse: job 7: no such job·\n"
     assert desk(signals)[0].ask(ListJobs()) is None
     assert capsys.readouterr().err == f"roundhouse: {unanswered('conversation', 'tcp://h:1')}\n"
+
+
+def test_a_job_is_submitted_again_by_its_id_where_its_broker_does_not_answer(signals: Signals, capsys: Capture) -> None:
+    request = Submit(ROW.job, ident=bytes(16))
+    counter, lab = desk(signals, [])
+    lab.later = [[Accepted(1, 7)]]
+    assert counter.ask(request) == Accepted(1, 7)
+    assert lab.orders == [request, request._replace(again=True)]
+    assert capsys.readouterr().err.count("submitted again, under the same id") == 1
+    counter, lab = desk(signals, [])
+    lab.later = [[Refused(1, "it may have run")]]
+    assert counter.ask(request) is None and not counter.refused, "its script stays: it may run"
+    assert desk(signals, [Refused(1, "no")])[0].ask(request) is None
+    counter, lab = desk(signals)
+    capsys.readouterr()
+    assert counter.ask(request) is None and len(lab.orders) == 1 + AGAIN
+    told = capsys.readouterr().err
+    assert told.count("submitted again") == 1 and unanswered("conversation", "tcp://h:1") in told
 
 
 def test_a_job_is_followed_to_its_end(signals: Signals, capsys: Capture) -> None:

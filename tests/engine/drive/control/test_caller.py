@@ -72,6 +72,23 @@ def test_a_broker_that_is_silent_is_not_there(folder: Path, broker: ZSocket, mon
         until(lambda: not caller.linked)
 
 
+def test_over_another_connection_nothing_is_asked_twice(folder: Path, context: Context) -> None:
+    spec = Spec("router", bind=(f"ipc://{folder}/x",), private=True)
+    first = open_socket(context, spec)
+    with Caller(folder / "x", HERE, ORDERS) as caller:
+        close_socket(context, first)
+        caller.order(Hold(3))
+        caller.anew()
+        caller.order(Hold(4))
+        second = open_socket(context, spec)
+        try:
+            until(lambda: caller.answers(0) == [] and second.poll(10), "the question")
+            _, body = second.recv_multipart()
+            assert msgpack.unpackb(body)["JobId"] == 4 and not second.poll(0)
+        finally:
+            close_socket(context, second)
+
+
 def test_no_socket_is_told_with_where_it_would_be(folder: Path) -> None:
     for path in (folder / "x", folder / "none" / "x"):
         with pytest.raises(Refused) as caught:

@@ -244,6 +244,16 @@ def test_a_client_that_submits_twice_hears_once() -> None:
     assert ("asked again", 1) in view_of(it).counters
 
 
+def test_who_asks_again_for_what_is_on_its_way_hears_under_the_new_number() -> None:
+    it = bench()
+    it.slow = True
+    assert heard(it.do("ask control 1 submit echo 2 as one"), "control") == []
+    assert "on its way" in heard(it.do("ask control 2 submit echo 2 as one"), "control")[0]
+    assert heard(it.do("ask control 3 submit echo 2 again as one"), "control") == []
+    assert heard(it.commit(), "control") == ["control < [3] accepted 1"]
+    assert view_of(it).backlog == 2 and ("asked again", 1) in view_of(it).counters
+
+
 def test_who_submits_a_job_that_nobody_follows_follows_it() -> None:
     it = bench()
     it.do("ask c1 1 submit echo quiet as it")
