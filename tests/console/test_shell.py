@@ -107,17 +107,17 @@ def test_keys_that_wait_when_a_signal_comes_are_left_out(tmp_path: Path) -> None
     done: list[str] = []
 
     async def scenario(app: Counting, pilot: Pilot[None]) -> None:
-        taken = asyncio.Event()
+        began, taken = asyncio.Event(), asyncio.Event()
 
         async def slow(event: events.Key) -> None:
             done.append(event.key)
+            began.set()
             await taken.wait()
 
         app.numbers.key_a = slow  # type: ignore[attr-defined]
         for _ in range(1000):
             app.post_message(events.Key("a", "a"))
-        while not done:
-            await asyncio.sleep(0.001)
+        await began.wait()
         app.hang_up()
         taken.set()
 
