@@ -43,7 +43,7 @@ def test_an_abstract_socket_is_named_with_an_at(tmp_path: Path) -> None:
         ({"NOTIFY_SOCKET": "x", "WATCHDOG_USEC": "0"}, float("inf")),
         ({"WATCHDOG_USEC": "3000000"}, float("inf")),
     ],
-    ids=str,
+    ids=["said", "said to us", "said to another", "no number", "none", "nobody to tell"],
 )
 def test_how_long_a_service_manager_waits_for_a_sign_of_life(environ: dict[str, str], patience: float) -> None:
     assert Notify(environ).patience == patience
