@@ -1,4 +1,4 @@
-"""``python -m tests.chaos.fulldisk``: a broker whose store's disk others fill, to the last byte, and empty again.
+"""``python -m tests.chaos.fulldisk [SYSTEM …]``: others fill the disk of a broker's store, and empty it again.
 
 What was accepted ends well meanwhile; what comes is refused with the reason, and is taken again when there is room.
 It needs the superuser, who mounts a small file system.
@@ -21,7 +21,7 @@ from engine.parts.store import Counts
 from engine.parts.view import LedgerView
 from tests.chaos.children import Children
 from tests.chaos.diskqueue import small_disk, why_not
-from tests.chaos.durable import Course
+from tests.chaos.durable import PACE, Course
 from tests.helpers.processes import until
 
 ROOM = FREE // 1024 + 24 * 1024  # KiB of the file system
@@ -64,12 +64,12 @@ def ended(lab: LiveLab) -> LedgerView:
     return view.ledger
 
 
-def play() -> Told:
+def play(system: str = "roundrobin") -> Told:
     """All of it."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         disk = stack.enter_context(small_disk(folder / "disk", ROOM))
-        course = Course(folder, stack.enter_context(Children(folder, {})), 1, False, disk / "tasks.sqlite")
+        course = Course(folder, stack.enter_context(Children(folder, {})), 1, False, disk / "tasks.sqlite", system)
         with course.lab() as client:
             until(lambda: client.wait_linked(0.1), "the client's link")
             until(
@@ -107,7 +107,8 @@ def main() -> int:
     if reason := why_not():
         print(f"left out: {reason}")
         return 0
-    print(play())
+    for system in sys.argv[1:] or PACE:
+        print(f"{system}: {play(system)}", flush=True)
     return 0
 
 
