@@ -34,15 +34,23 @@ GROUPS: Groups = (
 )
 
 
+def signs(keys: str) -> str:
+    """Keys as the key bar writes them: ctrl+k is ^k."""
+    return " ".join(format_key(one).replace("ctrl+", "^") for one in keys.split(","))
+
+
 def key_lines(shown: dict[str, str], groups: Groups) -> list[Parts]:
     """Every key of these groups, and that of the palette, which every console has."""
     lines: list[Parts] = []
     for title, group in groups:
         lines += [[], [(title, "accent bold")]]
         for key in group:
-            name = shown.get(key.id) or " ".join(map(format_key, key.keys.split(",")))
+            name = shown.get(key.id) or signs(key.keys)
             lines.append([("  " + fit(name, COLUMN), "text bold"), (key.help, "label")])
-    return [*lines, [("  " + fit("ctrl+p", COLUMN), "text bold"), ("the palette: search for what to do", "label")]]
+    return [
+        *lines,
+        [("  " + fit(signs("ctrl+p"), COLUMN), "text bold"), ("the palette: search for what to do", "label")],
+    ]
 
 
 def help_lines(shown: dict[str, str], groups: Groups = GROUPS, words: Sequence[Word] = WORDS) -> list[Parts]:

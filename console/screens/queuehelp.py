@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-from textual.keys import format_key
-
 from console import keys
 from console.commands import QUEUE_WORDS
-from console.screens.listing import key_lines
+from console.screens.listing import key_lines, signs
 from console.text import fit
 from console.widgets import documents, queuestrip
 from console.widgets.ink import Parts
@@ -47,7 +45,7 @@ def _named(text: str, shown: dict[str, str]) -> str:
     """A text with the keys in place of their ids in braces, as they are now."""
 
     def sign(found: re.Match[str]) -> str:
-        return shown.get(found[1]) or " ".join(map(format_key, _KEYS[found[1]].split(",")))
+        return shown.get(found[1]) or signs(_KEYS[found[1]])
 
     return re.sub(r"\{([a-z.]+)\}", sign, text)
 

@@ -100,8 +100,13 @@ def wrapped(first: Parts, text: str, ink: str, width: int) -> list[Parts]:
     return [[*(first if place == 0 else [(" " * indent, "text")]), (line, ink)] for place, line in enumerate(words)]
 
 
+_WORDS = re.compile(r"\s+|(?:[a-z][\w.]* )?[\d.,]+ (?:ns|µs|ms|s)(?!\w)\S*|\S+")
+
+
 def folded(parts: Parts, width: int) -> list[Parts]:
     """A line in as many as it takes: broken between words, and within one that is longer than a line.
+
+    A number stays with its unit of time and the word before it.
 
     The others are indented to where the part begins that reached the edge, or a little where that leaves no room.
     """
@@ -118,7 +123,7 @@ def folded(parts: Parts, width: int) -> list[Parts]:
     lines: list[Parts] = [[]]
     at = 0
     for text, ink in parts:
-        for word in re.findall(r"\s+|\S+", text):
+        for word in _WORDS.findall(text):
             rest = word
             if rest.isspace() and at + len(rest) > width:
                 at = width  # blanks at the end of a line are none

@@ -17,6 +17,7 @@ def test_the_help_lists_every_key_word_and_state() -> None:
     assert all(f"{word.name} {word.usage}".strip() in text and word.help in text for word in WORDS)
     assert all(state in text for state in ("ready", "busy", "late", "silent", "lost", "drain"))
     assert "f5" in text
+    assert "ctrl+" not in "".join(line[0][0] for line in help_lines({}) if line), "keys are written as in the key bar"
 
 
 def test_it_shows_the_keys_as_they_are(tmp_path: Path) -> None:

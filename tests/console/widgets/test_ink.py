@@ -156,6 +156,7 @@ def test_the_part_that_reaches_the_edge_gives_the_indent_also_where_others_follo
 
 
 def test_where_the_last_column_has_no_room_it_stands_below_with_a_small_indent() -> None:
+    assert _texts(folded([("p99 142.61 ms  max 2.69 s, tasks", "text")], 24)) == ["p99 142.61 ms", "max 2.69 s, tasks"]
     assert _texts(folded([("TAKE   " * 3, "text"), ("003 row 1: taken", "label")], 24)) == [
         "TAKE   TAKE   TAKE   003",
         "      row 1: taken",
