@@ -80,6 +80,7 @@ class System:
     ``untaken``: of orders that its broker does not take: why not.
     ``takes``: orders (``engine.parts.orders``) that its broker takes of an operator, beside ``Inspect`` and ``Drain``.
     ``store``: the option that names the store of a broker's tasks (``store_of``); empty where it keeps them in memory.
+    ``named``: what a task in its store is called, in words; empty where its id has to do.
     """
 
     kind: ClassVar[str] = "brokers"
@@ -114,6 +115,7 @@ class System:
     store: str = ""
     takes: tuple[type, ...] = ()
     untaken: tuple[tuple[type, str], ...] = ()
+    named: Callable[[Frames], str] = lambda message: ""
 
 
 @dataclass(frozen=True, slots=True)

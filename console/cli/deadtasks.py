@@ -51,31 +51,33 @@ def tasks(options: Namespace, flags: list[Flag]) -> int:
     try:
         if name.startswith(NATS):
             with closing(JetStream(name, patience=PATIENCE)) as store:
-                return _ordered(options, store.name, store.dead(), partial(_revive_shared, store))
-        return _ordered(options, str(path), listed(path), partial(revive, settings, system, path))
+                return _ordered(system, options, store.name, store.dead(), partial(_revive_shared, store))
+        return _ordered(system, options, str(path), listed(path), partial(revive, settings, system, path))
     except Unavailable as why:
         raise Refused(f"{why}; --backlog and --system say which broker's is meant") from None
 
 
-def _ordered(options: Namespace, where: str, found: list[Dead], revived: Callable[[list[int]], bool]) -> int:
+def _ordered(
+    system: System, options: Namespace, where: str, found: list[Dead], revived: Callable[[list[int]], bool]
+) -> int:
     """What is asked of those that are ``found``."""
     if options.order == "dead":
-        return _list(found, options)
+        return _list(system, found, options)
     wanted = [one.number for one in found] if options.all else options.numbers
     known = [one for one in found if one.number in wanted]
     if strange := sorted({*wanted} - {one.number for one in known}):
         tell(f"{where} has no dead task {', '.join(map(str, strange))}")
     if options.order == "show":
-        result("".join(map(whole, known)))
+        result("".join(whole(system, one) for one in known))
         return 0 if known and not strange else 1
     done = not known or revived([one.number for one in known])
     return 0 if done and not strange else 1
 
 
-def _list(found: Sequence[Dead], options: Namespace) -> int:
+def _list(system: System, found: Sequence[Dead], options: Namespace) -> int:
     if options.json is not None:
         return 0 if deliver(json.dumps([fields_of(one) for one in found]) + "\n", options.json) else 1
-    result("".join(f"{words_of(one)}\n" for one in found[:NEWEST]))
+    result("".join(f"{words_of(system, one)}\n" for one in found[:NEWEST]))
     tell(several(len(found), "dead task") + (f", the newest {NEWEST} are listed" if len(found) > NEWEST else ""))
     return 0
 
@@ -145,17 +147,20 @@ def fields_of(one: Dead) -> dict[str, Any]:
     }
 
 
-def words_of(one: Dead) -> str:
+def words_of(system: System, one: Dead) -> str:
     """One line."""
-    ident = task_name(one.message[1]) if one.message else "not what was written"
-    return f"{one.number:>6}  {moment(one.at)}  {clean(one.why):<14}  {clean(ident)} of {clean(show(one.client))}"
+    what = system.named(one.message)
+    if not what:
+        ident = task_name(one.message[1]) if one.message else "not what was written"
+        what = f"{ident} of {show(one.client)}"
+    return f"{one.number:>6}  {moment(one.at)}  {clean(one.why):<14}  {clean(what, 400)}"
 
 
-def whole(one: Dead) -> str:
+def whole(system: System, one: Dead) -> str:
     """All of it, in lines."""
     frames = "".join(f"  frame {number}: {clean(show(frame, 200))}\n" for number, frame in enumerate(one.message, 1))
     lost = f"  before its last try {one.lost} workers and {one.leases} brokers were lost while they had it\n"
-    return f"{words_of(one)}\n{lost}{frames}"
+    return f"{words_of(system, one)}\n{lost}{frames}"
 
 
 def moment(at: float) -> str:

@@ -8,6 +8,7 @@ from engine.core import CLIENTS, WORKERS, Seat, Socket
 from engine.protocols.conversation import endpoints, frontend
 from engine.protocols.conversation.broker import Broker
 from engine.protocols.conversation.client import Client
+from engine.protocols.conversation.course import named
 from engine.protocols.conversation.desk import FRONTEND, OPEN
 from engine.protocols.conversation.durable import Durable
 from engine.protocols.conversation.explain import EXPLAIN
@@ -92,4 +93,5 @@ SYSTEM = System(
     store="backlog",
     takes=TAKES,
     untaken=UNTAKEN,
+    named=named,
 )

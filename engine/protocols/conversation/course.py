@@ -64,6 +64,15 @@ def pack_task(ident: bytes, job: Job, number: int) -> Frames:
     return [TASK, ident, frontend.pack_request(0, submit), str(number).encode()]
 
 
+def named(message: Frames) -> str:
+    """A task of an array in words: its number, its job's name and its command; empty for anything else."""
+    asked = read_job(message) if message[:1] == [TASK] else None
+    if asked is None or len(message) < 4:
+        return ""
+    job, number = asked[1].job, message[3].decode("ascii", "replace")
+    return f"task {number} of {job.name}: {job.command} in {job.working_dir}"
+
+
 # ---- how it ended ----------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,9 @@ from engine.core import Ended, Entry, Outcome, Store
 from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.sqlite import Sqlite
 from engine.labs.live import LiveLab
+from engine.protocols.conversation.course import pack_task
+from engine.protocols.conversation.jobs import Job
+from engine.protocols.conversation.messages import RUNNING, Description
 from engine.settings import Paths
 from tests.helpers.natsserver import Server, needed
 from tests.helpers.processes import free_endpoint, until
@@ -44,6 +47,20 @@ def test_they_are_listed_and_shown(path: Path, capsys: pytest.CaptureFixture[str
     assert main(["tasks", "show", "2", "9", "--backlog", f"sqlite:{path}"]) == 1
     shown = capsys.readouterr()
     assert "frame 4: poison" in shown.out and "has no dead task 9" in shown.err
+
+
+def test_a_task_of_an_array_is_named_by_its_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, text = tmp_path / "x.sqlite", Description(7, "thumbs", 9, "/srv", "/logs", "./convert.sh", RUNNING)
+    job = Job(7, text, 1, b"control", 1, 0.0)
+    with closing(Sqlite(path, system="conversation")) as store:
+        tasks = [Entry(b"control", pack_task(bytes(8), job, 5)), Entry(b"control", [b"task", bytes(8), b"x", b"6"])]
+        leased = store.perform([Store(1, [], [], tasks, 2)])[0].leased
+        store.perform([Store(2, [Ended(one.token, Outcome("lost")) for one in leased], [], [], 0)])
+    for order in ("dead", "show"):
+        which = ["--all"] if order == "show" else []
+        assert main(["tasks", order, *which, "--system", "conversation", "--backlog", f"sqlite:{path}"]) == 0
+        told = capsys.readouterr().out
+        assert "lost            task 5 of thumbs: ./convert.sh in /srv\n" in told and "of control\n" in told
 
 
 def test_without_a_broker_they_wait_for_the_next_one(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
