@@ -46,6 +46,7 @@ def test_what_waits_is_bounded_though_a_worker_is_ready() -> None:
 
 
 def test_a_worker_that_drains_and_holds_something_may_stay() -> None:
+    """O34: it was not sent 403 yet."""
     it = busy("w")
     it.ask(b"1")
     it.ordered(Drain(b"w"))
