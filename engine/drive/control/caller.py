@@ -13,6 +13,7 @@ from engine.drive.control.place import check_folder
 from engine.drive.control.wire import Message, pack, read
 from engine.drive.sockets import make_context, receive, send
 from engine.errors import Refused
+from engine.parts.plain import clean
 from engine.system import Orders
 
 SILENCE = 5.0  # seconds after which a broker that was asked something is not there any more
@@ -119,13 +120,20 @@ class Caller(Line):
 
 
 def check(path: Place, endpoint: str) -> None:
-    """Raises Refused where no broker of this user at this endpoint can be given orders, with the reason."""
+    """Raises Refused where no broker of this user at this endpoint can be given orders, with the reason.
+
+    ``endpoint``: or the name of a process, as ``roundhouse attach --list`` shows it.
+    """
     if not isinstance(path, Path):
         return  # the other side says whether we are let in
     try:
         check_folder(path.parent)
         found = os.lstat(path)
     except FileNotFoundError:
+        if "://" not in endpoint:
+            raise Refused(
+                f"nothing of this user is called {clean(endpoint)}; roundhouse attach --list shows what runs"
+            ) from None
         raise Refused(
             f"no broker of this user is at {endpoint}: orders go over its control socket {path}, which is not there; "
             "give them on the broker's machine, as its user"

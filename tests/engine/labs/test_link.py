@@ -141,7 +141,7 @@ def test_events_that_were_missed_are_a_gap(there: There) -> None:
 
 def test_who_does_not_answer_or_not_in_words_is_not_attached_to(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
     there.stop()
-    with pytest.raises(Refused, match="no broker of this user"):
+    with pytest.raises(Refused, match="nothing of this user is called x"):
         Remote(there.found, ROUND).open()
     there.start(look=lambda fields: ("dances", {}))
     with pytest.raises(Refused, match="x tells what can not be read: dances"):
