@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.core import Ended, Entry, Leased, Ordered, Outcome, Seat, Started, Store, Stored, Woken
 from engine.labs.brokers import paired
 from engine.parts.bulk import BulkSpec
-from engine.parts.keeping import HIGH, RETRY
+from engine.parts.keeping import HIGH
 from engine.parts.orders import Slow, Withdraw
 from engine.parts.store import Revive
 from engine.protocols.negotiated import SYSTEM, Options, names
@@ -20,6 +20,7 @@ from engine.protocols.negotiated.desk import MAX_ASKED
 from engine.sim.world import World
 from tests.helpers.examples import examples
 from tests.helpers.negotiated import HERE, One, counters
+from tests.helpers.storedstorm import Blow, blows, ended, endured
 
 TAG = b"twelve bytes"
 ONE, TWO = TAG + b"\1111", TAG + b"2222"
@@ -198,54 +199,10 @@ def opened(seed: int) -> World:
     return world
 
 
-def ended(world: World) -> bool:
-    run = world.pictures["client"].run
-    return run is not None and run.state == "ended"
-
-
-FAULTS = st.tuples(
-    st.sampled_from(["broker", "broker", "restart", "freeze", "reset", "reset client", "slow", "away"]),
-    st.sampled_from(list(WORKERS)),
-    st.floats(0.0, 3.0),
-)
-
-
 @examples(24)
-@with_(st.integers(0, 2**32), st.lists(FAULTS, min_size=1, max_size=12))
-def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[tuple[str, str, float]]) -> None:
-    world = opened(seed)
-    world.order("client", BulkSpec("ping", 60, in_flight=10, rate=20.0, timeout=600.0, tag=TAG))
-    for fault, name, pause in faults:
-        match fault:
-            case "broker":
-                world.restart("broker", broker())
-            case "restart":
-                world.restart(name, worker(name))
-            case "freeze":
-                world.freeze(name, 2.0 + pause)
-            case "reset":
-                world.reset(name, "broker")
-            case "reset client":
-                world.reset("client", "broker")
-            case "slow":
-                world.order(name, Slow(pause))
-            case "away":
-                world.stores["broker"].down = "away"
-                world.after(pause, setattr, world.stores["broker"], "down", "")
-        world.run_for(pause)
-    world.run_for(6.0)
-    for name in WORKERS:
-        world.order(name, Slow(0.0))
-    assert world.run_until(ended, QUIET)
-    ledger = world.pictures["client"].run.ledger
-    failed = dict(ledger.failed)
-    refused = failed.pop("away", 0)
-    assert not failed and ledger.succeeded == 60 - refused, ledger
-    assert world.run_until(lambda world: world.stores["broker"].counts()[3:5] == (0, 0), QUIET)
-    world.run_for(RETRY)
-    counts, view = world.stores["broker"].counts(), world.pictures["broker"]
-    assert counts.balanced and counts.waiting == counts.leased == 0 and not counts.failed
-    assert view.ledger.balanced and (view.backlog, view.in_flight) == (0, 0)
+@with_(st.integers(0, 2**32), blows(WORKERS))
+def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[Blow]) -> None:
+    endured(opened(seed), faults, broker, worker, TAG, 6.0, QUIET)
 
 
 def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one() -> None:

@@ -33,6 +33,7 @@ from engine.protocols.pingpong.messages import PING, PONG, READY, naming
 from engine.protocols.pingpong.options import Options
 from engine.sim.world import World
 from tests.helpers.examples import examples
+from tests.helpers.storedstorm import Blow, blows, ended, endured
 
 TAG = b"twelve bytes"
 ONE, TWO = TAG + bytes(4), TAG + b"\0\0\0\1"
@@ -183,55 +184,10 @@ def opened(seed: int) -> World:
     return world
 
 
-def _ended(world: World) -> bool:
-    run = world.pictures["client"].run
-    return run is not None and run.state == "ended"
-
-
-FAULTS = st.tuples(
-    st.sampled_from(["broker", "broker", "restart", "freeze", "reset", "reset client", "slow", "away"]),
-    st.sampled_from(WORKERS),
-    st.floats(0.0, 3.0),
-)
-
-
 @examples(24)
-@given(st.integers(0, 2**32), st.lists(FAULTS, min_size=1, max_size=12))
-def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[tuple[str, str, float]]) -> None:
-    world = opened(seed)
-    world.order("client", BulkSpec("ping", 60, in_flight=10, rate=20.0, timeout=600.0, tag=TAG))
-    for fault, name, pause in faults:
-        match fault:
-            case "broker":
-                world.restart("broker", broker())
-            case "restart":
-                world.restart(name, worker(name))
-            case "freeze":
-                world.freeze(name, 2.0 + pause)
-            case "reset":
-                world.reset(name, "broker")
-            case "reset client":
-                world.reset("client", "broker")
-            case "slow":
-                world.order(name, Slow(pause))
-            case "away":
-                world.stores["broker"].down = "away"
-                world.after(pause, setattr, world.stores["broker"], "down", "")
-        world.run_for(pause)
-    world.run_for(5.0)
-    for name in WORKERS:
-        world.order(name, Slow(0.0))
-    assert world.run_until(_ended, QUIET)
-    ledger = world.pictures["client"].run.ledger
-    failed = dict(ledger.failed)
-    refused = failed.pop("away", 0)
-    assert not failed and ledger.succeeded == 60 - refused, ledger
-    assert world.run_until(lambda world: world.stores["broker"].counts()[3:5] == (0, 0), QUIET)
-    world.run_for(RETRY)
-    counts, view = world.stores["broker"].counts(), world.pictures["broker"]
-    assert counts.balanced and counts.waiting == counts.leased == 0 and not counts.failed
-    assert counts.succeeded >= ledger.succeeded  # one that was refused may have been kept
-    assert view.ledger.balanced and (view.backlog, view.in_flight) == (0, 0)
+@given(st.integers(0, 2**32), blows(WORKERS))
+def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[Blow]) -> None:
+    endured(opened(seed), faults, broker, worker, TAG, 5.0, QUIET)
 
 
 def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one() -> None:
@@ -241,7 +197,7 @@ def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one(
     world.order("client", BulkSpec("ping", 12, in_flight=12, timeout=600.0, tag=TAG))
     world.run_for(0.4)
     world.restart("broker", broker())
-    assert world.run_until(_ended, QUIET)
+    assert world.run_until(ended, QUIET)
     assert world.pictures["client"].run.passed
     assert dict(world.pictures["broker"].counters)["kept before"] == 12
 
@@ -250,7 +206,7 @@ def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one(
 def test_runs_of_clients_that_name_their_tasks(kind: str, size: int) -> None:
     world = opened(1)
     world.order("client", BulkSpec(kind, 30, size=size, timeout=60.0, tag=TAG))  # type: ignore[arg-type]
-    assert world.run_until(_ended, QUIET)
+    assert world.run_until(ended, QUIET)
     assert world.pictures["client"].run.passed
     assert world.stores["broker"].result(TAG + bytes(4)) == Outcome(
         "", naming(b"ping", TAG + bytes(4)) if kind == "ping" else bytes(size), b"worker-1"
