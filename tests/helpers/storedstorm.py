@@ -25,6 +25,24 @@ def blows(workers: Iterable[str]) -> st.SearchStrategy[list[Blow]]:
     )
 
 
+def opened(
+    seed: int,
+    broker: Callable[[], Seat],
+    worker: Callable[[str], Seat],
+    workers: Iterable[str],
+    client: Seat,
+    calm: float,
+) -> World:
+    """A world with "broker", workers and "client" that have had ``calm`` seconds to join."""
+    world = World(seed)
+    world.add("broker", broker())
+    for name in workers:
+        world.add(name, worker(name))
+    world.add("client", client)
+    world.run_for(calm)
+    return world
+
+
 def ended(world: World) -> bool:
     """Whether the client's run has ended."""
     run = world.pictures["client"].run

@@ -20,7 +20,7 @@ from engine.protocols.negotiated.desk import MAX_ASKED
 from engine.sim.world import World
 from tests.helpers.examples import examples
 from tests.helpers.negotiated import HERE, One, counters
-from tests.helpers.storedstorm import Blow, blows, ended, endured
+from tests.helpers.storedstorm import Blow, blows, ended, endured, opened
 
 TAG = b"twelve bytes"
 ONE, TWO = TAG + b"\1111", TAG + b"2222"
@@ -189,24 +189,18 @@ def worker(name: str) -> Seat:
     return SYSTEM.worker(OPTIONS, HERE, int(name[1:]), WORKERS[name])
 
 
-def opened(seed: int) -> World:
-    world = World(seed)
-    world.add("broker", broker())
-    for name in WORKERS:
-        world.add(name, worker(name))
-    world.add("client", SYSTEM.client(OPTIONS, HERE, 9))
-    world.run_for(2.0)
-    return world
+def begun_world(seed: int) -> World:
+    return opened(seed, broker, worker, WORKERS, SYSTEM.client(OPTIONS, HERE, 9), 2.0)
 
 
 @examples(24)
 @with_(st.integers(0, 2**32), blows(WORKERS))
 def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[Blow]) -> None:
-    endured(opened(seed), faults, broker, worker, TAG, 6.0, QUIET)
+    endured(begun_world(seed), faults, broker, worker, TAG, 6.0, QUIET)
 
 
 def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one() -> None:
-    world = opened(3)
+    world = begun_world(3)
     for name in WORKERS:
         world.order(name, Slow(1.2))
     world.order("client", BulkSpec("data", 40, size=50, in_flight=40, timeout=600.0, tag=TAG))

@@ -33,7 +33,7 @@ from engine.protocols.pingpong.messages import PING, PONG, READY, naming
 from engine.protocols.pingpong.options import Options
 from engine.sim.world import World
 from tests.helpers.examples import examples
-from tests.helpers.storedstorm import Blow, blows, ended, endured
+from tests.helpers.storedstorm import Blow, blows, ended, endured, opened
 
 TAG = b"twelve bytes"
 ONE, TWO = TAG + bytes(4), TAG + b"\0\0\0\1"
@@ -174,24 +174,18 @@ def worker(name: str) -> Any:
     return SYSTEM.worker(OPTIONS, TCP, int(name[1:]), 1)
 
 
-def opened(seed: int) -> World:
-    world = World(seed)
-    world.add("broker", broker())
-    for name in WORKERS:
-        world.add(name, worker(name))
-    world.add("client", SYSTEM.client(OPTIONS, TCP, 1))
-    world.run_for(1.5)
-    return world
+def begun_world(seed: int) -> World:
+    return opened(seed, broker, worker, WORKERS, SYSTEM.client(OPTIONS, TCP, 1), 1.5)
 
 
 @examples(24)
 @given(st.integers(0, 2**32), blows(WORKERS))
 def test_a_broker_that_is_killed_again_and_again_loses_nothing(seed: int, faults: list[Blow]) -> None:
-    endured(opened(seed), faults, broker, worker, TAG, 5.0, QUIET)
+    endured(begun_world(seed), faults, broker, worker, TAG, 5.0, QUIET)
 
 
 def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one() -> None:
-    world = opened(3)
+    world = begun_world(3)
     for name in WORKERS:
         world.order(name, Slow(1.2))
     world.order("client", BulkSpec("ping", 12, in_flight=12, timeout=600.0, tag=TAG))
@@ -204,7 +198,7 @@ def test_what_a_broker_had_given_out_when_it_was_killed_is_done_by_the_next_one(
 
 @pytest.mark.parametrize(("kind", "size"), [("ping", 0), ("data", 100)])
 def test_runs_of_clients_that_name_their_tasks(kind: str, size: int) -> None:
-    world = opened(1)
+    world = begun_world(1)
     world.order("client", BulkSpec(kind, 30, size=size, timeout=60.0, tag=TAG))  # type: ignore[arg-type]
     assert world.run_until(ended, QUIET)
     assert world.pictures["client"].run.passed
