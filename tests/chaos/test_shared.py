@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.chaos.shared import play
-from tests.helpers.natsserver import needed
+from tests.helpers.neednats import needed
 
 
 @needed

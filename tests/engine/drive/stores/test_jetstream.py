@@ -19,7 +19,8 @@ from engine.drive.stores.natsstreams import ANSWERED
 from engine.parts.store import Unavailable
 from tests.chaos.proxy import Proxy
 from tests.engine.drive.stores.test_sqlite import end, put
-from tests.helpers.natsserver import Server, needed
+from tests.helpers.natsserver import Server
+from tests.helpers.neednats import needed
 from tests.helpers.processes import until
 from tests.helpers.storemodel import Crash, Judge
 

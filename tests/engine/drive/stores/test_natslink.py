@@ -11,7 +11,8 @@ import pytest
 
 from engine.drive.stores.natslink import Ask, Link, headers_of
 from engine.parts.store import Unavailable
-from tests.helpers.natsserver import Server, needed
+from tests.helpers.natsserver import Server
+from tests.helpers.neednats import needed
 from tests.helpers.processes import until
 
 
