@@ -1,0 +1,1 @@
+"""One connection for several peers: their drives wrap and unwrap what they say, and no core knows of it."""
