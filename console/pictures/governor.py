@@ -3,19 +3,24 @@
 The engine's threads share one interpreter with the screen, so what the screen takes of it a run does not get. What one
 refresh costs is measured: the main thread's own CPU time, and what the engine's threads took to draw the pictures for
 it. The refreshes are put so far apart that they take no more than their share of a core.
+
+Between two refreshes the main thread also does what keys ask for, and opens screens. So the cost is the median of the
+last few: a command line that opened and closed would make the first seconds of the run that it began seem dear.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from statistics import median_low
 
 from console.pictures.samples import HERTZ
 
 SHARE = 0.08  # of a core, for the screen
-SHARE_OF_A_RUN = 0.02  # the same while a run is going
+SHARE_OF_A_RUN = 0.05  # the same while a run is going
 SLOWEST = 1.0  # seconds between two refreshes at most
 
-_WEIGHT = 0.25  # smoothing factor of the moving average of costs
+_COSTS = 9  # refreshes whose costs are known
 
 
 class RefreshGovernor:
@@ -29,13 +34,14 @@ class RefreshGovernor:
         self._clock, self._spent = clock, spent
         self._drawn = -SLOWEST  # when it was drawn last
         self._before: float | None = None  # what had been spent by then
-        self._cost = 0.0  # seconds that one refresh takes, with all that is done until the next
+        self._costs: deque[float] = deque(maxlen=_COSTS)  # seconds from one refresh to the next
         self._share = SHARE
 
     @property
     def interval(self) -> float:
         """Seconds from one refresh to the next."""
-        return min(SLOWEST, max(1 / HERTZ, self._cost / self._share))
+        cost = median_low(self._costs) if self._costs else 0.0
+        return min(SLOWEST, max(1 / HERTZ, cost / self._share))
 
     def due(self, running: bool) -> bool:
         """Whether it is time. ``running``: a run is going."""
@@ -45,6 +51,6 @@ class RefreshGovernor:
             return False
         spent = self._spent()
         if self._before is not None:
-            self._cost += _WEIGHT * (max(0.0, spent - self._before) - self._cost)
+            self._costs.append(max(0.0, spent - self._before))
         self._drawn, self._before = now, spent
         return True

@@ -171,6 +171,7 @@ class Inked(Widget):
         super().__init__(id=id, classes=classes)
         self._strips: list[Strip] | None = None
         self._inks: dict[tuple[str, str], Style] = {}
+        self._painting = False
 
     @abstractmethod
     def draw(self, width: int, height: int) -> Sequence[Strip]:
@@ -191,8 +192,13 @@ class Inked(Widget):
 
     def line(self, parts: Iterable[Part], width: int, ground: str = "") -> Strip:
         """One line of exactly ``width`` cells; ``ground``: the component class that lies under it."""
-        segments = [Segment(text, self.ink(ink, ground)) for text, ink in parts if text]
-        return Strip(segments).adjust_cell_length(width, self.ink("text", ground))
+        there = [part for part in parts if part[0]]
+        segments = [Segment(text, self.ink(ink, ground)) for text, ink in there]
+        taken = cells(there)
+        if taken < width:
+            segments.append(Segment(" " * (width - taken), self.ink("text", ground)))
+        strip = Strip(segments, max(taken, width))  # Textual would measure each part again
+        return strip if taken <= width else strip.adjust_cell_length(width)
 
     def ink(self, name: str, ground: str = "") -> Style:
         """The Rich style of an ink on this widget's ground, or on that of a component class."""
@@ -213,8 +219,16 @@ class Inked(Widget):
         styles = self.app.get_component_styles(f"ink--{name}")
         return ground + (ground.get_contrast_text(styles.color.a) if styles.auto_color else styles.color)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines that are painted. Only who looks for the text under the mouse asks ``render_line`` itself."""
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
+
     def render_line(self, y: int) -> Strip:
-        """One line for the compositor."""
+        """One line; where it is not for painting, each part of it says where it is."""
         if self._strips is None or len(self._strips) != self.size.height:
             self._strips = self._drawn()
         if y >= len(self._strips):
@@ -243,7 +257,7 @@ class Inked(Widget):
         return strips + [Strip.blank(width, self.rich_style)] * (height - len(strips))
 
     def _selected(self, strip: Strip, y: int) -> Strip:
-        """Show the mouse selection, and say where each part is so that it can be made."""
+        """Show the mouse selection, and say where each part is so that it can be made, unless that is for painting."""
         selection = self.text_selection
         span = selection.get_span(y) if selection is not None else None
         if span is not None:
@@ -251,7 +265,7 @@ class Inked(Widget):
             style = self.screen.get_component_rich_style("screen--selection")
             middle = Strip([Segment(text, (old or Style()) + style) for text, old, _ in strip.crop(start, end)])
             strip = Strip.join([strip.crop(0, start), middle, strip.crop(end)])
-        return strip.apply_offsets(0, y)
+        return strip if self._painting else strip.apply_offsets(0, y)
 
 
 class Panel(Inked):

@@ -27,11 +27,12 @@ class Axis:
         spare = max(0.0, 1.0 - (high - low)) / 2
         margin = (high - low + 2 * spare) * 0.05
         self.low, self.high, self.columns = low - spare - margin, high + spare + margin, columns
+        self._each = columns / (self.high - self.low)  # columns a power of ten
 
     def place(self, us: float) -> int:
         """The column of a duration."""
-        share = (math.log10(max(us, 1e-3)) - self.low) / (self.high - self.low)
-        return min(self.columns - 1, max(0, int(share * self.columns)))
+        column = int((math.log10(us if us > 1e-3 else 1e-3) - self.low) * self._each)
+        return 0 if column < 0 else column if column < self.columns else self.columns - 1
 
     def edge(self, column: int) -> float:
         """The duration at the left edge of a column, in µs."""
@@ -47,6 +48,9 @@ def columns_of(buckets: Buckets, axis: Axis) -> list[float]:
     counts = [0.0] * axis.columns
     for low, high, n in buckets:
         first, last = axis.place(low), axis.place(math.nextafter(high, 0))
+        if first == last:
+            counts[first] += n
+            continue
         for column in range(first, last + 1):
             counts[column] += n / (last - first + 1)
     return counts

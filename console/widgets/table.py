@@ -279,7 +279,11 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
             parts: Parts = [mark]
             for column, cells in chosen:
                 parts += self.marked(column.draw(row, self._now, cells))
-                parts.append((" ", "text"))
+                text, ink = parts[-1]
+                if ink.endswith("underline"):
+                    parts.append((" ", "text"))
+                else:  # a part less to paint
+                    parts[-1] = text + " ", ink
             strips.append(self.line(parts, width, "table--cursor" if here else ""))
         return strips
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.geometry import Region
 from textual.strip import Strip
 
 from console.widgets.events import Events
@@ -76,6 +77,27 @@ def test_only_lines_that_changed_are_repainted(tmp_path: Path) -> None:
         await driver.pilot.pause()
         assert [[region.y for region in regions] for regions in painted] == [[0]]  # type: ignore[attr-defined]
         assert driver.shows("due") and not driver.shows("uno")
+
+    drive(scenario, tmp_path)
+
+
+def test_a_line_that_is_painted_does_not_say_where_its_parts_are(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        table = driver.main.table
+        under_the_mouse = [part.style.meta for part in table.render_line(1) if part.style and part.style.meta]
+        assert under_the_mouse and all("offset" in meta for meta in under_the_mouse)
+        (painted,) = table.render_lines(Region(0, 2, table.size.width, 1))
+        assert painted.text.strip() and not any(part.style and part.style.meta for part in painted)
+
+    drive(scenario, tmp_path)
+
+
+def test_a_line_measures_its_parts_itself(tmp_path: Path) -> None:
+    async def scenario(driver: Driver) -> None:
+        bar = driver.main.query_one("#ledger", Ledger)
+        for parts in ([("ab", "text"), ("日本", "bad")], [("a" * 20, "text")], [("日本" * 9, "text")], []):
+            line = bar.line(parts, 9)
+            assert line.cell_length == cells([(line.text, "")]) == 9
 
     drive(scenario, tmp_path)
 
