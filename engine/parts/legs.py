@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from engine.parts.clocks import SAME, Offset
 from engine.parts.histogram import Histogram
+from engine.parts.store import GLOBAL
 from engine.parts.view import BrokerLeg, ClientLeg
 
 KEPT = 4096
@@ -20,8 +21,11 @@ EVERY = 16  # of the tasks numbered 0, 1, 2 …, every so many are noted
 
 
 def sampled(task_id: bytes) -> bool:
-    """Whether both sides note this task: ids of our clients are little-endian counters."""
-    return not task_id or task_id[0] % EVERY == 0
+    """Whether both sides note this task: ids of our clients end, or begin, with the lowest byte of its number.
+
+    An id of ``GLOBAL`` bytes is a random tag and a big-endian number; any other is a little-endian number.
+    """
+    return not task_id or task_id[-1 if len(task_id) == GLOBAL else 0] % EVERY == 0
 
 
 class BrokerLegs:

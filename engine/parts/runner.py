@@ -3,7 +3,8 @@
 - Tasks have numbers that go on from run to run, so an answer to an earlier run is known as late. A run with a tag has
   ids of its own: the tag, and the task's number behind it.
 - An answer is asked about with ``awaited`` first; one to a task that is not out is late and changes nothing.
-- Of tracked tasks one in ``EVERY`` is noted when it is sent first, and its leg when it is answered rightly.
+- Of tracked tasks one in ``EVERY`` is noted when it is sent first, and its leg when it is answered rightly. A run with
+  a tag begins at a multiple of ``EVERY``: the number in the id and the number in the run pick the same tasks.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Runner:
         if spec.kind == "data" and not 0 <= spec.size <= most:
             out.append(Note("warn", f"a task has 0 to {most:,} bytes of data: no run"))
             return False
-        self.base = self.next
-        self.next += spec.n
+        self.base = -(-self.next // EVERY) * EVERY if spec.tag else self.next
+        self.next = self.base + spec.n
         self._noted.clear()
         self._tag = spec.tag
         self.bulk = Bulk(spec, now)

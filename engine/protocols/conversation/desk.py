@@ -144,7 +144,7 @@ class Desk:
         else:
             self.ledger.fail("failed")
         if job.builtin and not job.ref % EVERY:
-            key = job.client, job.ref.to_bytes(8, "little")
+            key = id_of(job.client), job.ref.to_bytes(8, "little")
             self.legs.note(*key, job.accepted, task.given, now, task.worker, task.attempt)
         self._ended(task, update, now, out)
 

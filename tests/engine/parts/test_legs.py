@@ -10,6 +10,8 @@ from engine.parts.view import BrokerLeg, ClientLeg
 def test_one_task_of_every_so_many_is_sampled() -> None:
     assert [n for n in range(40) if sampled(n.to_bytes(4, "little"))] == [0, EVERY, 2 * EVERY]
     assert sampled(b"")
+    tagged = [n for n in range(40) if sampled(b"\x01 twelve byte"[:12] + n.to_bytes(4, "big"))]
+    assert tagged == [0, EVERY, 2 * EVERY], "of an id with a random tag the number behind it counts"
 
 
 def test_both_sides_keep_the_newest_only() -> None:

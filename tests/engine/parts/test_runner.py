@@ -102,6 +102,14 @@ def test_one_in_so_many_legs_is_noted_of_right_answers_to_what_is_tracked() -> N
     runs.check()
 
 
+def test_the_numbers_of_a_run_with_a_tag_begin_where_both_samples_agree() -> None:
+    runs = begun(BulkSpec("ping", 2 * EVERY, in_flight=2 * EVERY, tag=b"twelve bytes"), ended(3))
+    assert runs.base == EVERY and runs.next == 3 * EVERY
+    for task in runs.due(3.0):
+        runs.replied(task, runs.ident(task), 4.0)
+    assert [leg.id for leg in runs.legs.view()[1:]] == [runs.ident(task) for task in (0, EVERY)]
+
+
 def test_a_message_that_is_not_sent_fails_its_tasks_that_are_out() -> None:
     runs = begun(BulkSpec("ping", 3, in_flight=3))
     runs.due(1.0)

@@ -95,11 +95,12 @@ def test_an_array_of_built_in_tasks_is_accepted_and_ends_like_any_other() -> Non
     ]
 
 
-def test_every_sixteenth_task_of_a_run_is_timed() -> None:
+@pytest.mark.parametrize("client", [b"c", jobs.OPEN_KEY + b"c"])
+def test_every_sixteenth_task_of_a_run_is_timed_under_its_clients_routing_id(client: bytes) -> None:
     desk = make()
     for ref in (16, 17):
         out: list[Command] = []
-        desk.take(b"c", ref, Submit(array(":ping")), 1.0, out)
+        desk.take(client, ref, Submit(array(":ping")), 1.0, out)
         task = desk.jobs.next(1, 1)
         assert task is not None
         task.given, task.worker, task.attempt = 2.0, b"w", 1
