@@ -20,13 +20,27 @@ from functools import partial
 import zmq
 
 from engine.drive.pump.chosen import cores, words
-from tests.bench import against, attach, brokers, dispatch, durable, explore, jetstream, keys, packed, processes, screen
+from tests.bench import (
+    against,
+    attach,
+    brokers,
+    connections,
+    dispatch,
+    durable,
+    explore,
+    jetstream,
+    keys,
+    packed,
+    processes,
+    screen,
+)
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
 
 SECTIONS: dict[str, Callable[[bool], None]] = {
     "attach": attach.section,
     "brokers": brokers.section,
+    "connections": connections.section,
     "dispatch": dispatch.section,
     "durable": durable.section,
     "explore": explore.section,

@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 enum { ZMQ_DEALER = 5, ZMQ_ROUTER = 6 };
-enum { ZMQ_ROUTING_ID = 5, ZMQ_LINGER = 17, ZMQ_SNDHWM = 23, ZMQ_RCVHWM = 24, ZMQ_RCVTIMEO = 27 };
+enum { ZMQ_ROUTING_ID = 5, ZMQ_FD = 14, ZMQ_LINGER = 17, ZMQ_SNDHWM = 23, ZMQ_RCVHWM = 24, ZMQ_RCVTIMEO = 27 };
 enum { ZMQ_MAX_SOCKETS = 2 };
 enum { ZMQ_DONTWAIT = 1, ZMQ_SNDMORE = 2 };
 enum { ZMQ_POLLIN = 1 };
@@ -14,6 +14,7 @@ void *zmq_ctx_new(void);
 int zmq_ctx_set(void *context, int option, int value);
 void *zmq_socket(void *context, int type);
 int zmq_setsockopt(void *socket, int option, const void *value, size_t size);
+int zmq_getsockopt(void *socket, int option, void *value, size_t *size);
 int zmq_bind(void *socket, const char *endpoint);
 int zmq_connect(void *socket, const char *endpoint);
 int zmq_send(void *socket, const void *data, size_t size, int flags);
