@@ -259,6 +259,17 @@ class Note(NamedTuple):
     declines: bool = False  # it says why an operator's order is not carried out
 
 
+class Share(NamedTuple):
+    """Whether the other end of this socket takes several routing ids over one connection. Drivers may ignore it.
+
+    Of a DEALER: what the broker has answered on this link. Of a ROUTER: a peer was told that it may, so wrapped
+    messages are read from now on (``engine.drive.sharing``).
+    """
+
+    agreed: bool
+    socket: str = MAIN
+
+
 class Exit(NamedTuple):
     """This core has nothing more to do; its sockets are closed. ``failed`` where the reason is an error."""
 
@@ -305,7 +316,7 @@ class Store(NamedTuple):
     crew: tuple[int, int] = (0, 0)
 
 
-Command = Send | Start | Cancel | Reopen | Note | Save | Store | Exit
+Command = Send | Start | Cancel | Reopen | Share | Note | Save | Store | Exit
 
 # ---- the contract -----------------------------------------------------------------------------------------------
 
@@ -336,6 +347,8 @@ class Socket:
     ``private``: commands go over it, so only peers of the same user are served, and of those whom that user trusts.
     Where peers have keys, the roles of those count instead: ``roles`` are those that may connect where this socket
     binds, and ``said`` tells of a message which of them may say it, none for all.
+
+    ``shares``: of a DEALER whose core gives ``Share``: it may go by a connection that others of its node use too.
     """
 
     kind: Literal["router", "dealer", "stream"]
@@ -346,6 +359,7 @@ class Socket:
     private: bool = False
     roles: tuple[str, ...] = ()
     said: Callable[[Frames], tuple[str, ...]] | None = None
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from engine.core import (
     Process,
     Seat,
     Send,
+    Share,
     Start,
     Store,
     Unsent,
@@ -257,6 +258,8 @@ class HostedCore:
                 self.jobs.cancel(key)
             case Store() if self.keeper is not None:
                 self.keeper.submit(command)
+            case Share():
+                pass  # each keeps a connection of its own
             case _:
                 return False
         return True

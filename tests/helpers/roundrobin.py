@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Core, Event, Exit, Frames, Note, Ordered, Received, Reopen, Send, Unsent, Woken
+from engine.core import Core, Event, Exit, Frames, Note, Ordered, Received, Reopen, Send, Share, Unsent, Woken
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
 from engine.protocols.roundrobin.broker import Broker
@@ -21,6 +21,7 @@ class Desk:
         self.now = 100.0
         self.notes: list[Note] = []
         self.others: list[Reopen | Exit] = []
+        self.shares: list[bool] = []  # what each ``Share`` said
 
     def do(self, event: Event) -> list[Frames]:
         """What the core sends on an event, in order."""
@@ -33,6 +34,8 @@ class Desk:
                     self.notes.append(command)
                 case Reopen() | Exit():
                     self.others.append(command)
+                case Share(agreed, "main"):
+                    self.shares.append(agreed)
                 case _:
                     raise AssertionError(f"unexpected {command!r}")
         self.core.check()

@@ -29,12 +29,13 @@ def _broker(options: Options, endpoints: Sequence[str]) -> Seat:
     return Seat(Durable(options) if options.backlog else Broker(options), (socket,))
 
 
-def _peer(endpoint: str, nonce: int) -> Socket:
-    return Socket("dealer", connect=(endpoint,), routing_id=f"{endpoint}:{nonce}".encode())
+def _peer(endpoint: str, nonce: int, shares: bool = False) -> Socket:
+    return Socket("dealer", connect=(endpoint,), routing_id=f"{endpoint}:{nonce}".encode(), shares=shares)
 
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
-    return Seat(Worker(options, slots, seed=nonce, name=another(endpoint, nonce)), (_peer(endpoint, nonce),))
+    socket = _peer(endpoint, nonce, shares=options.packed)
+    return Seat(Worker(options, slots, seed=nonce, name=another(endpoint, nonce)), (socket,))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.core import Command, Frames, Send
+from engine.core import Command, Frames, Send, Share
 from engine.parts.limits import MAX_WORKERS
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin import packed
@@ -27,13 +27,15 @@ _RESULTS = 3 * packed.BATCH
 class Lanes:
     """``peers``: who packs, newest PING last; ``ours``: who is no original, as far as is known.
 
-    ``on``: whether this broker agrees to the packed lane; ``reads``: whether it ever did.
+    ``on``: whether this broker agrees to the packed lane; ``reads``: whether it ever did; ``shares``: whether it ever
+    agreed that peers share a connection.
     """
 
-    __slots__ = ("_deliveries", "_results", "on", "ours", "peers", "reads")
+    __slots__ = ("_deliveries", "_results", "on", "ours", "peers", "reads", "shares")
 
     def __init__(self, on: bool) -> None:
         self.on = self.reads = on
+        self.shares = False
         self.peers: dict[bytes, None] = {}
         self.ours: dict[bytes, None] = {}
         self._deliveries: dict[bytes, list[Any]] = {}  # by worker, of the event at hand
@@ -52,6 +54,9 @@ class Lanes:
         _note(self.peers, peer, answer is not None)
         if answer is None:
             self._unpack(peer, out)
+        elif not self.shares and wire.agreement(answer)[1]:
+            self.shares = True
+            out.append(Share(True))
         return answer or ident
 
     def _unpack(self, peer: bytes, out: list[Command]) -> None:

@@ -5,7 +5,8 @@
   one question is ever open, and a round trip longer than a heartbeat still counts.
 - A PING may claim that we are registered. A broker that knows nothing of it (it was restarted, it forgot us) denies it
   with the PONG's id; the original echoes every id, and so denies nothing.
-- A PING may ask for the packed lane. Each PONG says anew whether the broker agrees; the original's echo does not.
+- A PING may ask for the packed lane, and to share its connection. Each PONG says anew whether the broker agrees; the
+  original's echo does not.
 - Only PONGs prove that the broker hears us. After ``expiry`` without one the socket is opened anew under the same
   routing id and the handshake begins again, for as long as it takes.
 - A connection that ended took with it what was under way: the link begins anew, on the one that libzmq makes by itself.
@@ -39,7 +40,8 @@ def another(endpoint: str, nonce: int) -> Name:
 class Link:
     """Times in monotonic seconds. ``number`` counts the links that were up, 0 before the first.
 
-    ``asks``: whether PINGs ask for the packed lane. ``name``: makes another routing id, from the time.
+    ``asks``: whether PINGs ask for the packed lane; ``shares``: those that do ask to share the connection as well.
+    ``name``: makes another routing id, from the time.
     """
 
     __slots__ = (
@@ -51,6 +53,7 @@ class Link:
         "_name",
         "_ping_at",
         "_pings",
+        "_shares",
         "_since",
         "_taken",
         "claims",
@@ -59,12 +62,16 @@ class Link:
         "number",
         "packs",
         "rtt",
+        "shares",
         "up",
         "waits",
     )
 
-    def __init__(self, heartbeat: float, expiry: float, asks: bool = False, name: Name | None = None) -> None:
+    def __init__(
+        self, heartbeat: float, expiry: float, asks: bool = False, name: Name | None = None, shares: bool = False
+    ) -> None:
         self._heartbeat, self._expiry, self._asks, self._name = heartbeat, expiry, asks, name
+        self._shares = shares
         self._taken = Taken(expiry, heartbeat)
         self.up = False
         self.waits = False  # the newest PING is unanswered
@@ -74,6 +81,7 @@ class Link:
         self.claims = False  # whether new PINGs claim that we are registered
         self.denied = False  # whether the newest PONG denied it
         self.packs = False  # whether the newest PONG agreed to the packed lane
+        self.shares = False  # and to share the connection
         self._pings = 0
         self._ident = b""  # of the newest PING
         self._asked_at = 0.0  # when it was sent first
@@ -82,14 +90,15 @@ class Link:
 
     def open(self, now: float) -> list[Command]:
         """Begin the handshake."""
-        self.up, self.waits, self.claims, self.packs, self._since = False, False, False, False, now
+        self.up = self.waits = self.claims = self.packs = self.shares = False
+        self._since = now
         return [self.ask(now)]
 
     def ask(self, now: float, fresh: bool = False) -> Send:
         """A PING now: the unanswered one again, or a new one where there is none or a ``fresh`` one is wanted."""
         if fresh or not self.waits:
             self._pings += 1
-            self._ident = wire.link_id(self._pings, self.claims, self._asks)
+            self._ident = wire.link_id(self._pings, self.claims, self._asks, self._asks and self._shares)
             self.waits, self._asked_at = True, now
         self._ping_at = now + self._heartbeat
         return Send(wire.link_ping(self._ident))
@@ -100,13 +109,14 @@ class Link:
         return self.ask(now, fresh=True)
 
     def ponged(self, ident: bytes, now: float) -> bool:
-        """Take a PONG; False if no PING waits for it. ``up``, ``number``, ``denied``, ``packs`` show what it said."""
-        claimed, denial = self._ident, wire.disowned(self._ident)
-        agreed = self._asks and ident in (wire.agreed(claimed), wire.agreed(denial or b""))
-        self.denied = denial is not None and ident in (denial, wire.agreed(denial))
-        if not self.waits or not (agreed or self.denied or ident == claimed):
+        """Take a PONG; False if no PING waits for it. ``up``, ``number``, ``denied``, ``packs``, ``shares`` show what
+        it said.
+        """
+        denial = wire.disowned(self._ident)
+        self.denied = denial is not None and wire.answers(ident, denial)
+        if not self.waits or not (self.denied or wire.answers(ident, self._ident)):
             return False
-        self.packs = agreed
+        self.packs, self.shares = wire.agreement(ident)
         self.waits = False
         self.rtt, self.heard, self._since = now - self._asked_at, now, now
         self._taken.heard(now)

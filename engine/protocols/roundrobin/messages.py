@@ -168,19 +168,23 @@ def stream_size(task: Frames, most: int) -> int | None:
 # Eight bytes: a number of three, a word of four, a last one. The original counts up from 0 and never gets to either.
 
 _CLAIM = b"\x80"  # the last byte: the sender takes itself for registered
-_ASKS, _AGREES = b"pack", b"PACK"  # the word of a peer of ours: may we speak packed, and yes
+_PACKS, _PACK = b"pack", b"PACK"  # the word of a peer of ours: may we speak packed, and yes
+_SHARES, _SHARE = b"seat", b"SEAT"  # may we speak packed, and over one connection with others; yes to both
 _OURS = b"seed"  # the word of one that does not ask
+_AGREES = {_PACKS: _PACK, _SHARES: _SHARE}
 
 
-def link_id(number: int, claim: bool = False, packs: bool = False) -> bytes:
-    """The id of a peer's own link PING; ``claim``: it takes itself for registered; ``packs``: it asks for that lane."""
-    last = _CLAIM if claim else b"\0"
-    return (number & (1 << 24) - 1).to_bytes(3, "little") + (_ASKS if packs else _OURS) + last
+def link_id(number: int, claim: bool = False, packs: bool = False, shares: bool = False) -> bytes:
+    """The id of a peer's own link PING; ``claim``: it takes itself for registered; ``packs``: it asks for that lane;
+    ``shares``: for that, and to share its connection.
+    """
+    word = _SHARES if shares else _PACKS if packs else _OURS
+    return (number & (1 << 24) - 1).to_bytes(3, "little") + word + (_CLAIM if claim else b"\0")
 
 
 def is_ours(ident: bytes) -> bool:
     """Whether a PING is of a peer of ours: nobody else's id has such a word."""
-    return len(ident) == 8 and ident[3:7] in (_ASKS, _OURS)
+    return len(ident) == 8 and (ident[3:7] == _OURS or ident[3:7] in _AGREES)
 
 
 def disowned(ident: bytes) -> bytes | None:
@@ -194,8 +198,23 @@ def unclaimed(ident: bytes) -> bool:
 
 
 def agreed(ident: bytes) -> bytes | None:
-    """The id of the PONG that agrees to the packed lane; None where the PING does not ask for it."""
-    return ident[:3] + _AGREES + ident[7:] if len(ident) == 8 and ident[3:7] == _ASKS else None
+    """The id of the PONG that agrees to all that the PING asks for; None where it asks for nothing."""
+    word = _AGREES.get(ident[3:7]) if len(ident) == 8 else None
+    return None if word is None else ident[:3] + word + ident[7:]
+
+
+def agreement(ident: bytes) -> tuple[bool, bool]:
+    """Whether a PONG agrees to the packed lane, and to a connection that is shared."""
+    word = ident[3:7] if len(ident) == 8 else b""
+    return word in (_PACK, _SHARE), word == _SHARE
+
+
+def answers(ident: bytes, question: bytes) -> bool:
+    """Whether a PONG is to this PING: it has its id, or agrees to what that asks for or to the packed lane alone."""
+    if ident == question:
+        return True
+    agrees = (_AGREES.get(question[3:7]), _PACK) if question[3:7] in _AGREES else ()
+    return ident[3:7] in agrees and ident[:3] + ident[7:] == question[:3] + question[7:] and len(ident) == len(question)
 
 
 # ---- how a task failed, to a client of ours: DATA of no stream, under an id that an original does not have -----------

@@ -33,6 +33,7 @@ from engine.core import (
     Received,
     Reopen,
     Send,
+    Share,
     Started,
     Unsent,
     Woken,
@@ -65,7 +66,7 @@ class Worker:
         self._walk = Walk(WORKER)
         self._tasks = {state: self._walk.tally(state, On.TASK) for state in WORKER.states if state != Does.LEFT}
         self._task = self._tasks[self.state]
-        self.link = Link(options.heartbeat, options.expiry, options.packed, name)
+        self.link = Link(options.heartbeat, options.expiry, options.packed, name, shares=True)
         self.violations = Violations()
         self.unknown = self.unsent = self.done = 0
         self.executing: Callable[[bytes], object] | None = None  # is told the id of each task before it is answered
@@ -259,6 +260,8 @@ class Worker:
             return
         if before == Does.WORKING:
             out.append(Note("warn", "the broker does not know this worker: registering again"))
+        elif self.options.packed:  # the first PONG of a link
+            out.append(Share(self.link.shares))
         self.link.claims = False
         self._registrations += 1
         self._register(now, out)

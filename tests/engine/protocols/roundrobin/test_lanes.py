@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Command, Frames, Note, Send
+from engine.core import Command, Frames, Note, Send, Share
 from engine.parts.inflight import TaskKey
 from engine.parts.orders import Pack
 from engine.protocols.roundrobin import messages as wire
@@ -36,6 +36,16 @@ def test_a_peer_packs_while_its_newest_ping_asks() -> None:
     assert lanes.pinged(b"w", ASK, out) == YES and b"w" in lanes.peers
     assert lanes.pinged(b"w", ident(8), out) == ident(8) and b"w" not in lanes.peers and out == []
     lanes.check()
+
+
+def test_that_a_peer_was_told_that_it_may_share_its_connection_is_said_once() -> None:
+    lanes, out = Lanes(True), list[Command]()
+    ask = wire.link_id(7, shares=True)
+    assert lanes.pinged(b"c", ASK, out) == YES and out == [], "a client does not"
+    assert lanes.pinged(b"w", ask, out) == b"\7\0\0SEAT\0" and b"w" in lanes.peers and out == [Share(True)]
+    assert lanes.pinged(b"v", ask, out) == b"\7\0\0SEAT\0" and len(out) == 1
+    lanes.switch(False)
+    assert lanes.pinged(b"w", ask, out) == ask and len(out) == 1
 
 
 def test_another_program_under_the_same_name_gets_what_was_collected_over_the_seeds_lane() -> None:

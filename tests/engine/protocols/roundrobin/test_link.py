@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
+
 from engine.core import NEVER, Command, Note, Reopen, Send
 from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.link import Link, another
@@ -105,10 +107,24 @@ def test_r4_a_claim_is_denied_or_not_whatever_the_lane() -> None:
         assert (link.denied, link.packs) == (denied, packs)
 
 
+@pytest.mark.parametrize(("word", "packs", "shares"), [(b"seat", 0, 0), (b"PACK", 1, 0), (b"SEAT", 1, 1)])
+def test_a_broker_agrees_to_share_a_connection_or_to_pack_alone(word: bytes, packs: bool, shares: bool) -> None:
+    link = Link(2.0, 6.0, asks=True, shares=True)
+    assert link.open(10.0) == ping(wire.link_id(1, shares=True))
+    assert link.ponged(b"\1\0\0" + word + b"\0", 10.0) and (link.packs, link.shares) == (packs, shares)
+    link.open(11.0)
+    assert (link.packs, link.shares) == (False, False), "until the next PONG"
+    assert link.pack(False, 12.0) == ping(wire.link_id(3))[0], "who does not pack does not share"
+
+
 def test_who_does_not_ask_takes_no_agreement() -> None:
     link = Link(2.0, 6.0)
     link.open(10.0)
     assert not link.ponged(wire.agreed(wire.link_id(1, packs=True)) or b"", 10.0) and not link.up
+    assert not link.ponged(wire.agreed(wire.link_id(1, shares=True)) or b"", 10.0) and not link.up
+    link = Link(2.0, 6.0, asks=True)
+    link.open(10.0)
+    assert not link.ponged(wire.agreed(wire.link_id(1, shares=True)) or b"", 10.0) and not link.up
 
 
 def taken(link: Link, now: float) -> list[Command]:

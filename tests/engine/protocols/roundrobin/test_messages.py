@@ -135,6 +135,27 @@ def test_a_peer_of_ours_asks_for_the_packed_lane_with_a_word_in_that_id() -> Non
     assert wire.link_id(2**24 + 5, packs=True) == ask, "it wraps before it touches the word"
     for none in (ID8, ID4, b"", b"pack", wire.agreed(ask) or b"", ask + b"\0", wire.link_id(5, claim=True)):
         assert wire.agreed(none) is None
+    assert wire.agreement(wire.agreed(ask) or b"") == (True, False) and wire.agreement(ask) == (False, False)
+
+
+def test_a_worker_of_ours_asks_with_another_word_to_share_its_connection_too() -> None:
+    ask, claim = wire.link_id(5, shares=True), wire.link_id(5, claim=True, shares=True)
+    assert (ask, claim) == (b"\5\0\0seat\0", b"\5\0\0seat\x80") and wire.is_ours(ask) and wire.unclaimed(ask)
+    assert wire.disowned(claim) == ask and not wire.unclaimed(claim)
+    assert (wire.agreed(ask), wire.agreed(claim)) == (b"\5\0\0SEAT\0", b"\5\0\0SEAT\x80")
+    assert wire.agreement(b"\5\0\0SEAT\0") == (True, True) and wire.agreement(b"\5\0\0SEAT") == (False, False)
+
+
+@pytest.mark.parametrize("claim", [False, True])
+def test_what_answers_a_ping(claim: bool) -> None:
+    last = b"\x80" if claim else b"\0"
+    words = {b"seed": {b"seed"}, b"pack": {b"pack", b"PACK"}, b"seat": {b"seat", b"PACK", b"SEAT"}}
+    for asked, fitting in words.items():
+        for word in (b"seed", b"pack", b"seat", b"PACK", b"SEAT", b"oops"):
+            assert wire.answers(b"\5\0\0" + word + last, b"\5\0\0" + asked + last) == (word in fitting), (asked, word)
+            assert not wire.answers(b"\6\0\0" + word + last, b"\5\0\0" + asked + last), "another number"
+            assert not wire.answers(b"\5\0\0" + word + b"\1", b"\5\0\0" + asked + last), "another claim"
+    assert not wire.answers(b"\5\0\0PACK", b"\5\0\0pack" + last) and not wire.answers(b"", b"\5\0\0pack" + last)
 
 
 frame = st.one_of(

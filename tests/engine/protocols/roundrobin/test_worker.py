@@ -17,6 +17,8 @@ from engine.core import (
     Paused,
     Received,
     Reopen,
+    Send,
+    Share,
     Started,
     Unsent,
 )
@@ -353,7 +355,7 @@ class Packing(Desk):
     def __init__(self, agreed: bool = True) -> None:
         self.worker = Worker(Options(packed=True, **PACE), slots=10, seed=1)
         super().__init__(self.worker)
-        asked = wire.link_id(1, packs=True)
+        asked = wire.link_id(1, shares=True)
         assert self.do(Started()) == [wire.link_ping(asked)]
         assert self.pong(asked, agreed) == [wire.register(REG1, 10)]
         assert self.told(wire.registered(REG1)) == []
@@ -385,11 +387,27 @@ def test_what_came_together_is_answered_together_and_is_its_own_increment() -> N
     assert bench.worker.done == 5 and bench.worker.violations.total == 0 and bench.others == []
 
 
+def test_the_first_pong_of_a_link_says_whether_the_connection_may_be_shared() -> None:
+    bench = Packing()
+    assert bench.shares == [True], "before its REGISTER"
+    bench.at(102.0)
+    bench.pong(wire.link_id(2, claim=True, shares=True))
+    assert bench.shares == [True], "once a link"
+    assert bench.do(Disconnected()) == [wire.link_ping(wire.link_id(3, shares=True))]
+    assert bench.pong(wire.link_id(3, shares=True), agreed=False) == [wire.register(REG2, 10)]
+    assert bench.shares == [True, False]
+    first = Worker(Options(packed=True, **PACE), slots=10, seed=1)
+    first.handle(Started(), 100.0)
+    pong = wire.link_pong(wire.agreed(wire.link_id(1, shares=True)) or b"")
+    assert first.handle(Received([pong]), 100.0) == [Share(True), Send(wire.register(REG1, 10))]
+    assert Bench().shares == [], "on the seed's lane nothing is asked"
+
+
 def test_an_original_broker_echoes_and_gets_the_seeds_messages() -> None:
     bench = Packing(agreed=False)
     assert bench.told(task(7)) == DONE
     assert bench.told(delivered(8)) == [answer(8), increment(2)], "whichever lane it came over"
-    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, packs=True))] and bench.others == []
+    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, shares=True))] and bench.others == []
 
 
 def test_a_slowed_worker_answers_together_what_is_due_together() -> None:
@@ -429,7 +447,7 @@ def test_r4_a_task_of_an_old_link_is_answered_on_the_seeds_lane_without_its_slot
     bench.ordered(Slow(7.0))
     assert bench.told(delivered(1)) == []
     bench.at(102.0)
-    asked = wire.link_id(3, packs=True)
+    asked = wire.link_id(3, shares=True)
     assert bench.at(106.0) == [wire.link_ping(asked)] and bench.pong(asked) == [wire.register(REG2, 10)]
     assert bench.told(wire.registered(REG2), delivered(2)) == []
     assert bench.ordered(Slow(0.0)) == [answer(1), answered(2)]
@@ -437,14 +455,14 @@ def test_r4_a_task_of_an_old_link_is_answered_on_the_seeds_lane_without_its_slot
 
 def test_answers_go_before_a_new_link_and_before_a_pong_that_may_change_the_lane() -> None:
     bench = Packing()
-    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, packs=True))]
-    echo = wire.link_pong(wire.link_id(2, claim=True, packs=True))
+    assert bench.at(102.0) == [wire.link_ping(wire.link_id(2, claim=True, shares=True))]
+    echo = wire.link_pong(wire.link_id(2, claim=True, shares=True))
     assert bench.told(delivered(1), echo, delivered(2)) == [answered(1), answer(2), increment(1)]
     bench = Packing()
     bench.ordered(Slow(5.5))
     assert bench.told(delivered(1)) == [] and bench.at(104.0) != []
     sent = bench.at(106.0)
-    assert sent == [answered(1), wire.link_ping(wire.link_id(3, packs=True))] and bench.others == [Reopen()]
+    assert sent == [answered(1), wire.link_ping(wire.link_id(3, shares=True))] and bench.others == [Reopen()]
 
 
 @pytest.mark.parametrize(
@@ -463,7 +481,7 @@ def test_a_bad_packed_frame_is_counted(frame: bytes, reason: str) -> None:
 
 def test_told_to_pack_it_asks_at_once_and_the_pong_decides() -> None:
     bench = Bench()
-    asked = wire.link_id(2, claim=True, packs=True)
+    asked = wire.link_id(2, claim=True, shares=True)
     assert bench.ordered(Pack(True)) == [wire.link_ping(asked)]
     assert bench.told(wire.link_pong(wire.agreed(asked) or b"")) == [] and bench.worker.link.packs
     assert bench.told(*(task(number) for number in (1, 2))) == [answered(1, 2)]
