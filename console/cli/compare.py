@@ -8,7 +8,7 @@ from console.cli.kept import found
 from console.cli.streams import STDOUT, result, tell
 from engine.runs.compare import compare, lines, newest_like
 from engine.runs.history import LAST, History
-from engine.runs.load import RunRecord
+from engine.runs.record import RunRecord
 from engine.settings import Paths
 
 

@@ -10,7 +10,7 @@ from console.text import clean
 from engine.drive.pump.chosen import cores, words
 from engine.runs.export import to_csv
 from engine.runs.history import History
-from engine.runs.load import RunRecord, duration, run_id, to_json, way
+from engine.runs.record import RunRecord, duration, run_id, to_json, way
 from engine.runs.summary import summary
 from engine.schema import Misfit, nearest
 from engine.settings import Paths

@@ -18,7 +18,7 @@ from engine.labs.elsewhere import Elsewhere
 from engine.labs.live import LiveLab
 from engine.labs.otel import collector_of, export
 from engine.parts.bulk import BulkSpec
-from engine.runs.load import RunRecord, duration, to_json
+from engine.runs.record import RunRecord, duration, to_json
 from engine.runs.summary import summary
 from engine.settings import Flag, Settings
 

@@ -10,7 +10,7 @@ from console.screens.page import Page
 from console.text import clean
 from console.widgets.ink import Parts, wrapped
 from engine.runs.compare import BOUND, Comparison, compare, lines
-from engine.runs.load import RunRecord, read, run_id
+from engine.runs.record import RunRecord, read, run_id
 from engine.schema import Misfit, fit, nearest, parse
 
 USUAL = 5.0  # percent: what counts as a regression where no bound is given

@@ -25,7 +25,7 @@ from console.widgets.runs import badge, mark
 from console.widgets.table import Column, Table
 from engine.files import personal
 from engine.runs.export import to_csv
-from engine.runs.load import run_id, to_json, way
+from engine.runs.record import run_id, to_json, way
 from engine.runs.summary import summary
 
 LABEL = 10  # cells of the first word of a line in a summary

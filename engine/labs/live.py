@@ -44,7 +44,8 @@ from engine.parts.orders import Inspect
 from engine.parts.store import Revive
 from engine.parts.view import BrokerView, ClientView
 from engine.runs.history import History
-from engine.runs.load import Afar, RunRecord, RunReport
+from engine.runs.load import Afar, RunReport
+from engine.runs.record import RunRecord
 from engine.runs.spans import TaskTrace
 from engine.system import System
 from engine.tracing.trace import Trace

@@ -30,7 +30,8 @@ from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Inspect, Pack, Throttle
 from engine.parts.view import BrokerView, WorkerView
 from engine.runs.history import History
-from engine.runs.load import RunRecord, RunReport
+from engine.runs.load import RunReport
+from engine.runs.record import RunRecord
 from engine.system import System
 
 SETTLED = 10.0  # virtual seconds in which every worker has joined

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from engine.runs.load import Second
+from engine.runs.record import Second
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 CELLS = 48  # of a chart in a summary

@@ -21,7 +21,7 @@ from statistics import median
 from typing import Annotated, Any, Literal, NamedTuple
 
 from engine.runs.charts import CELLS, extent, histogram
-from engine.runs.load import RunRecord, duration, run_id
+from engine.runs.record import RunRecord, duration, run_id
 from engine.schema import Range
 
 NEAREST = 10  # repeats of a run that are looked at, its own included

@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
-from engine.runs.load import RunRecord, run_id
+from engine.runs.record import RunRecord, run_id
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -1,7 +1,7 @@
 """Kept runs on disk: one JSON file each, written whole or not at all; the newest are kept.
 
 A file is written beside its place, flushed to the disk and renamed, so a crash or a full disk leaves the old state. A
-run has one name (``engine.runs.load.run_id``): keeping it again, say first so far and then at its end, replaces it.
+run has one name (``engine.runs.record.run_id``): keeping it again, say first so far and then at its end, replaces it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from engine.files import personal
 from engine.parts.plain import several
-from engine.runs.load import MAX_RECORD, RunRecord, from_json, run_id, to_json
+from engine.runs.record import MAX_RECORD, RunRecord, from_json, run_id, to_json
 from engine.schema import Misfit
 
 KEEP = 500  # runs

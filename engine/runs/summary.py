@@ -7,7 +7,7 @@ from typing import cast
 
 from engine.parts.plain import several
 from engine.runs.charts import CELLS, STALLED, extent, rates, tall
-from engine.runs.load import Books, Clock, Durations, Observer, RunRecord, duration
+from engine.runs.record import Books, Clock, Durations, Observer, RunRecord, duration
 
 HEIGHT = 4  # lines of a histogram
 FEW = 10  # latencies: of fewer than these no histogram is drawn

@@ -8,7 +8,8 @@ from random import Random
 
 from engine.parts.bulk import Bulk, BulkSpec
 from engine.parts.view import ClientView
-from engine.runs.load import RunRecord, RunReport
+from engine.runs.load import RunReport
+from engine.runs.record import RunRecord
 
 BEGAN = datetime(2026, 11, 28, 1, 2, 3, 456, tzinfo=UTC)
 

@@ -19,7 +19,7 @@ from console.cli.streams import unanswered
 from engine.catalogue import SYSTEMS
 from engine.labs.live import LiveLab
 from engine.runs.history import History
-from engine.runs.load import RunRecord, from_json
+from engine.runs.record import RunRecord, from_json
 from engine.settings import Paths
 from tests.helpers.processes import SIDES, WAIT, beside, free_endpoint
 

@@ -13,7 +13,7 @@ from engine.labs.live import LiveLab
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.view import BrokerView, WorkerRow
-from engine.runs.load import from_json
+from engine.runs.record import from_json
 from tests.helpers.processes import WAIT, Process, Processes, free_endpoint, until
 
 NAMES = ("roundrobin", "pingpong", "conversation", "negotiated")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.faults.faults import faults_for
-from engine.runs.load import from_json
+from engine.runs.record import from_json
 from tests.helpers.processes import Processes, free_endpoint
 from tests.helpers.terminal import terminal_in
 from tests.sixth.mdp import SYSTEM

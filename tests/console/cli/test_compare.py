@@ -10,7 +10,7 @@ import pytest
 from console.cli.compare import against, baseline_of, compare_kept
 from console.cli.streams import STDOUT
 from engine.runs.history import History
-from engine.runs.load import RunRecord, run_id
+from engine.runs.record import RunRecord, run_id
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from console.cli.streams import STDOUT
 from engine.drive.pump.chosen import words
 from engine.runs.export import to_csv
 from engine.runs.history import History
-from engine.runs.load import run_id, to_json
+from engine.runs.record import run_id, to_json
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ from engine.catalogue import SYSTEMS
 from engine.core import NEVER
 from engine.errors import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
-from engine.runs.load import from_json, to_json
+from engine.runs.record import from_json, to_json
 from engine.runs.summary import summary
 from engine.settings import Flag
 from tests.helpers.runs import a_run

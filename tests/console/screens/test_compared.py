@@ -8,7 +8,7 @@ import pytest
 
 from console.screens.compared import compared_lines, name_of, readable
 from engine.runs.compare import compare
-from engine.runs.load import RunRecord, run_id
+from engine.runs.record import RunRecord, run_id
 from tests.helpers.pilot import Driver, drive
 from tests.helpers.runs import a_run
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from console.screens.kept import run_page, started
 from engine.runs.export import to_csv
-from engine.runs.load import read, run_id
+from engine.runs.record import read, run_id
 from tests.helpers.fake_lab import FakeLab, kept_run
 from tests.helpers.pilot import Driver, drive
 from tests.helpers.runs import a_run

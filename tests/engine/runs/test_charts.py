@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.runs.charts import bars, extent, histogram, rates, tall
-from engine.runs.load import Second
+from engine.runs.record import Second
 
 
 def point(second: float, succeeded: int) -> Second:

@@ -7,7 +7,7 @@ import pytest
 from engine.runs.charts import CELLS
 from engine.runs.compare import CALM, NEAREST, compare, lines, newest_like, repeats
 from engine.runs.export import FIGURES
-from engine.runs.load import RunRecord, run_id
+from engine.runs.record import RunRecord, run_id
 from tests.helpers.runs import a_run
 
 

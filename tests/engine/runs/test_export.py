@@ -9,7 +9,7 @@ import json
 import pytest
 
 from engine.runs.export import LISTS, to_csv
-from engine.runs.load import from_json, run_id, to_json
+from engine.runs.record import from_json, run_id, to_json
 from tests.helpers.runs import a_run
 
 

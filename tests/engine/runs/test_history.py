@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.runs.history import History
-from engine.runs.load import run_id, to_json
+from engine.runs.record import run_id, to_json
 from engine.schema import Misfit
 from tests.helpers.runs import a_run
 
