@@ -37,7 +37,7 @@ IMPURE = {
     "engine/faults/realprocess.py": "waits until a process says that it is ready",
     "engine/runs/checker.py": "stamps what clients and workers of several processes did",
     "engine/feed.py": "notes when it was looked at last, so that nobody draws for nobody",
-    "engine/journal/journal.py": "stamps what is recorded, and whose clock it was",
+    "engine/journal/write.py": "stamps what is recorded, and whose clock it was",
     "engine/labs/desk.py": "notes when a picture is due, and what drawing one costs",
     "engine/labs/fleet.py": "looks at its pace, and notes when each was heard",
     "console/screens/fleet.py": "ages are counted by the clock that the fleet is looked at with",

@@ -34,7 +34,7 @@ from engine.drive.pipelinerecord import read_back
 from engine.drive.queuedriver import load_config, run_driver
 from engine.drive.queueview import sorted_out
 from engine.feed import Feed
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs.queueorders import said
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM, names

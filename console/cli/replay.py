@@ -9,7 +9,7 @@ from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import CATALOGUE
 from engine.files.personal import readers
-from engine.journal.journal import read
+from engine.journal.read import read
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.replaylab import ReplayLab
 from engine.labs.timeline import Timeline

@@ -195,7 +195,7 @@ class _Link:
     def __init__(self, hub: Hub, connection: socket.socket) -> None:
         self._hub, self._socket = hub, connection
         self._data = bytearray()
-        self._tape = Codec(import_module(DriverConfig.__module__.rpartition(".")[0]))
+        self._codec = Codec(import_module(DriverConfig.__module__.rpartition(".")[0]))
         self._seat: tuple[str, str] | None = None
         self._about: tuple[list[Any], dict[str, Any]] = ([], {})
         self._next = 0  # the number of the event that is due
@@ -259,7 +259,7 @@ class _Link:
         if not (type(message) is list and fits(tuple(message), tuple[int, float, object, object, float])):
             raise ValueError("no event")
         number, at, event, commands, spent = message
-        event, commands = self._tape.value(event), self._tape.value(commands)
+        event, commands = self._codec.value(event), self._codec.value(commands)
         if not fits(event, Event) or not fits(commands, list[Command]) or number < self._next or not isfinite(at):
             raise ValueError("no event of a driver")
         if any(type(command) is Start and not fits(command.body, Process) for command in commands):

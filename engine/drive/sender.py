@@ -63,7 +63,7 @@ class Teller:
         self._settled = -1  # the folder's time of change that has been seen for certain
         self._look_at = 0.0
         self._spent = 0.0  # seconds
-        self._tape: Codec | None = None  # made when somebody listens
+        self._codec: Codec | None = None  # made when somebody listens
         self.look(now)
 
     def look(self, now: float) -> None:
@@ -89,9 +89,9 @@ class Teller:
         """One event and what came of it."""
         self._told += 1
         if self._ears:
-            assert self._tape is not None
+            assert self._codec is not None
             began = time.perf_counter()
-            plain = [self._tape.plain(event), self._tape.plain(commands)]
+            plain = [self._codec.plain(event), self._codec.plain(commands)]
             data = _message([self._told, now, *plain, self._spent])
             for name, ear in list(self._ears.items()):
                 if not ear.say(data):
@@ -118,8 +118,8 @@ class Teller:
         except OSError:
             self._deaf.add(name)
             return
-        if self._tape is None:
-            self._tape = Codec(import_module(DriverConfig.__module__.rpartition(".")[0]))
+        if self._codec is None:
+            self._codec = Codec(import_module(DriverConfig.__module__.rpartition(".")[0]))
         self._ears[name] = ear
         ear.say(_message([VERSION, self._told, now, os.getpid(), self._epoch, list(astuple(self._config))]))
 

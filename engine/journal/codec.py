@@ -61,7 +61,7 @@ class Codec:
             return [MARK, SET, *map(self.plain, sorted(value, key=repr))]
         if isinstance(value, list):
             return [MARK, LIST, *map(self.plain, value)]
-        raise TypeError(f"{type(value)} can not stand on a tape")
+        raise TypeError(f"{type(value)} has no form in a journal")
 
     def _rows(self, value: tuple[Any, ...]) -> list[Any] | None:
         """The same as columns, where that is possible."""

@@ -18,7 +18,7 @@ from engine.core import Command, Event, Exit, Note, Save, Seat
 from engine.drive.node import Tap
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs.brokers import inner
 from engine.labs.virtualclock import VirtualClock
 from engine.parts.explain import Role

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from engine.journal.checks import fits
 from engine.journal.codec import Unreadable
-from engine.journal.journal import FARTHEST
+from engine.journal.read import FARTHEST
 from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_HELD, MAX_SLOTS
 from engine.parts.orders import ClockSet, Slots, Slow, Throttle

@@ -25,7 +25,7 @@ from engine.drive.waiting import wait_until
 from engine.drive.wallclock import wall_offset
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs.brokers import FIRST, SECOND, Brokers, orders_of, paired
 from engine.labs.desk import BrokerDesk
 from engine.labs.elsewhere import Elsewhere

@@ -20,7 +20,8 @@ from engine.drive.pipelineview import Place as Found
 from engine.errors import Refused
 from engine.journal.checks import fits
 from engine.journal.codec import Unreadable
-from engine.journal.journal import EVENT, HEARD, LEFT, SEAT, Reading
+from engine.journal.format import EVENT, HEARD, LEFT, SEAT
+from engine.journal.read import Reading
 from engine.labs import queuewhy
 from engine.labs.content import QueueLab
 from engine.labs.pipelinestate import Place, Scene

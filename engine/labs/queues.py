@@ -29,7 +29,7 @@ from engine.drive.queuedemo import STAGES, DemoFeeder
 from engine.drive.tempdir import LockedTempDir
 from engine.errors import Refused
 from engine.feed import Feed
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs.desk import Desk
 from engine.labs.health import Health
 from engine.labs.queueorders import QueueOrders, fed

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import Refused
-from engine.journal.journal import Journal, Say
+from engine.journal.write import Journal, Say
 from engine.system import QueueSystem, System
 
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from engine.core import Command, Core, Ordered, Send
 from engine.journal.codec import Unreadable, kept
-from engine.journal.journal import DIGEST, EVENT, HEARD, HEAVY, LEFT, SEAT, Reading, crc, read
+from engine.journal.format import DIGEST, EVENT, HEARD, LEFT, SEAT, crc
+from engine.journal.read import HEAVY, Reading, read
 from engine.labs.limits import MAX_SEATS, judge_order, judge_seat, options_of
 from engine.labs.weight import weight
 from engine.system import System

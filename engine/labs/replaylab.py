@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 from engine.core import Ordered, Received
 from engine.errors import Refused
 from engine.journal.codec import Unreadable
-from engine.journal.journal import EVENT, SEAT, Reading
+from engine.journal.format import EVENT, SEAT
+from engine.journal.read import Reading
 from engine.labs.brokers import FIRST, SECOND
 from engine.labs.content import BrokerLab
 from engine.labs.replay import Replay, Step

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from engine.core import Core, Event, Received, Send
 from engine.journal.codec import kept
-from engine.journal.journal import EVENT, SEAT
+from engine.journal.format import EVENT, SEAT
 from engine.labs.replay import Replay
 from engine.parts.explain import Candidate, Candidates, Decoded, Explain, plain, show, task_name
 from engine.parts.inflight import TaskKey

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from engine.core import MAIN, Command, Core, Event, Exit, Frames, Note, Received, Reopen, Seat, Send, Unsent
-from engine.journal.journal import SEAT
+from engine.journal.format import SEAT
 from engine.parts.explain import Decoded, Direction, Role, plain, show
 from engine.parts.inflight import TaskKey
 from engine.system import System

@@ -16,7 +16,7 @@ from console.app import Console
 from console.kinds import kind_of, session_of
 from console.sessions.sandbox import SandboxSession
 from engine.catalogue import SYSTEMS
-from engine.journal.journal import read
+from engine.journal.read import read
 from engine.labs.lab import Mode
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox

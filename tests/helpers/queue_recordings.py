@@ -9,7 +9,8 @@ from typing import Any
 
 from engine.catalogue import CATALOGUE
 from engine.core import Started
-from engine.journal.journal import Journal, read
+from engine.journal.read import read
+from engine.journal.write import Journal
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.explain import number_of, stage_of

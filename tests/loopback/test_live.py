@@ -15,7 +15,7 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.drive import wallclock
 from engine.errors import Refused
-from engine.journal.journal import SEAT
+from engine.journal.format import SEAT
 from engine.labs import live as lab_module
 from engine.labs.live import LiveLab
 from engine.labs.replay import Replay

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.core import Command, Core, Event, Note, Send, Start
-from engine.journal.journal import Journal, Say
+from engine.journal.write import Journal, Say
 from engine.parts.explain import Decoded, Role, to_broker
 from engine.sim.explore.faults import apply, faults
 from engine.sim.explore.liveness import Courses

@@ -15,7 +15,7 @@ import pytest
 
 from console.__main__ import main
 from engine.catalogue import SYSTEMS
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs.sandbox import Sandbox
 from tests.helpers.processes import ROOT, own_environment
 

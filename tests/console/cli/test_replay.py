@@ -14,7 +14,7 @@ from console.__main__ import main
 from console.cli.arguments import read_arguments
 from console.cli.replay import replay
 from engine.catalogue import SYSTEMS
-from engine.journal.journal import MAGIC
+from engine.journal.format import MAGIC
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox

@@ -190,7 +190,7 @@ def test_sockets_of_the_dead_files_and_folders_are_nobody(folder: Path) -> None:
 def test_where_there_is_no_folder_nothing_happens(tmp_path: Path) -> None:
     teller = Teller(str(tmp_path / "none"), CONFIG, 0.0, 0.0)
     told(teller, 1.0)
-    assert not teller._ears and teller._tape is None
+    assert not teller._ears and teller._codec is None
     teller.close()
 
 

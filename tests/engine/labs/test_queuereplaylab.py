@@ -12,7 +12,9 @@ from engine.catalogue import CATALOGUE
 from engine.core import Note, Woken
 from engine.errors import Refused
 from engine.journal.codec import Unreadable
-from engine.journal.journal import DIGEST, EVENT, HEARD, LEFT, SEAT, About, Journal, Reading, read
+from engine.journal.format import DIGEST, EVENT, HEARD, LEFT, SEAT, About
+from engine.journal.read import Reading, read
+from engine.journal.write import Journal
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.conduct import STRANGE, TAKEN, accusation

@@ -16,7 +16,7 @@ from engine.drive.feeding import feed
 from engine.drive.pipeline import Pipeline
 from engine.drive.tempdir import sweep
 from engine.errors import Refused
-from engine.journal.journal import SEAT
+from engine.journal.format import SEAT
 from engine.labs.queues import BATCH, LiveQueueLab
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import DriverRow, Stage

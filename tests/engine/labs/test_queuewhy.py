@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.catalogue import CATALOGUE
-from engine.journal.journal import HEARD, SEAT, About, Reading
+from engine.journal.format import HEARD, SEAT, About
+from engine.journal.read import Reading
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.queuewhy import RULE, SHOWN, last_taken, why
 from engine.protocols.diskqueue.operations import Done, Entry, List, Take

@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalogue import CATALOGUE
 from engine.errors import Refused
-from engine.journal.journal import read
+from engine.journal.read import read
 from engine.labs.record import begin
 from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.options import Options

@@ -9,9 +9,9 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Note, Ordered, Received, Send, Started
-from engine.journal import journal as journals
+from engine.journal import write as journals
 from engine.journal.codec import Unreadable
-from engine.journal.journal import Journal
+from engine.journal.write import Journal
 from engine.labs import replay
 from engine.labs.replay import Replay, Step
 from engine.parts.bulk import BulkSpec

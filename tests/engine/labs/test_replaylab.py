@@ -11,9 +11,10 @@ import pytest
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.errors import Refused
-from engine.journal import journal
+from engine.journal import write
 from engine.journal.codec import Unreadable
-from engine.journal.journal import EVENT, read
+from engine.journal.format import EVENT
+from engine.journal.read import read
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox
 from engine.parts.bulk import BulkSpec
@@ -176,7 +177,7 @@ def test_ten_thousand_pings_with_a_worker_killed_in_the_middle(tmp_path: Path) -
 def test_a_journal_that_is_cut_anywhere_opens_as_far_as_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "BLOCK", 1024)
+    monkeypatch.setattr(write, "BLOCK", 1024)
     path = recorded(tmp_path / "a.journal")
     whole, last = path.read_bytes(), opened(path).last
     reached: list[int] = []

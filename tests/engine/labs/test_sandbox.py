@@ -13,7 +13,7 @@ from engine.catalogue import SYSTEMS
 from engine.core import Note, Ordered, Received
 from engine.errors import Refused
 from engine.feed import Fact
-from engine.journal.journal import read
+from engine.journal.read import read
 from engine.labs.replay import Replay
 from engine.labs.replaylab import ReplayLab
 from engine.labs.sandbox import Sandbox

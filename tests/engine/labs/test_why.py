@@ -10,9 +10,10 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Command, Event
-from engine.journal import journal as journals
+from engine.journal import write as journals
 from engine.journal.codec import kept
-from engine.journal.journal import EVENT, SEAT, Journal
+from engine.journal.format import EVENT, SEAT
+from engine.journal.write import Journal
 from engine.labs.replay import Replay
 from engine.labs.why import SHOWN, choices, why
 from engine.parts.bulk import BulkSpec

@@ -6,7 +6,7 @@ import pytest
 
 from engine import core
 from engine.catalogue import SYSTEMS
-from engine.journal.journal import tape_of
+from engine.journal.format import event_codec
 from engine.labs.shared import codec_of
 from engine.parts import orders
 
@@ -28,5 +28,5 @@ def test_journals_and_control_sockets_call_it_by_its_name_alone(kind: type) -> N
     """Journals and processes of versions that have the orders in ``engine.core`` are understood, and understand it."""
     assert not hasattr(core, kind.__name__)
     for system in SYSTEMS.values():
-        for codec in (tape_of(system), codec_of(system)):
+        for codec in (event_codec(system), codec_of(system)):
             assert codec.plain(kind(*getattr(kind, "_fields")))[1] == kind.__name__  # noqa: B009

@@ -11,8 +11,8 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import MAIN, Command, Exit, Frames, Note, Received, Reopen, Send, Started, Unsent
-from engine.journal import journal as journals
-from engine.journal.journal import Journal
+from engine.journal import write as journals
+from engine.journal.write import Journal
 from engine.labs.replay import Replay
 from engine.parts.bulk import BulkSpec
 from engine.parts.explain import Decoded, Direction, Role

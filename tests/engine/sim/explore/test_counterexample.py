@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import SYSTEMS
 from engine.core import Note
-from engine.journal.journal import read
+from engine.journal.read import read
 from engine.labs.replay import Replay
 from engine.sim.explore.counterexample import AFTER, Recorder, Watcher, named, played, repeat
 from engine.sim.explore.model import Model
