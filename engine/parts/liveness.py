@@ -7,7 +7,7 @@ many messages arrive.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from heapq import heapify, heappop, heappush
 
 from engine.core import NEVER
@@ -19,11 +19,15 @@ class Liveness:
     """Who is silent for too long, and who is due a heartbeat. Peers are routing ids.
 
     ``expiry``: seconds of silence after which a peer is expired. ``every``: seconds of silence after which it is due
-    a heartbeat, and again every so often while it stays silent; NEVER for none.
+    a heartbeat, and again every so often while it stays silent; NEVER for none. ``spared``: peers for which that is
+    ``later``, because they send heartbeats themselves.
     """
 
-    def __init__(self, expiry: float, every: float = NEVER) -> None:
+    def __init__(
+        self, expiry: float, every: float = NEVER, spared: Container[bytes] = (), later: float = NEVER
+    ) -> None:
         self.expiry, self.every = expiry, every
+        self._spared, self._later = spared, later
         self._heard: dict[bytes, float] = {}
         self._expires = _Agenda()
         self._beats = _Agenda()
@@ -72,18 +76,22 @@ class Liveness:
         return gone
 
     def beats(self, now: float) -> list[bytes]:
-        """The peers that are due a heartbeat now; each is due again ``every`` seconds later unless it is heard."""
+        """The peers that are due a heartbeat now; each is due again as much later unless it is heard."""
         due = []
         for peer in self._beats.come(now):
             heard = self._heard.get(peer)
             if heard is None:
                 continue
-            if heard + self.every <= now:
+            after = self._after(peer)
+            if heard + after <= now:
                 due.append(peer)
-                self._beats.put(now + self.every, peer)
+                self._beats.put(now + after, peer)
             else:
-                self._beats.put(heard + self.every, peer)
+                self._beats.put(heard + after, peer)
         return due
+
+    def _after(self, peer: bytes) -> float:
+        return self._later if peer in self._spared else self.every
 
     def wake_at(self) -> float:
         """No later than the next expiry or heartbeat; may be early, when a deadline has moved meanwhile."""
@@ -91,11 +99,11 @@ class Liveness:
 
     def deadlines(self) -> tuple[list[tuple[float, bytes]], list[tuple[float, bytes]]]:
         """When each peer expires and is due a heartbeat, if it is not heard until then; the next one first."""
-        return self._true(self._expires, self.expiry), self._true(self._beats, self.every)
+        return self._true(self._expires, lambda peer: self.expiry), self._true(self._beats, self._after)
 
-    def _true(self, agenda: _Agenda, after: float) -> list[tuple[float, bytes]]:
+    def _true(self, agenda: _Agenda, after: Callable[[bytes], float]) -> list[tuple[float, bytes]]:
         heard = self._heard
-        return sorted((max(at, heard[peer] + after), peer) for at, peer in agenda.entries() if peer in heard)
+        return sorted((max(at, heard[peer] + after(peer)), peer) for at, peer in agenda.entries() if peer in heard)
 
     def grace(self, seconds: float) -> None:
         """Our own pause of so many seconds was nobody's silence: move every deadline."""

@@ -297,6 +297,8 @@ class Broker(Operated):
         ident = self.pool.lanes.pinged(peer, ident, out)
         self.pool.lanes.flush(out)  # a worker that said goodbye takes the PONG for the end of what it was given (R10)
         out.append(Send([peer, *wire.link_pong(ident)]))
+        if worker is not None:
+            self.presence.pinged(worker, frames[4], now, out)
         self.pool.drain(now, out)
 
     def _pong(self, worker: Worker | None, frames: Frames, now: float, out: list[Command]) -> None:

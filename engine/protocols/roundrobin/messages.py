@@ -187,6 +187,11 @@ def is_ours(ident: bytes) -> bool:
     return len(ident) == 8 and (ident[3:7] == _OURS or ident[3:7] in _AGREES)
 
 
+def measures(ident: bytes) -> bool:
+    """Whether a PING of a peer of ours is one of eight, behind which its broker measures the round trip."""
+    return ident[0] & 7 == 2 and is_ours(ident)  # its second is its first as a worker
+
+
 def disowned(ident: bytes) -> bytes | None:
     """The id of the PONG that denies a claim; None where the PING makes none."""
     return ident[:7] + b"\0" if len(ident) == 8 and ident[7:] == _CLAIM else None

@@ -17,7 +17,8 @@ class Options:
     """Settings of all three roles. Broker and peers of one system should agree on ``heartbeat`` and ``expiry``."""
 
     heartbeat: Seconds = 1.0
-    """Seconds: worker and client PING the broker so often; it PINGs a worker after three quarters of it in silence."""
+    """Seconds: worker and client PING the broker so often; it PINGs a worker after three quarters of it in silence, and
+    one of ours, which PINGs by itself, after one and a quarter."""
 
     expiry: Seconds = 3.0
     """Seconds of silence after which a worker is lost, or a peer takes its link to the broker for broken. Less than the

@@ -39,7 +39,8 @@ class Pool:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.table = Table(options)
+        self.lanes = Lanes(options.packed)
+        self.table = Table(options, self.lanes.ours)
         self.workers, self.lost, self.ready = self.table.workers, self.table.lost, self.table.ready
         self.liveness, self.settling = self.table.liveness, self.table.settling
         self._takes, self._fills = self.table.takes, self.table.fills
@@ -48,7 +49,6 @@ class Pool:
         self.tasks, self.former, self.ledger = self.records.tasks, self.records.former, self.records.ledger
         self.backlog = self.records.backlog
         self._fresh, self._suspects, self.valve = self.backlog.fresh, self.backlog.suspects, self.backlog.valve
-        self.lanes = Lanes(options.packed)
         self.unpaid = 0  # INCREMENTs that never came
         self.overdue_at = NEVER  # no task or INCREMENT is overdue before; NEVER until the first delivery
 

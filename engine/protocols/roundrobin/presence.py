@@ -2,8 +2,9 @@
 
 The rules of this file (numbers are those of README.md):
 
-- A worker that was silent for most of a heartbeat is PINGed; so is a lost one, for as long as it is remembered: an
-  original that was cut off never says anything first. (R3, R13)
+- A worker that was silent for most of a heartbeat is PINGed, one of ours only when its own PING is overdue; so is a
+  lost one, for as long as it is remembered: an original that was cut off never says anything first. (R3, R13)
+- One of ours is PINGed behind every eighth of its own PINGs, so that its round trip is known. (R3)
 - A connection that ended took with it what was under way, and its worker may not know: it is lost, at once. (R13)
 - Of two live connections of one registered id the newer is served, and that is told. (R14)
 - A client whose connection ended and who does not come back is gone: what waits of it is its owner's no longer. (R17)
@@ -18,7 +19,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.lanes import KEPT
 from engine.protocols.roundrobin.machine import On
 from engine.protocols.roundrobin.pool import Pool
-from engine.protocols.roundrobin.table import EAGER
+from engine.protocols.roundrobin.table import EAGER, Worker
 
 SOON = 0.25  # seconds until a worker is looked for whose connection ended: libzmq makes another in a tenth
 
@@ -39,12 +40,10 @@ class Presence:
         return self._seek_at
 
     def beat(self, now: float, out: list[Command]) -> None:
-        """PING the workers that were silent for a heartbeat, and those that are lost."""
+        """PING the workers that were silent for so long, and those that are lost."""
         pool = self._pool
         for key in pool.liveness.beats(now):
-            worker = pool.workers[key]
-            out.append(self._ping(key))
-            worker.asked(self._pings, now)
+            self._ask(pool.workers[key], now, out)
         if now >= self._seek_at:
             out += map(self._ping, pool.lost)
             self._seek_at = NEVER
@@ -54,6 +53,15 @@ class Presence:
         """Lost workers are PINGed after so many seconds, as others where none are named, or earlier."""
         at = now + (self._pool.options.heartbeat * EAGER if after is None else after)
         self._seek_at = min(self._seek_at, at) if self._pool.lost else NEVER
+
+    def pinged(self, worker: Worker, ident: bytes, now: float, out: list[Command]) -> None:
+        """Behind the PONG to a worker's PING: PING it as well where its round trip is due."""
+        if wire.measures(ident) and not worker.leaving:
+            self._ask(worker, now, out)
+
+    def _ask(self, worker: Worker, now: float, out: list[Command]) -> None:
+        out.append(self._ping(worker.key))
+        worker.asked(self._pings, now)
 
     def _ping(self, worker: bytes) -> Send:
         self._pings += 1

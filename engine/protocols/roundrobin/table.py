@@ -9,7 +9,7 @@ The rules of this file (numbers are those of README.md):
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from engine.core import NEVER, Command, Frames, Note
 from engine.parts.inflight import Task
@@ -28,7 +28,8 @@ SETTLE = 0.02  # seconds that an original takes after the answer to its REGISTER
 ROUNDING = 1e-6  # seconds; a sum of times may be that far from a difference
 _BEFORE_LATE: tuple[State, ...] = ("ready", "busy")
 _LIVING = (Seen.READY, Seen.BUSY, Seen.DRAINING)
-EAGER = 0.75  # of a heartbeat: a broker that waited for a whole one would never ask first, and know no round trip
+EAGER = 0.75  # of a heartbeat of silence, after which a worker that may say nothing by itself is PINGed
+PATIENT = 1.25  # the same for one of ours, which PINGs by itself every heartbeat
 
 
 class Worker:
@@ -159,14 +160,17 @@ class Worker:
 
 
 class Table:
-    """All workers by routing id; ``ready``: those with a free slot that may have a task, least recently used first."""
+    """All workers by routing id; ``ready``: those with a free slot that may have a task, least recently used first.
 
-    def __init__(self, options: Options) -> None:
+    ``ours``: peers that PING by themselves.
+    """
+
+    def __init__(self, options: Options, ours: Container[bytes] = ()) -> None:
         self.workers: dict[bytes, Worker] = {}
         self.lost: dict[bytes, Worker] = {}  # oldest loss first
         self.settling: dict[Worker, float] = {}  # have just registered, get nothing before; oldest first
         self.ready: Ready[Worker] = Ready()
-        self.liveness = Liveness(options.expiry, options.heartbeat * EAGER)
+        self.liveness = Liveness(options.expiry, options.heartbeat * EAGER, ours, options.heartbeat * PATIENT)
         self.walk = Walk(SEEN)
         self.takes, self.fills = self.walk.tally(Seen.READY, On.TASK), self.walk.tally(Seen.READY, On.TASK, If.LAST)
         self.answers = {state: self.walk.tally(state, On.RESPONSE) for state in _LIVING}

@@ -39,6 +39,20 @@ def test_without_heartbeats_there_is_only_expiry() -> None:
     live.check()
 
 
+def test_who_is_spared_is_due_later_as_soon_as_that_is_known() -> None:
+    spared = set[bytes]()
+    live = Liveness(6.0, 2.0, spared, 3.0)
+    live.heard(b"w", 10.0)
+    live.heard(b"v", 10.0)
+    spared.add(b"w")
+    assert live.deadlines()[1] == [(12.0, b"v"), (13.0, b"w")]
+    assert live.beats(12.0) == [b"v"] and live.beats(12.999) == [] and live.beats(13.0) == [b"w"]
+    assert [live.beats(14.0), live.beats(16.0)] == [[b"v"], [b"v", b"w"]]
+    spared.clear()
+    assert live.beats(18.0) == [b"v"] and live.beats(19.0) == [b"w"] and live.beats(21.0) == [b"v", b"w"]
+    live.check()
+
+
 def test_a_forgotten_peer_is_gone_and_may_come_back_once() -> None:
     live = Liveness(6.0, 2.0)
     live.heard(b"w", 10.0)

@@ -54,6 +54,36 @@ def test_r14_a_second_live_peer_that_takes_a_registered_id_over_is_told_and_coun
     assert dict(front.broker.snapshot(front.now).counters)["takeovers"] == 1, "another link; a client"
 
 
+def test_r3_an_original_is_pinged_after_most_of_a_heartbeat_and_one_of_ours_when_its_own_ping_is_overdue() -> None:
+    front = front_with(b"seed", b"ours")
+    front.told([b"ours", *wire.link_ping(wire.link_id(3, claim=True))])
+    assert [frames[0] for frames in front.at(101.5)] == [b"seed"]
+    front.now = 102.0
+    front.told([b"ours", *wire.link_ping(wire.link_id(4, claim=True))])
+    assert [frames[0] for frames in front.at(103.0)] == [b"seed"] and front.at(104.49) == [], "not before 2.5 s"
+    assert [(frames[0], frames[3]) for frames in front.at(104.5)] == [(b"ours", wire.PING), (b"seed", wire.PING)]
+    front.at(106.0)
+    assert front.states == {b"ours": "late", b"seed": "lost"}
+    front.at(108.0)
+    assert front.states == {b"seed": "lost", b"ours": "lost"}
+
+
+def test_r3_behind_one_of_eight_pings_of_ours_its_round_trip_is_measured() -> None:
+    front = front_with(b"ours")
+    pings = [[b"ours", *wire.link_ping(wire.link_id(number, claim=True))] for number in range(1, 19)]
+    behind = [front.told(ping)[1:] for ping in pings]
+    assert [number for number, sent in enumerate(behind, 1) if sent] == [2, 10, 18]
+    ((_, *ping),) = behind[-1]
+    front.now += 0.25
+    front.told([b"ours", *wire.link_pong(ping[3])])
+    assert front.broker.snapshot(front.now).workers[0].rtt == 0.25
+    seed = [b"ours", *wire.link_ping((2).to_bytes(8, "little"))]
+    assert len(front.told(seed)) == 1, "the same number of an original"
+    front.pingt(0)
+    front.told([b"ours", *wire.deregister()])
+    assert len(front.told(pings[1])) == 1, "one that leaves takes the PONG for the last word"
+
+
 OURS = wire.link_id(1, packs=True)  # of a PING that claims nothing: a client's
 
 
