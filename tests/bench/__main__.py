@@ -33,7 +33,9 @@ from tests.bench import (
     keys,
     packed,
     processes,
+    reach,
     screen,
+    soak,
 )
 from tests.bench.figures import RUNS
 from tests.bench.peers import Foul
@@ -52,25 +54,33 @@ SECTIONS: dict[str, Callable[[bool], None]] = {
     "processes": processes.section,
     "screen": screen.section,
 }
+REACH = "reach"
+ASKED: dict[str, Callable[[bool], None]] = {REACH: reach.section, "soak": soak.section}
+"""Sections that run only where they are named: one measures again what others do, one lasts minutes."""
 
 
 def main() -> int:
     """Run the sections that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Benchmarks: medians and ratios.")
-    parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"of {', '.join(SECTIONS)}; all by default")
+    words = f"of {', '.join(SECTIONS)}, which are all by default; and {', '.join(ASKED)}"
+    parser.add_argument("sections", metavar="SECTION", nargs="*", help=words)
     parser.add_argument("--quick", action="store_true", help="under a minute: fewer cells, shorter runs")
-    parser.add_argument("--against", metavar="COMMIT", help="only this checkout beside another commit, in turns")
+    words = f"this checkout beside another commit, in turns; alone, or with {REACH}"
+    parser.add_argument("--against", metavar="COMMIT", help=words)
     options = parser.parse_args()
-    if options.against is not None and options.sections:
-        parser.error("--against has a table of its own, and no sections")
-    unknown = [name for name in options.sections if name not in SECTIONS]
+    if options.against is not None and options.sections not in ([], [REACH]):
+        parser.error(f"--against has a table of its own, and no sections but {REACH}")
+    known = SECTIONS | ASKED
+    unknown = [name for name in options.sections if name not in known]
     if unknown:
         parser.error(f"no such section: {', '.join(unknown)}")
     began = time.monotonic()
     print(heading())
-    sections = {name: SECTIONS[name] for name in options.sections or SECTIONS}
+    sections = {name: known[name] for name in options.sections or SECTIONS}
     if options.against is not None:
-        sections = {"against": partial(against.section, options.against)}
+        with_commit = partial(reach.section, commit=options.against)
+        alone = partial(against.section, options.against)
+        sections = {REACH: with_commit} if options.sections else {"against": alone}
     for name, section in sections.items():
         try:
             section(options.quick)

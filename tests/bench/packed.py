@@ -6,6 +6,8 @@ proxy's are the plain loops of ``peers.py``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tests.bench import brokers
 from tests.bench.brokers import Contender, Peers
 from tests.bench.figures import ranking, ranking_head, rounds, table
@@ -17,16 +19,39 @@ WINDOWS = (10, 100, 1000)
 QUICK = (100,)
 
 
-def ours(stage: Stage, peers: Peers, workers: int, slots: int) -> Contender:
-    """Our broker with C peers on the packed lane; every worker is a connection of its own."""
+class Crew(NamedTuple):
+    """Workers in C, of one process. ``shared``: all over one connection, else each has its own."""
+
+    workers: int
+    slots: int
+    shared: bool = False
+
+
+SMALL, SMALL_SHARED = "packed, 10 × 10 slots", "packed, 10 × 10 slots, one connection"
+LARGE, LARGE_SHARED = "packed, 10 × 100 slots", "packed, 10 × 100 slots, one connection"
+CREWS = {
+    SMALL: Crew(10, 10),
+    "packed, 1 × 100 slots": Crew(1, 100),
+    LARGE: Crew(10, 100),
+}
+
+
+def ours(stage: Stage, peers: Peers, workers: int, slots: int, shared: bool = False) -> Contender:
+    """Our broker with C peers on the packed lane."""
     endpoint = stage.endpoint("tcp")
     stage.start(*CONSOLE, "broker", "--bind", endpoint, settings=lane_of("true"))
-    crew = stage.start(*peers, "packers", endpoint, str(workers), str(slots))
+    crew = stage.start(*peers, "riders" if shared else "packers", endpoint, str(workers), str(slots))
 
     def ask(n: int, window: int, payload: int) -> dict[str, float]:
         return stage.ask(*peers, "packed", endpoint, str(n), str(window), str(brokers.sized(payload)))
 
     return Contender(ask, lambda: int(stage.end(crew)))
+
+
+def contenders(stage: Stage, zdrive: Peers) -> dict[str, Contender]:
+    """All crews, and the proxy."""
+    found = {name: ours(stage, zdrive, *crew) for name, crew in CREWS.items()}
+    return found | {PROXY: brokers.proxy(stage, zdrive, "tcp", "one")}
 
 
 def with_c_peers(quick: bool) -> None:
@@ -36,16 +61,16 @@ def with_c_peers(quick: bool) -> None:
         if zdrive is None:
             print("\n  the packed lane with C peers is skipped: no C compiler, or pyzmq does not show its libzmq")
             return
-        contenders = {
-            "packed, 10 × 10 slots": ours(stage, zdrive, brokers.WORKERS, 10),
-            "packed, 1 × 100 slots": ours(stage, zdrive, 1, 100),
-            "seed's wire": brokers.ours(stage, zdrive, "tcp"),
-            PROXY: brokers.proxy(stage, zdrive, "tcp", "one"),
-        }
+        every = contenders(stage, zdrive) | {"seed's wire": brokers.ours(stage, zdrive, "tcp")}
         rows = []
-        with brokers.counted(contenders) as contend:
+        with brokers.counted(every) as contend:
             for window in QUICK if quick else WINDOWS:
-                found = rounds(contend(window, brokers.PING), 0.05 if quick else 1.0, 1000)
+                entered = {
+                    name: run
+                    for name, run in contend(window, brokers.PING).items()
+                    if name not in CREWS or CREWS[name].workers * CREWS[name].slots <= max(window, 100)
+                }
+                found = rounds(entered, 0.05 if quick else 1.0, 1000)
                 rows += ranking(found, (PROXY,), (str(window),))
     table("Packed lane, own processes, tcp, C peers (zdrive), 16 B", ranking_head((PROXY,), ("window",)), rows)
 

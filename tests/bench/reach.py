@@ -1,0 +1,116 @@
+"""What is aimed at, as ratios in one table. The contenders are those of the other sections.
+
+What is sought depends on what runs: the pure pump, the native one, or compiled cores on top of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from engine.drive.pump.chosen import PUMP, cores
+from tests.bench import against, brokers, dispatch, packed
+from tests.bench.brokers import PING, Contender
+from tests.bench.figures import Contend, Run, digits, range_of, ratio, rounds, table
+from tests.bench.processes import CREW, lane_of, pinger
+from tests.bench.stage import PEERS, ROOT, Stage
+
+Sought = tuple[float, float, float]
+"""With the pure pump, with the native one, with compiled cores as well."""
+
+
+class Goal(NamedTuple):
+    """One ratio: the rate of a contender by that of another."""
+
+    name: str
+    of: str
+    to: str
+    sought: Sought
+
+
+Goals = Mapping[int, tuple[Goal, ...]]
+"""By window."""
+
+PROXY, NATS = "zmq_proxy", "nats-py"
+WIRE: Goals = {
+    window: (Goal(f"seed's wire ÷ zmq_proxy, window {window}", "ours", PROXY, sought),)
+    for window, sought in {100: (0.36, 0.50, 0.64), 1000: (0.25, 0.35, 0.45)}.items()
+}
+PACKED: Goals = {
+    100: tuple(
+        Goal(f"{name} ÷ one-frame proxy, window 100", name, packed.PROXY, (1.0, 1.2, 1.5)) for name in (packed.SMALL,)
+    ),
+    1000: tuple(
+        Goal(f"{name} ÷ one-frame proxy, window 1000", name, packed.PROXY, (0.45, 0.5, 0.6)) for name in (packed.LARGE,)
+    ),
+}
+PYTHON: Goals = {100: (Goal("seed's wire ÷ nats-py, same Python peers, window 100", "ours", NATS, (1.0, 1.3, 1.5)),)}
+
+
+def section(quick: bool, commit: str | None = None) -> None:
+    """The table."""
+    seconds = 0.1 if quick else 1.0
+    rows = [*c_peers(seconds), *python_peers(seconds)]
+    if commit is None:
+        print("\n  one process beside another commit is left out: --against COMMIT names it")
+    else:
+        rows += one_process(commit, seconds)
+    table("Reach: medians of the rounds' ratios", ["", "ratio", "range", "sought"], [*rows, *core(seconds)])
+
+
+def row(name: str, of: list[Run], to: list[Run], sought: Sought) -> list[str]:
+    """What was reached, and what is sought of what runs here."""
+    place = (PUMP.name == "native") + (PUMP.name == "native" and cores() == "compiled")
+    return [name, digits(ratio(of, to)), range_of(of, to), digits(sought[place])]
+
+
+def reached(contenders: Mapping[str, Contender], goals: Goals, seconds: float) -> Iterator[list[str]]:
+    """A row for each goal; in a round are those contenders that its window's goals name."""
+    with brokers.counted(dict(contenders)) as contend:
+        for window, wanted in goals.items():
+            named = {name for goal in wanted for name in (goal.of, goal.to)}
+            entered = {name: run for name, run in contend(window, PING).items() if name in named}
+            found = rounds(entered, seconds, 1000)
+            for goal in wanted:
+                yield row(goal.name, found[goal.of], found[goal.to], goal.sought)
+
+
+def c_peers(seconds: float) -> Iterator[list[str]]:
+    """Processes of their own, load from C peers."""
+    with Stage() as stage:
+        zdrive = stage.c_peers()
+        if zdrive is None:
+            print("\n  C peers are left out: no C compiler, or pyzmq does not show its libzmq")
+            return
+        ours = brokers.ours(stage, zdrive, "tcp")
+        yield from reached({"ours": ours, PROXY: brokers.proxy(stage, zdrive, "tcp")}, WIRE, seconds)
+        yield from reached(packed.contenders(stage, zdrive), PACKED, seconds)
+
+
+def python_peers(seconds: float) -> Iterator[list[str]]:
+    """The same with Python peers, beside NATS with its own client library."""
+    with Stage() as stage:
+        rival = brokers.nats(stage, c=False)
+        if isinstance(rival, str):
+            print(f"\n  NATS is left out: {rival}")
+        else:
+            yield from reached({"ours": brokers.ours(stage, PEERS, "tcp"), NATS: rival}, PYTHON, seconds)
+
+
+def one_process(commit: str, seconds: float) -> Iterator[list[str]]:
+    """Everything in one process, beside another commit."""
+    with against.checkout(commit) as tree, ExitStack() as stack:
+        here, there = (
+            pinger(stack.enter_context(Stage(root)), 100, (), CREW | lane_of("false")) for root in (ROOT, tree)
+        )
+        found = rounds({"here": here, commit: there}, seconds, 1000)
+        yield row(f"one process, seed's wire ÷ {commit}", found["here"], found[commit], (1.1, 2.4, 3.0))
+
+
+def core(seconds: float) -> Iterator[list[str]]:
+    """The pure core: how much more a task costs with many workers."""
+    least, most = min(dispatch.CREWS), max(dispatch.CREWS)
+    steps: dict[str, Contend] = {f"{crew}": dispatch.timed(dispatch.with_crew(crew)) for crew in (least, most)}
+    found = rounds(steps, seconds, 200)
+    yield row(f"core, cost with {most:,} workers ÷ {least}", found[f"{least}"], found[f"{most}"], (1.1, 1.1, 1.1))
