@@ -10,7 +10,7 @@ from engine.protocols.roundrobin.client import Client
 from engine.protocols.roundrobin.durable import Durable
 from engine.protocols.roundrobin.explain import EXPLAIN
 from engine.protocols.roundrobin.explored import EXPLORED
-from engine.protocols.roundrobin.link import another
+from engine.protocols.roundrobin.link import Another
 from engine.protocols.roundrobin.operated import TAKES
 from engine.protocols.roundrobin.options import Options
 from engine.protocols.roundrobin.promises import times
@@ -35,11 +35,11 @@ def _peer(endpoint: str, nonce: int, shares: bool = False) -> Socket:
 
 def _worker(options: Options, endpoint: str, nonce: int, slots: int) -> Seat:
     socket = _peer(endpoint, nonce, shares=options.packed)
-    return Seat(Worker(options, slots, seed=nonce, name=another(endpoint, nonce)), (socket,))
+    return Seat(Worker(options, slots, seed=nonce, name=Another(endpoint, nonce)), (socket,))
 
 
 def _client(options: Options, endpoint: str, nonce: int) -> Seat:
-    return Seat(Client(options, another(endpoint, nonce)), (_peer(endpoint, nonce),))
+    return Seat(Client(options, Another(endpoint, nonce)), (_peer(endpoint, nonce),))
 
 
 SYSTEM = System(

@@ -10,6 +10,8 @@ The rules of this file (numbers are those of README.md; the store's half is ``en
 
 from __future__ import annotations
 
+from functools import partial
+
 from engine.core import Command, Event, Frames, Leased, Outcome
 from engine.parts.inflight import TaskKey
 from engine.parts.keeping import BROKER, Keeping
@@ -20,6 +22,7 @@ from engine.protocols.roundrobin import messages as wire
 from engine.protocols.roundrobin.backlog import FULL
 from engine.protocols.roundrobin.broker import Broker
 from engine.protocols.roundrobin.options import Options
+from engine.protocols.roundrobin.pool import Pool
 from engine.protocols.roundrobin.table import is_awaited
 
 
@@ -29,10 +32,9 @@ class Durable(Broker):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._stores = True
-        self.keeping = Keeping(self, options.backlog, workers=self._workers)
+        self.keeping = Keeping(self, options.backlog, workers=partial(_workers, self.pool))
         self._told = self.pool.records.keep()
         self._said: dict[TaskKey, tuple[bytes, bytes | None]] = {}  # of the event at hand: who answered what
-        self.known, self.stored = self.pool.records.known, self.pool.records.stored
 
     # ---- the contract ------------------------------------------------------------------------------------------------
 
@@ -109,9 +111,6 @@ class Durable(Broker):
         """See ``Holder``."""
         return self.pool.records.size >= MAX_HELD // 2
 
-    def _workers(self) -> int:
-        return sum(not worker.leaving for worker in self.pool.workers.values())
-
     def slots(self) -> int:
         """See ``Holder``."""
         return sum(worker.slots for worker in self.pool.workers.values() if not worker.leaving)
@@ -125,6 +124,14 @@ class Durable(Broker):
         """See ``Holder``."""
         self.pool.drain(now, out)
 
+    def known(self) -> None:
+        """See ``Holder``."""
+        self.pool.records.known()
+
+    def stored(self, news: int, waiting: int) -> None:
+        """See ``Holder``."""
+        self.pool.records.stored(news, waiting)
+
     def tell(self, client: bytes, ident: bytes, outcome: Outcome, out: list[Command]) -> None:
         """See ``Holder``: only a client of ours has a word for a failure. (R18)"""
         if outcome.why and len(ident) != GLOBAL:
@@ -136,3 +143,7 @@ class Durable(Broker):
         """See ``Holder``."""
         self.pool.records.refuse()
         self.tell(*key, Outcome(why), out)
+
+
+def _workers(pool: Pool) -> int:
+    return sum(not worker.leaving for worker in pool.workers.values())

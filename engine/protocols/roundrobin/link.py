@@ -28,13 +28,17 @@ MICRO = 1_000_000  # a second
 Name = Callable[[float], bytes]
 
 
-def another(endpoint: str, nonce: int) -> Name:
+class Another:
     """How a peer at this endpoint names itself where its name is taken; others of that name go elsewhere, or later."""
 
-    def name(now: float) -> bytes:
-        return f"{endpoint}:{(nonce + int(now * MICRO)) % NONCES + 1}".encode()
+    __slots__ = ("_endpoint", "_nonce")
 
-    return name
+    def __init__(self, endpoint: str, nonce: int) -> None:
+        self._endpoint, self._nonce = endpoint, nonce
+
+    def __call__(self, now: float) -> bytes:
+        """A routing id."""
+        return f"{self._endpoint}:{(self._nonce + int(now * MICRO)) % NONCES + 1}".encode()
 
 
 class Link:

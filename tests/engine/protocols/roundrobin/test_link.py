@@ -6,7 +6,7 @@ import pytest
 
 from engine.core import NEVER, Command, Note, Reopen, Send
 from engine.protocols.roundrobin import messages as wire
-from engine.protocols.roundrobin.link import Link, another
+from engine.protocols.roundrobin.link import Another, Link
 
 ONE, TWO, THREE, FOUR = (wire.link_id(number) for number in (1, 2, 3, 4))
 
@@ -138,14 +138,14 @@ def taken(link: Link, now: float) -> list[Command]:
 
 
 def test_a_name_that_another_live_peer_has_is_changed_and_that_is_said() -> None:
-    commands = taken(Link(2.0, 6.0, name=another("tcp://h:1", 7)), 10.0)
+    commands = taken(Link(2.0, 6.0, name=Another("tcp://h:1", 7)), 10.0)
     name = b"tcp://h:1:%d" % (7 + 22_000_000 + 1)
     words = f"another live peer has this name: {name.decode()} from now on"
     assert commands[1:] == [Note("bad", words), Reopen(routing_id=name), *ping(THREE)]
 
 
 def test_a_connection_that_ended_is_not_taken_for_a_name_that_is_taken() -> None:
-    link = Link(2.0, 6.0, name=another("tcp://h:1", 7))
+    link = Link(2.0, 6.0, name=Another("tcp://h:1", 7))
     link.open(10.0)
     link.ponged(ONE, 10.0)
     assert link.ended(11.0) == [Note("warn", "the connection to the broker ended: linking anew"), *ping(TWO)]
@@ -155,5 +155,5 @@ def test_a_connection_that_ended_is_not_taken_for_a_name_that_is_taken() -> None
 
 
 def test_other_names_are_within_what_ids_may_be_and_those_of_two_differ_by_time() -> None:
-    name = another("tcp://h:1", 999_999_999_999)
+    name = Another("tcp://h:1", 999_999_999_999)
     assert name(0.0) == b"tcp://h:1:1000000000000" and name(0.000001) == b"tcp://h:1:1"
