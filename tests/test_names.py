@@ -55,6 +55,7 @@ DOCUMENTS = {
     "engine/drive/pipelineview.py",
     "engine/drive/queuedemo.py",
     "engine/drive/queuedriver.py",
+    "engine/drive/queuefolders.py",
     "engine/drive/queueprocesses.py",
     "engine/drive/queuerelay.py",
     "engine/drive/queueview.py",

@@ -25,13 +25,13 @@ from engine.core import Note
 from engine.drive import environment
 from engine.drive.control.place import NOWHERE
 from engine.drive.detached import detach, watchdog
-from engine.drive.disk import QUEUE_MODE
 from engine.drive.documents import parse_work
 from engine.drive.feeding import feed as feed_files
 from engine.drive.hub import seat_of
 from engine.drive.pipeline import Pipeline
 from engine.drive.pipelinerecord import read_back
 from engine.drive.queuedriver import load_config, run_driver
+from engine.drive.queuefolders import QUEUE_MODE
 from engine.drive.queueview import sorted_out
 from engine.feed import Feed
 from engine.journal.write import Journal

@@ -1,4 +1,4 @@
-"""Performs the operations of disk queues, and checks what a folder can do.
+"""Performs the operations of disk queues.
 
 Source: fsync(2).
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +14,9 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 from engine.drive.inheriting import Heir, age_of
-from engine.drive.renaming import rename, stands
+from engine.drive.renaming import rename
 from engine.files import safely
 from engine.files.safely import Unsafe
-from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.operations import (
     TROUBLE,
     Append,
@@ -44,9 +42,6 @@ from engine.protocols.diskqueue.operations import (
 
 STILL_NS = 20_000_000
 """A folder's time of change is only as fine as the kernel's tick, 10 ms: a younger change may leave no trace in it."""
-
-QUEUE_MODE = 0o700
-"""Of a queue's folder that nobody asked more for: who may write in it may do anything to its documents."""
 
 READ_MOST = 64 * 1024  # bytes
 LOG_MOST = 1024 * 1024  # bytes; then the older half goes
@@ -333,68 +328,3 @@ def closing_descriptor(descriptor: int) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-# ---- what a folder can do ------------------------------------------------------------------------------------------
-
-
-def make_queue(path: str, mode: int = QUEUE_MODE) -> None:
-    """Make a queue's folder, and one of ours to hold it, where there is none; one that is there keeps its mode.
-
-    Nobody else writes in the one that holds it, but who may use the queue can go through. Raises OSError.
-    """
-    above = os.path.dirname(path) or "."
-    with suppress(FileExistsError):
-        os.makedirs(above, 0o700)
-        os.chmod(above, 0o700 | mode & 0o011)
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-        os.chmod(path, mode)
-
-
-def check_queues(src: str, dst: str, number: str, mode: int = QUEUE_MODE) -> None:
-    """Refuse queues between which, or in which, files cannot be renamed atomically (ruling 6); raises ``Refused``.
-
-    Creates ``dst``. Tried with real files rather than looked up by the file system's name: a bind mount, an overlay or
-    a network file system shows only then what it does.
-    """
-    if not os.path.isdir(src):
-        raise Refused(f"source queue {src} is not a folder")
-    try:
-        make_queue(dst, mode)
-        with safely.folder(src) as first, safely.folder(dst) as second:
-            one, other = os.fstat(first), os.fstat(second)
-            if os.path.samestat(one, other):
-                raise Refused(f"source and destination are the same queue: {src}")
-            if one.st_dev != other.st_dev:
-                raise Refused(f"{src} and {dst} are on two file systems: files cannot be renamed between them")
-            _probe(src, first, second, f".{number}.{secrets.token_hex(8)}")
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            raise Refused(f"{src} and {dst}: files cannot be renamed between them") from error
-        named = error.filename if os.path.isabs(error.filename or "") else f"{src} or {dst}"
-        raise Refused(f"cannot use {named} as a queue: {error.strerror}") from error
-
-
-def _probe(src: str, here: int, there: int, name: str) -> None:
-    """With new and empty files, for which a full disk has room."""
-    first, second = f"{name}.1.probe.lock", f"{name}.2.probe.lock"
-    made: list[tuple[str, int]] = []
-    try:
-        for one in (first, second):
-            os.close(safely.create(one, at=here))
-            made.append((one, here))
-        try:
-            rename(first, second, here, contended=True)
-        except FileExistsError:
-            pass
-        else:
-            raise Refused(f"the file system of {src} replaces a file when another is renamed to its name")
-        os.rename(first, first, src_dir_fd=here, dst_dir_fd=there)
-        made.append((first, there))
-        if stands(first, here) or not stands(first, there):
-            raise Refused(f"the file system of {src} does not rename atomically")
-    finally:
-        for one, at in made:
-            with suppress(FileNotFoundError):
-                os.unlink(one, dir_fd=at)

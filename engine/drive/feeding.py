@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from engine.drive import roots
-from engine.drive.disk import QUEUE_MODE, Disk, make_queue
+from engine.drive.disk import Disk
+from engine.drive.queuefolders import QUEUE_MODE, make_queue
 from engine.drive.queueview import sorted_out
 from engine.files import safely
 from engine.protocols.diskqueue import names

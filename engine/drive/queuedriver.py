@@ -19,9 +19,9 @@ from types import FrameType
 from typing import Protocol
 
 from engine.core import Cancel, Exit, Note, Ordered, Start, Started, Woken
-from engine.drive import disk, documents, environment
-from engine.drive.disk import QUEUE_MODE
+from engine.drive import disk, documents, environment, queuefolders
 from engine.drive.locks import number_locks
+from engine.drive.queuefolders import QUEUE_MODE
 from engine.drive.sender import Teller
 from engine.files import safely
 from engine.parts.orders import Leave
@@ -60,7 +60,7 @@ def run_driver(
     if config.quit_file:
         config = replace(config, quit_file=os.path.abspath(config.quit_file))
     try:
-        disk.check_queues(config.src, config.dst, config.number, mode)
+        queuefolders.check_queues(config.src, config.dst, config.number, mode)
         with number_locks(config.src, config.dst, config.number) as locks:
             about = {
                 "start_stage": config.start_stage,

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, get_type_hints
 
-from engine.drive.disk import make_queue
+from engine.drive.queuefolders import make_queue
 from engine.files import safely
 from engine.protocols.diskqueue.config import Refused
 from engine.protocols.diskqueue.options import Options

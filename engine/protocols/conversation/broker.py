@@ -43,7 +43,7 @@ from engine.protocols.conversation import beats, frontend, header, links, messag
 from engine.protocols.conversation.desk import FRONTEND, OPEN, Desk
 from engine.protocols.conversation.frontend import ListJobs, Stopping, StopWorkers
 from engine.protocols.conversation.header import ERROR, JOB, OK, STOP, STOP_NOW
-from engine.protocols.conversation.jobs import ID, JobTask
+from engine.protocols.conversation.job import ID, JobTask
 from engine.protocols.conversation.links import STREAM, Link, Stopped
 from engine.protocols.conversation.machine import SEEN, On, Sv
 from engine.protocols.conversation.messages import MAX_UPDATE

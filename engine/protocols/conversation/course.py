@@ -18,7 +18,7 @@ from engine.parts.store import DEAD
 from engine.parts.unpacking import UNREADABLE
 from engine.protocols.conversation import frontend, messages
 from engine.protocols.conversation.frontend import Answer, JobEnded, Submit, TaskEnded
-from engine.protocols.conversation.jobs import Course, Job
+from engine.protocols.conversation.job import Course, Job
 from engine.protocols.conversation.messages import CANCELLED, DONE, FAULT, FINISHED, STATUS
 
 JOB, COURSE, TASK = b"job", b"course", b"task"

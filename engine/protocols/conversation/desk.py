@@ -38,7 +38,8 @@ from engine.protocols.conversation.frontend import (
     TaskEnded,
     TasksListed,
 )
-from engine.protocols.conversation.jobs import MAX_JOBS, OPEN_KEY, Job, Jobs, JobTask, size_of
+from engine.protocols.conversation.job import Job, JobTask, size_of
+from engine.protocols.conversation.jobs import MAX_JOBS, OPEN_KEY, Jobs
 from engine.protocols.conversation.machine import Does
 from engine.protocols.conversation.messages import FAULT, WITHDRAWN, Description, Update
 from engine.protocols.conversation.options import Options

@@ -19,7 +19,8 @@ from engine.parts.violations import Violations
 from engine.protocols.conversation import course, frontend, messages
 from engine.protocols.conversation.desk import Desk, Errand
 from engine.protocols.conversation.frontend import CONTROL, Accepted, Answer, CancelJob, JobEnded, Submit, TaskEnded
-from engine.protocols.conversation.jobs import MAX_JOBS, Course, Job, JobTask
+from engine.protocols.conversation.job import Course, Job, JobTask
+from engine.protocols.conversation.jobs import MAX_JOBS
 from engine.protocols.conversation.messages import CANCELLED, HELD, Update
 from engine.protocols.conversation.options import Options
 

@@ -14,7 +14,7 @@ from engine.parts.view import WorkerRow
 from engine.protocols.conversation import header
 from engine.protocols.conversation.beats import Sent
 from engine.protocols.conversation.header import JOB, Decoder
-from engine.protocols.conversation.jobs import JobTask
+from engine.protocols.conversation.job import JobTask
 from engine.protocols.conversation.machine import Sv
 
 WRAP = 0xFFFF_FFFF

@@ -15,7 +15,7 @@ from engine.drive.stores.jetstream import JetStream
 from engine.drive.stores.sqlite import Sqlite
 from engine.labs.live import LiveLab
 from engine.protocols.conversation.course import pack_task
-from engine.protocols.conversation.jobs import Job
+from engine.protocols.conversation.job import Job
 from engine.protocols.conversation.messages import RUNNING, Description
 from engine.settings import Paths
 from tests.helpers.natsserver import Server

@@ -8,7 +8,8 @@ import pytest
 from engine.core import Outcome
 from engine.protocols.conversation import course, frontend
 from engine.protocols.conversation.frontend import Submit
-from engine.protocols.conversation.jobs import Course, Job, Jobs
+from engine.protocols.conversation.job import Course, Job
+from engine.protocols.conversation.jobs import Jobs
 from engine.protocols.conversation.messages import CANCELLED, FAULT, FINISHED, RUNNING, Update
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from engine.protocols.conversation import jobs as module
 from engine.protocols.conversation import messages
-from engine.protocols.conversation.jobs import ID, Job, Jobs, JobTask
-from engine.protocols.conversation.messages import Description
+from engine.protocols.conversation.job import Job, JobTask
+from engine.protocols.conversation.jobs import Jobs
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
 from tests.helpers.examples import examples
@@ -97,15 +97,6 @@ def test_built_in_jobs_leave_no_trace_and_others_are_forgotten_in_time(monkeypat
         assert task is not None and jobs.ended(task, True)
     assert [job.text.command for job in jobs.all()] == ["b", "c"] and jobs.open == 0
     assert given_(jobs) == "-"
-
-
-def test_a_task_knows_where_it_belongs() -> None:
-    jobs = Jobs(Options())
-    job = add(jobs, command=":data 3")
-    task = jobs.next(1, 1)
-    assert isinstance(task, JobTask)
-    assert (task.key, task.kind, task.accepted) == ((b"client", ID.pack(1, 1)), "data", 1.0)
-    assert job.body == messages.pack_description(Description(1, "job", 1, "/srv", "/srv/logs", ":data 3", 1))
 
 
 @examples(100)

@@ -6,7 +6,8 @@ import pytest
 
 from engine.core import MAIN, Note, Send
 from engine.protocols.conversation import header, links
-from engine.protocols.conversation.jobs import Jobs, JobTask
+from engine.protocols.conversation.job import JobTask
+from engine.protocols.conversation.jobs import Jobs
 from engine.protocols.conversation.links import STREAM, Link, Stopped, hang_up
 from engine.protocols.conversation.options import Options
 from tests.helpers.conversation import array
