@@ -68,7 +68,7 @@ class Picture(NamedTuple):
     at: float  # monotonic seconds of the broker's picture: what ages are counted from
     broker: BrokerView | None
     client: ClientView | None
-    rows: tuple[Shown, ...]
+    rows: Sequence[Shown]
     tally: Tally
     rates: Rates
     backlog: tuple[int, ...]  # newest last, HERTZ a second
@@ -134,7 +134,7 @@ def trouble(picture: Picture) -> str:
     if refusing(broker):
         return f"tasks are refused: {refusing(broker)}"
     late = tally.of("late", "lost")
-    holders = [row.worker for row in picture.rows if row.worker.in_flight] if late else []
+    holders = [worker for worker in broker.workers if worker.in_flight] if broker is not None and late else []
     if holders and all(worker.state in ("late", "lost") for worker in holders):
         held = sum(worker.in_flight for worker in holders)
         return f"all {units.several(held, 'task')} with workers that are late or lost"

@@ -2,9 +2,9 @@
 
 The rules of this file:
 
-- A shown row is made anew only where its worker or its place changed; everything else keeps its object.
-- A rate is an exponential average of the differences between pictures, so a figure does not jump four times a second.
-  While nothing is done it falls by itself: a row has the rate of the moment ``at``, and says what is left of it.
+- A row is made when somebody asks for it: of ten thousand workers those that are on the screen. One whose worker and
+  place have not changed, and which does nothing, keeps its object.
+- A rate is what was done within the last second of pictures, so a figure does not jump four times a second.
 - Nothing here formats a row: only the rows that are visible are drawn, by the table.
 """
 
@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress, count
-from operator import is_not
-from typing import Any, NamedTuple
+from operator import attrgetter, is_not, ne
+from typing import Any, NamedTuple, overload
 
 from console.text import clean, label
 from engine.parts.plain import called
@@ -27,26 +27,83 @@ STILL = 0.05  # tasks a second below which a worker counts as idle
 NAMES = 50_000  # of peers that are remembered
 QUIET = 8  # polls without a new picture after which nothing flows any more
 
+_WHO = attrgetter("key", "name")
+_COUNTED = attrgetter("state", "slots", "free")
+
 
 class Shown(NamedTuple):
     """One worker as the table holds it."""
 
     worker: WorkerRow
     label: str  # clean, without the endpoint that all routing ids of one broker begin with
-    speed: float  # tasks done a second, at the moment ``at``
+    rate: float  # tasks done a second
     order: tuple[str | int, ...]  # of the label, so that w2 comes before w10
     place: int = 0  # in the broker's order, 1: it gets the next task; 0: behind those that a picture tells, or in none
-    at: float = 0.0  # seconds of the broker's clock
 
-    def rate(self, now: float) -> float:
-        """Tasks done a second, at a later moment."""
-        left = self.speed and self.speed * math.exp((self.at - now) / SMOOTH)
-        return left if left >= STILL else 0.0
 
-    @property
-    def rank(self) -> float:
-        """Orders rows as their rates do at any one moment."""
-        return math.log(self.speed) + self.at / SMOOTH if self.speed else -math.inf
+class _Seen(NamedTuple):
+    """What one picture told of the workers."""
+
+    at: float
+    workers: Sequence[WorkerRow]
+    places: Mapping[bytes, int]  # of each; pictures of the same workers have the same one
+
+
+class Listed(Sequence[Shown]):
+    """The rows of one picture, in its order. Each is made when it is asked for first."""
+
+    def __init__(
+        self,
+        seen: Sequence[_Seen],
+        names: Sequence[tuple[str, tuple[str | int, ...]]],
+        places: Mapping[bytes, int],
+        made: list[Shown | None],
+    ) -> None:
+        """``seen``: the pictures of the last second, this one last. ``names``: label and order of each row.
+
+        ``places``: in the broker's order. ``made``: the rows that are known already.
+        """
+        self.workers = seen[-1].workers
+        self.names, self.places, self.made = names, places, made
+        self.moving: list[int] = []  # places of rows with a rate, which falls though their workers rest
+        self._seen = seen
+
+    def alike(self, other: object) -> bool:
+        """Whether the other has the same workers at the same places."""
+        return isinstance(other, Listed) and self.names is other.names
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+    @overload
+    def __getitem__(self, at: int) -> Shown: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Shown]: ...
+    def __getitem__(self, at: int | slice) -> Shown | list[Shown]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self.made)))]
+        return self.made[at] or self._make(at % len(self.made))
+
+    def __iter__(self) -> Iterator[Shown]:
+        return (row or self._make(at) for at, row in enumerate(self.made))
+
+    def _make(self, at: int) -> Shown:
+        worker, (name, order) = self.workers[at], self.names[at]
+        rate = self._rate(worker, at)
+        if rate:
+            self.moving.append(at)
+        row = self.made[at] = Shown(worker, name, rate, order, self.places.get(worker.key, 0))
+        return row
+
+    def _rate(self, worker: WorkerRow, at: int) -> float:
+        """Tasks a second since the oldest of the pictures that knows the worker."""
+        last = self._seen[-1]
+        for seen in self._seen[:-1]:
+            place = at if seen.places is last.places else seen.places.get(worker.key)
+            if place is not None:
+                rate = max(0, worker.done - seen.workers[place].done) / (last.at - seen.at)
+                return rate if rate >= STILL else 0.0
+        return 0.0
 
 
 class Tally(NamedTuple):
@@ -72,6 +129,18 @@ class Rates(NamedTuple):
     sent: float = 0.0  # client → broker
     given: float = 0.0  # broker → workers
     done: float = 0.0  # workers → broker → client
+
+
+def tally_of(workers: Sequence[WorkerRow]) -> Tally:
+    """These workers in numbers."""
+    states: Counter[State] = Counter()
+    slots = free = 0
+    for (state, has, left), times in Counter(map(_COUNTED, workers)).items():
+        states[state] += times
+        if state != "lost":
+            slots += times * has
+            free += times * left
+    return Tally(dict(states), slots, free)
 
 
 _ADDRESS = re.compile(r"(?:tcp://.+:\d+|(?:inproc|ipc)://[^:]+):([^:/]+)")
@@ -101,77 +170,64 @@ class Rows:
     def __init__(self, seat_of: Callable[[bytes], str | None] = lambda key: None, numbered: bool = False) -> None:
         self._seat_of, self._numbered = seat_of, numbered
         self._names: dict[bytes, str] = {}  # of everybody who was seen, the oldest forgotten first
-        self._at = -math.inf
         self._picture: BrokerView | None = None
+        self._seen: tuple[_Seen, ...] = ()  # as many as the last second needs, the newest last
         self._index: dict[bytes, int] = {}  # the place of each in the rows; empty when all are to be named anew
-        self._states: Counter[State] = Counter()
-        self._slots = self._free = 0
-        self.rows: tuple[Shown, ...] = ()
+        self.rows = Listed((_Seen(-math.inf, (), {}),), (), {}, [])
         self.tally = Tally({}, 0, 0)
 
     def update(self, picture: BrokerView) -> None:
         """Take one picture; an older or the same one changes nothing.
 
-        Where time stands still another picture may be of the same moment: then rates stay as they are.
+        Where time stands still another picture may be of the same moment: it takes the place of the one before.
         """
-        before = self._picture
-        if picture.at < self._at or picture is before:
+        before, old, seen = self._picture, self.rows, self._seen
+        if picture is before or (before is not None and picture.at < before.at):
             return
-        known = before.workers if before is not None else ()
-        same = len(known) == len(picture.workers) == len(self._index)
-        changed = [*compress(count(), map(is_not, picture.workers, known))] if same else []
-        if not same or any(picture.workers[at].key != known[at].key for at in changed):
-            self._begin(picture)
-        elif changed or before is None or picture.order != before.order:
-            rows = list(self.rows)
-            for at in changed:
-                old, worker = rows[at], picture.workers[at]
-                self._count(old.worker, -1)
-                self._count(worker, 1)
-                rows[at] = self._next(old, worker, picture.at)
-            self._place(rows, picture.order, before.order if before is not None else ())
-            self.rows = tuple(rows)
-        self._picture, self._at = picture, picture.at
-        self.tally = Tally({state: n for state, n in self._states.items() if n}, self._slots, self._free)
+        places = {key: place for place, key in enumerate(picture.order, 1)}
+        made: list[Shown | None] = [None] * len(picture.workers)
+        names = old.names
+        if (changed := self._changed(picture.workers)) is None:
+            names = self._begin(picture.workers)
+        else:
+            made[:] = old.made
+            for at in (*changed, *old.moving):
+                made[at] = None
+            for key in {**old.places, **places}:
+                at = self._index.get(key, -1)
+                if at >= 0 and (row := made[at]) is not None and row.place != places.get(key, 0):
+                    made[at] = None
+        if before is not None and picture.at == before.at:
+            seen = seen[:-1]
+        while len(seen) > 1 and seen[1].at <= picture.at - SMOOTH:
+            seen = seen[1:]
+        self._seen = (*seen, _Seen(picture.at, picture.workers, self._index))
+        self._picture, self.rows = picture, Listed(self._seen, names, places, made)
+        if changed is None or changed:
+            self.tally = tally_of(picture.workers)
 
-    def _begin(self, picture: BrokerView) -> None:
-        """All of them: others came or left, or they stand in another order."""
+    def _changed(self, workers: Sequence[WorkerRow]) -> list[int] | None:
+        """The places of workers that are others than before; None where somebody came, left or has another name."""
+        known = self.rows.workers
+        if not len(known) == len(workers) == len(self._index):
+            return None
+        changed = [*compress(count(), map(is_not, workers, known))]
+        fresh, old = map(workers.__getitem__, changed), map(known.__getitem__, changed)
+        return None if any(map(ne, map(_WHO, fresh), map(_WHO, old))) else changed
+
+    def _begin(self, workers: Sequence[WorkerRow]) -> list[tuple[str, tuple[str | int, ...]]]:
+        """Others came or left, or they stand in another order: the label and the order of each."""
         old, index = self.rows, self._index
-        self._states, self._slots, self._free = Counter(), 0, 0
-        rows = []
-        for worker in picture.workers:
+        names = []
+        for worker in workers:
             at = index.get(worker.key)
-            rows.append(self._next(old[at] if at is not None else None, worker, picture.at))
-            self._count(worker, 1)
-        self._index = {worker.key: at for at, worker in enumerate(picture.workers)}
-        self._place(rows, picture.order, [row.worker.key for row in old if row.place])
-        self.rows = tuple(rows)
-
-    def _place(self, rows: list[Shown], order: Sequence[bytes], before: Sequence[bytes]) -> None:
-        places = {**dict.fromkeys(before, 0), **{key: place for place, key in enumerate(order, 1)}}
-        for key, place in places.items():
-            at = self._index.get(key)
-            if at is not None and rows[at].place != place:
-                rows[at] = rows[at]._replace(place=place)
-
-    def _count(self, worker: WorkerRow, times: int) -> None:
-        self._states[worker.state] += times
-        if worker.state != "lost":
-            self._slots += times * worker.slots
-            self._free += times * worker.free
-
-    def _next(self, old: Shown | None, worker: WorkerRow, at: float) -> Shown:
-        if old is None or old.worker.name != worker.name:
-            name = self._called(worker.key, worker.name)
-            return Shown(worker, name, 0.0, natural(name), 0 if old is None else old.place, at)
-        if old.worker is worker:
-            return old
-        step = at - self._at
-        if not step:
-            return old._replace(worker=worker)
-        weight, rate = 1 - math.exp(-step / SMOOTH), old.rate(self._at)
-        rate += weight * (max(0, worker.done - old.worker.done) / step - rate)
-        return Shown(worker, old.label, rate if rate >= STILL else 0.0, old.order, old.place, at)
+            if at is None or old.workers[at].name != worker.name:
+                name = self._called(worker.key, worker.name)
+                names.append((name, natural(name)))
+            else:
+                names.append(old.names[at])
+        self._index = {worker.key: at for at, worker in enumerate(workers)}
+        return names
 
     def name(self, key: bytes) -> str:
         """A peer by its routing id, for people."""

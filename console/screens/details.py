@@ -115,7 +115,7 @@ def worker_lines(row: Shown, now: float, detail: Detail | None, gone: bool, widt
         ),
         _field("in flight", (units.count(worker.in_flight), "text")),
         _field("done", (units.count(worker.done), "text")),
-        _field("rate", (f"{units.short(row.rate(now))}/s", "text")),
+        _field("rate", (f"{units.short(row.rate)}/s", "text")),
         _field("service time", *_took(worker)),
         _field("failed", (units.count(worker.failed), "bad bold" if worker.failed else "text")),
         _field("violations", (units.count(worker.violations), "bad bold" if worker.violations else "text")),

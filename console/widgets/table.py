@@ -4,17 +4,17 @@ The rules of this file:
 
 - The cursor is a key, never an index: it stays with its row through sorting, joining and leaving, and once somebody
   has moved it the view stays with it too. Before that nothing is chosen and the view shows the top.
-- Only visible rows are formatted. Sorting starts from the last order, so equal rows do not swap and it costs little;
-  where only some rows are others, and belong where the old ones were, nothing is sorted.
+- Only visible rows are asked for and formatted, unless all are sorted by something that changes. Sorting starts from
+  the last order, so equal rows do not swap; where what they are sorted by is as it was, nothing is sorted.
 - Too narrow a table loses columns, the least needed first; one column takes what is left over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from operator import is_not
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, overload
 
 from textual import events
 from textual.binding import BindingType
@@ -43,6 +43,7 @@ class Column(NamedTuple, Generic[R]):
     falling: bool = False  # whether the first sort is largest first
     stretch: int = 0  # the most cells that it may take; 0: always its width
     short: str = ""  # the title where the column is too narrow for ``title``
+    steady: bool = False  # whether a row of the same key always has the same value
 
     def titled(self, cells: int) -> str:
         """The title for a column of so many cells."""
@@ -61,6 +62,28 @@ def choose(columns: Sequence[Column[R]], width: int) -> list[tuple[Column[R], in
         spare -= more
         chosen.append((column, min(column.width + more, width)))
     return chosen
+
+
+class Arranged(Sequence[R]):
+    """Rows in the order of a table."""
+
+    def __init__(self, rows: Sequence[R], order: Sequence[int]) -> None:
+        self._rows, self._order = rows, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> R: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[R]: ...
+    def __getitem__(self, at: int | slice) -> R | list[R]:
+        if isinstance(at, slice):
+            return [self._rows[one] for one in self._order[at]]
+        return self._rows[self._order[at]]
+
+    def __iter__(self) -> Iterator[R]:
+        return map(self._rows.__getitem__, self._order)
 
 
 class Table(Inked, ScrollView, Generic[R], can_focus=True):
@@ -91,10 +114,12 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.cursor: Any = None
         self.marks: set[Any] = set()  # keys of rows
         self._sorted: tuple[Any, ...] = ()  # by column, direction and group
-        self.shown: list[R] = []  # the rows in the order in which they are shown
+        self.shown: Sequence[R] = ()  # the rows in the order in which they are shown
         self._key = key
         self._empty = empty
         self._rows: Sequence[R] = ()
+        self._order: list[int] = []  # the places in ``_rows`` of those that are shown
+        self._values: list[list[Any]] = []  # what they are sorted by
         self._places: dict[Any, int] | None = {}  # key → place in ``shown``; None: to be made
         self._last = 0  # where the cursor was, for when its row is gone
         self._now = 0.0
@@ -104,38 +129,37 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
     def set_rows(self, rows: Sequence[R], now: float = 0.0) -> None:
         """Show these rows as of monotonic time ``now``."""
         before, self._rows, self._now = self._rows, rows, now
-        changed = self._changed(before, rows)
-        if changed is None or self._sorted != (self.sort_column, self.reverse, self.group):
+        changed = self.changed(before, rows)
+        if changed is None:
             self._arrange(self._in_last_order(rows))
-        elif changed:
-            self._replace(changed)
+        elif self._sorted != (self.sort_column, self.reverse, self.group) or (changed and self._moved()):
+            self._arrange(self._order)
         else:
+            self.shown = Arranged(rows, self._order)
             self.redraw()
 
-    def _changed(self, before: Sequence[R], rows: Sequence[R]) -> list[tuple[R, R]] | None:
-        """Old and new rows, where only some have changed; None where others are there, or in another order."""
+    def changed(self, before: Sequence[R], rows: Sequence[R]) -> bool | None:
+        """Whether some rows are others than before; None where those of other keys are there, or in another order."""
         if len(before) != len(rows):
             return None
         pairs = [*compress(zip(before, rows, strict=True), map(is_not, before, rows))]
-        return pairs if all(self._key(old) == self._key(new) for old, new in pairs) else None
+        return bool(pairs) if all(self._key(old) == self._key(new) for old, new in pairs) else None
 
-    def _replace(self, changed: list[tuple[R, R]]) -> None:
-        """Put new rows into the places of old ones, and sort where they belong elsewhere now."""
-        fresh = {id(old): new for old, new in changed}
-        rows = [fresh.get(id(row), row) for row in self.shown]
-        by = [column.value for column in (self.sort_column,) if column is not None]
+    def _moved(self) -> bool:
+        """Whether a value by which rows are sorted has changed."""
+        steady = self.sort_column is None or self.sort_column.steady
+        return not (steady and self.group is None) and self._values_now() != self._values
+
+    def _values_now(self) -> list[list[Any]]:
+        by = [self.sort_column.value] if self.sort_column is not None else []
         by += [self.group] if self.group is not None else []
-        if any(value(old) != value(new) for value in by for old, new in changed):
-            self._arrange(rows)
-        else:
-            self.shown = rows
-            self.redraw()
+        return [[value(row) for row in self._rows] for value in by]
 
     def sort_by(self, column: Column[R], reverse: bool | None = None) -> None:
         """Sort by a column, at first in its own direction."""
         self.sort_column = column
         self.reverse = column.falling if reverse is None else reverse
-        self._arrange(self._in_last_order(self._rows))
+        self._arrange(self._order)
         self.post_message(self.Sorted())
 
     def sort_next(self) -> None:
@@ -153,7 +177,8 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
 
     def choose(self, row: R) -> None:
         """Move the cursor to a row that is shown."""
-        self._move(self.shown.index(row))
+        key = self._key(row)
+        self._move(next(place for place, one in enumerate(self.shown) if self._key(one) == key))
 
     def copied(self) -> str:
         """The row under the cursor as text, its columns separated by tabs; "" if there is no row."""
@@ -169,16 +194,18 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
         self.scroll_to(y=0, animate=False, force=True)
         self.redraw()
 
-    def _arrange(self, rows: list[R]) -> None:
-        """Order the rows, which are in their last order, and keep the cursor's row where it is on the screen."""
+    def _arrange(self, order: Sequence[int]) -> None:
+        """Sort the rows, which stood in this order, and keep the cursor's row where it is on the screen."""
         place = self._place()
         line = None if place is None else place - self.scroll_offset.y
         count = len(self.shown)
-        column = self.sort_column
-        self._sorted = column, self.reverse, self.group
-        self.shown = list(self._rows) if column is None else sorted(rows, key=column.value, reverse=self.reverse)
-        if self.group is not None:
-            self.shown.sort(key=self.group)
+        self._sorted = self.sort_column, self.reverse, self.group
+        self._values = self._values_now()
+        self._order = list(range(len(self._rows)) if self.sort_column is None else order)
+        for values in self._values:  # those of the group last: its rows stand together
+            grouped = self.sort_column is None or values is not self._values[0]
+            self._order.sort(key=values.__getitem__, reverse=self.reverse and not grouped)
+        self.shown = Arranged(self._rows, self._order)
         self._places = None
         if len(self.shown) != count:
             self.virtual_size = Size(0, len(self.shown) + 1)
@@ -187,10 +214,10 @@ class Table(Inked, ScrollView, Generic[R], can_focus=True):
             self._follow(line)
         self.redraw()
 
-    def _in_last_order(self, rows: Sequence[R]) -> list[R]:
-        """The rows as they lay last time, new ones behind: so equal rows keep their places."""
+    def _in_last_order(self, rows: Sequence[R]) -> list[int]:
+        """The places of the rows as they lay last time, new ones behind: so equal rows keep their order."""
         key = self._key
-        fresh = {key(row): row for row in rows}
+        fresh = {key(row): place for place, row in enumerate(rows)}
         kept = [fresh.pop(at) for at in map(key, self.shown) if at in fresh]
         return kept + list(fresh.values())
 

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console import units
 from console.pictures.bridge import Picture
-from console.pictures.rows import RowFilter, Shown
+from console.pictures.rows import Listed, RowFilter, Shown
 from console.text import clean, fit, fit_tail, true_bytes
 from console.widgets.ink import Panel, Parts
 from console.widgets.table import Column, Table
@@ -128,8 +128,7 @@ def _place(row: Shown, now: float, cells: int) -> Parts:
 
 
 def _rate(row: Shown, now: float, cells: int) -> Parts:
-    rate = row.rate(now)
-    return _number("text" if rate else "label", round(rate), cells)
+    return _number("text" if row.rate else "label", round(row.rate), cells)
 
 
 def _in_flight(row: Shown, now: float, cells: int) -> Parts:
@@ -148,7 +147,7 @@ def _figure(
 
 
 COLUMNS: tuple[Column[Shown], ...] = (
-    Column("worker", "worker", 10, lambda row: row.order, _name, need=9, stretch=24),
+    Column("worker", "worker", 10, lambda row: row.order, _name, need=9, stretch=24, steady=True),
     Column("slots", "slots used", 11, lambda row: row.worker.slots - row.worker.free, _slots, need=5)._replace(
         falling=True, stretch=16
     ),
@@ -156,7 +155,7 @@ COLUMNS: tuple[Column[Shown], ...] = (
         stretch=9, short="infl"
     ),
     _figure("done", "done", 7, 4, lambda row: row.worker.done, _done),
-    _figure("rate", "rate", 6, 8, lambda row: row.rank, _rate),
+    _figure("rate", "rate", 6, 8, lambda row: row.rate, _rate),
     _figure("fail", "fail", 4, 3, lambda row: row.worker.failed, _failed),
     _figure("violations", "violations", 4, -1, lambda row: row.worker.violations, _wrong)._replace(
         stretch=10, short="viol"
@@ -216,6 +215,10 @@ class Workers(Table[Shown], Panel):
         rows = picture.rows if self.filter is None else [row for row in picture.rows if self.filter(row)]
         self._empty = "no worker matches" if picture.rows else "no workers"
         self.set_rows(rows, picture.at)
+
+    def changed(self, before: Sequence[Shown], rows: Sequence[Shown]) -> bool | None:
+        """Whether some rows may be others; see ``Table``. The rows of a picture know it without being made."""
+        return True if isinstance(rows, Listed) and rows.alike(before) else super().changed(before, rows)
 
     def picked(self) -> list[Shown]:
         """All marked workers by name, also those that the filter hides; where none is marked, the chosen one."""

@@ -105,7 +105,7 @@ def test_without_a_broker_the_run_is_what_is_shown() -> None:
     del lab.feed._pictures["broker"]
     picture = Bridge(lab).poll(lab.at)
     assert picture.broker is None
-    assert picture.rows == ()
+    assert not picture.rows
     assert picture.ledger is lab.feed.pictures["client"].run.ledger
 
 

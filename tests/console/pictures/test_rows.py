@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import pytest
@@ -21,24 +20,37 @@ def view(at: float, *workers: WorkerRow) -> BrokerView:
     return BrokerView(at, workers, 0, 0, EMPTY, (), ())
 
 
-def test_a_rate_grows_towards_the_truth_and_falls_to_nothing() -> None:
+def test_a_rate_is_what_was_done_within_the_last_second_of_pictures() -> None:
     rows = Rows()
     rows.update(view(0.0, worker(b"a")))
-    assert rows.rows[0].rate(0.0) == 0
+    assert rows.rows[0].rate == 0
     for tick in range(1, 21):
         rows.update(view(tick * 0.25, worker(b"a", tick * 250)))
-    assert rows.rows[0].rate(5.0) == pytest.approx(1000, rel=0.01)
-    assert rows.rows[0].rate(6.0) == pytest.approx(1000 / math.e, rel=0.01)
-    for tick in range(21, 80):
-        rows.update(view(tick * 0.25, worker(b"a", 5000)))
-    assert rows.rows[0].rate(79 * 0.25) == 0
+        assert rows.rows[0].rate == 1000
+    rests = worker(b"a", 5000)
+    for tick, left in enumerate((750, 500, 250, 0, 0), 21):
+        rows.update(view(tick * 0.25, rests))
+        assert rows.rows[0].rate == left, "it falls although the worker's own row stays as it is"
+    rows.update(view(56.25, worker(b"b"), rests._replace(done=5050)))
+    assert [row.rate for row in rows.rows] == [0.0, 1.0], "since its last picture, however long ago that was"
+
+
+def test_a_row_is_made_when_somebody_asks_for_it() -> None:
+    rows, crew = Rows(), [b"w%d" % number for number in range(10_000)]
+    for tick in range(3):
+        rows.update(view(tick * 0.25, *(worker(key, tick) for key in crew)))
+    assert rows.rows.made.count(None) == 10_000
+    assert [row.label for row in rows.rows[5:8]] == ["w5", "w6", "w7"] and rows.rows[6].rate == 4
+    assert rows.rows.made.count(None) == 10_000 - 3 and rows.rows[6] is rows.rows[6]
+    assert rows.rows[-1].label == "w9999" and len(list(rows.rows)) == len(rows.rows) == 10_000
+    assert None not in rows.rows.made
 
 
 def test_an_unchanged_worker_keeps_its_row() -> None:
     rows = Rows()
     idle, moving = worker(b"idle"), worker(b"moving")
     rows.update(view(0.0, idle, moving))
-    before = rows.rows
+    before = [*rows.rows]
     rows.update(view(0.25, idle, worker(b"moving", 5)))
     assert rows.rows[0] is before[0]
     assert rows.rows[1] is not before[1]
@@ -75,31 +87,24 @@ crews = st.lists(
 def test_what_is_made_of_changes_is_what_is_made_of_everything(
     pictures: list[tuple[list[tuple[bytes, int, State]], list[bytes]]],
 ) -> None:
-    rows, seen, done, rates = (
-        Rows(),
-        dict[tuple[bytes, int, State], WorkerRow](),
-        dict[bytes, int](),
-        dict[bytes, float](),
-    )
+    rows, seen = Rows(), dict[tuple[bytes, int, State], WorkerRow]()
+    counts: list[tuple[float, dict[bytes, int]]] = []
     for tick, (crew, order) in enumerate(pictures):
-        now, weight = tick * 0.25, 1 - math.exp(-0.25)
+        now = tick * 0.25
         workers = [seen.setdefault(one, worker(one[0], 7 * one[1], one[2], free=one[1])) for one in crew]
-        rates = {
-            one.key: (1 - weight) * rates.get(one.key, 0.0) + weight * max(0, one.done - done[one.key]) / 0.25
-            if one.key in done
-            else 0.0
-            for one in workers
-        }
-        done = {one.key: one.done for one in workers}
+        counts = [*(one for one in counts if one[0] >= now - 1), (now, {one.key: one.done for one in workers})]
+        rates = []
+        for one in workers:
+            then, before = next((at, done[one.key]) for at, done in counts if one.key in done)
+            rates.append(max(0, one.done - before) / (now - then) if now > then else 0.0)
+        before_it = rows.rows
         rows.update(view(now, *workers)._replace(order=tuple(order)))
+        assert rows.rows.alike(before_it) == ([one.key for one in workers] == [one.key for one in before_it.workers])
         assert [row.worker for row in rows.rows] == workers
         assert [row.place for row in rows.rows] == [
             ([*order, one.key].index(one.key) + 1) * (one.key in order) for one in workers
         ]
-        assert [row.rate(now) for row in rows.rows] == pytest.approx([rates[one.key] for one in workers], abs=0.06)
-        assert [row.rank for row in sorted(rows.rows, key=lambda row: row.rate(now))] == sorted(
-            row.rank for row in rows.rows
-        )
+        assert [row.rate for row in rows.rows] == pytest.approx(rates)
         assert rows.tally.states == Counter(one.state for one in workers)
         assert rows.tally.free == sum(one.free for one in workers if one.state != "lost")
 
@@ -108,7 +113,7 @@ def test_a_worker_that_counts_anew_has_no_negative_rate() -> None:
     rows = Rows()
     rows.update(view(0.0, worker(b"a", 1000)))
     rows.update(view(0.25, worker(b"a", 3)))
-    assert rows.rows[0].rate(0.25) == 0
+    assert rows.rows[0].rate == 0
 
 
 def test_the_pool_in_numbers() -> None:
@@ -220,11 +225,11 @@ def test_where_time_stands_still_another_picture_is_taken_all_the_same() -> None
     rows = Rows()
     rows.update(view(1.0, worker(b"a")))
     rows.update(view(2.0, worker(b"a", done=5)))
-    rate = rows.rows[0].rate(2.0)
+    rate = rows.rows[0].rate
     assert rate > 0
     busy = worker(b"a", done=5, free=3)
     rows.update(view(2.0, busy))
-    assert rows.rows[0].worker is busy and rows.rows[0].rate(2.0) == rate
+    assert rows.rows[0].worker is busy and rows.rows[0].rate == rate
     rows.update(view(1.5, worker(b"a")))
     assert rows.rows[0].worker is busy, "an older one is not"
 

@@ -125,7 +125,7 @@ def test_space_freezes_the_picture_and_nothing_else(tmp_path: Path) -> None:
         assert [row.number for row in driver.app.main.drivers.shown] == ["1"]
         assert driver.lab.orders == []
         await driver.press("space")
-        assert driver.app.main.drivers.shown == []
+        assert not driver.app.main.drivers.shown
 
     drive_queues(scenario, tmp_path)
 

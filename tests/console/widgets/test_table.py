@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from console.pictures.rows import Listed, Shown
 from console.text import fit
 from console.widgets.table import Column, Table, choose
 from console.widgets.workers import COLUMNS, Workers
@@ -169,7 +170,14 @@ def test_a_double_click_opens_the_row_under_the_mouse(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1000, 10_000])
 def test_only_visible_rows_are_drawn(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[object] = []
-    name = COLUMNS[0]
+    made: list[int] = []
+    name, make = COLUMNS[0], Listed._make
+
+    def making(rows: Listed, at: int) -> Shown:
+        made.append(at)
+        return make(rows, at)
+
+    monkeypatch.setattr(Listed, "_make", making)
 
     def counting(row: object, now: float, cells: int) -> list[tuple[str, str]]:
         drawn.append(row)
@@ -178,11 +186,15 @@ def test_only_visible_rows_are_drawn(tmp_path: Path, n: int, monkeypatch: pytest
     async def scenario(driver: Driver) -> None:
         table = driver.main.query_one(Workers)
         table.columns = (name._replace(draw=counting), *COLUMNS[1:])
+        for place, worker in enumerate(driver.lab.workers):
+            driver.lab.replace(place, done=worker.done + 1)
         drawn.clear()
+        made.clear()
         driver.lab.advance(0.25)
         driver.app.tick()
         driver.screen()
         assert 0 < len(drawn) <= table.size.height
+        assert 0 < len(made) <= table.size.height, "nor is another row made, whatever the workers did"
 
     drive(scenario, tmp_path, lab=FakeLab(n))
 
@@ -221,5 +233,5 @@ def test_rows_that_are_replaced_stand_where_sorting_them_all_puts_them(sorts: bo
         fresh = dict(rows)
         order = [(key, fresh.pop(key)) for key in last if key in fresh]
         expected = sorted([*order, *fresh.items()], key=lambda row: row[1]) if sorts else rows
-        assert table.shown == expected
+        assert list(table.shown) == expected
         last = [key for key, _ in expected]
