@@ -64,7 +64,7 @@ JOIN, JOINED, LEAVE, RETURN = Is.JOIN, Is.JOINED, Is.LEAVE, Is.RETURN
 
 EXECUTE = (EXEC, TRACKEXEC)
 BROKERS_OWN = {APP_INCREMENT: RETURN, APP_REGISTER: JOIN, APP_DEREGISTER: LEAVE}
-_BROKERS_OWN_FRAMES = {RETURN: 7, JOIN: 8, LEAVE: 7}
+_BROKERS_OWN_FRAMES = {APP_INCREMENT: 7, APP_REGISTER: 8, APP_DEREGISTER: 7}  # not by ``Is``, whose hash is slow
 
 
 def at_broker(frames: Frames) -> Is | str:
@@ -93,7 +93,7 @@ def at_broker(frames: Frames) -> Is | str:
             return "no application command"
         own = BROKERS_OWN.get(frames[5])
         if own is not None:
-            return own if n == _BROKERS_OWN_FRAMES[own] else "wrong number of frames"
+            return own if n == _BROKERS_OWN_FRAMES[frames[5]] else "wrong number of frames"
         if n > 7 and max(map(len, frames)) > MAX_FRAME:
             return "frame too long"
         return TASK
