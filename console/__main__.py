@@ -99,7 +99,7 @@ def carry_out(asked: Asked) -> int:
         return status
     from engine.drive.collector import collecting
     from engine.errors import Refused
-    from engine.settings import Wrong
+    from engine.settings.tomlfile import Wrong
 
     try:
         with collecting() if asked.command in SERVERS else nullcontext():

@@ -23,7 +23,7 @@ from textual.theme import Theme
 from console.text import clean
 from engine.files import personal
 from engine.schema import shown
-from engine.settings import Place, Wrong, parse_toml
+from engine.settings.tomlfile import Place, Wrong, parse_toml
 
 DEFAULT = "midnight"
 MAX_FILE = 64 * 1024  # bytes

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -71,3 +72,12 @@ def test_no_folders_import_each_other_in_a_circle() -> None:
         if folder(name) in folders:
             graph[folder(name)] |= {folder(other) for other in others} & (folders - {folder(name)})
     check(graph, "folders")
+
+
+def test_each_folder_of_the_engine_has_one_row_of_the_import_contract() -> None:
+    """And each file beside the folders: what stands in no row may import anything."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    rows = [name for row in layers for name in row.split(" | ")]
+    parts = {".".join(name.split(".")[:2]) for name in modules() if name.startswith("engine.")}
+    assert len(layers) <= 13 and sorted(rows) == sorted({"console", *parts})

@@ -12,7 +12,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from console.cli.common import known
-from engine.settings import Paths, Settings, read_settings
+from engine.settings.paths import Paths
+from engine.settings.settings import Settings, read_settings
 from tests.pictures.__main__ import PICTURES, RECORDING
 from tests.pictures.recording import GROUND, Frame, animated, rows_of
 

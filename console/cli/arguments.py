@@ -25,7 +25,8 @@ from console.readers import given, percent, source, target, user, value
 from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SEED_LANE, SYSTEMS
 from engine.schema import Endpoint, OneOf, Range
-from engine.settings import Flag, Pool, Run
+from engine.settings.pools import Pool
+from engine.settings.settings import Flag, Run
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
 TAKERS = " or ".join(catalogue.TAKERS)

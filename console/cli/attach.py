@@ -8,7 +8,7 @@ from console.cli.common import around_of, settings_of
 from console.cli.screen import left, run, screen_settings, shows
 from console.cli.streams import result, tell
 from console.text import clean
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 
 def attach(options: Namespace, flags: list[Flag]) -> int:

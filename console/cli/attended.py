@@ -21,7 +21,7 @@ from engine.labs.queueorders import Overseen
 from engine.labs.queuestatus import of_pipeline
 from engine.labs.watcher import Source, counted, disk_of
 from engine.protocols.diskqueue import SYSTEM
-from engine.settings import Settings
+from engine.settings.settings import Settings
 
 ROLE = "pipeline"
 

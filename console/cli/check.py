@@ -18,7 +18,8 @@ from console.text import clean
 from engine.alerts.measures import MEASURES
 from engine.alerts.rules import Rule, read_rules
 from engine.errors import Refused
-from engine.settings import Flag, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Wrong
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")

@@ -22,10 +22,11 @@ from engine.labs.audit import FILE, Audit
 from engine.labs.elsewhere import Elsewhere
 from engine.labs.live import LiveLab
 from engine.labs.spoken import spoken_at
-from engine.namedfleet import FleetEntry
 from engine.parts.store import SQLITE
 from engine.runs.history import History
-from engine.settings import Flag, Known, Paths, Settings, read_settings
+from engine.settings.fleet import FleetEntry
+from engine.settings.paths import Paths
+from engine.settings.settings import Flag, Known, Settings, read_settings
 from engine.system import System, store_of
 
 
@@ -38,7 +39,7 @@ def known() -> Known:
 
 
 def settings_of(flags: list[Flag], judged: Known | None = None) -> Settings:
-    """Flags over environment over file; ``judged`` in place of ``known()``. Raises ``engine.settings.Wrong``."""
+    """Flags over environment over file; ``judged`` in place of ``known()``. Raises ``tomlfile.Wrong``."""
     paths, judged = Paths.of_user(), judged or known()
     if asked(flags):
         others = [flag for flag in flags if flag.place != STORE]

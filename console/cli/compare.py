@@ -9,7 +9,7 @@ from console.cli.streams import STDOUT, result, tell
 from engine.runs.compare import compare, lines, newest_like
 from engine.runs.history import LAST, History
 from engine.runs.record import RunRecord
-from engine.settings import Paths
+from engine.settings.paths import Paths
 
 
 def compare_kept(options: Namespace) -> int:

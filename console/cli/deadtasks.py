@@ -34,7 +34,7 @@ from engine.labs.stored import FOLDER
 from engine.parts.explain import show, task_name
 from engine.parts.plain import several
 from engine.parts.store import Unavailable
-from engine.settings import Flag, Settings
+from engine.settings.settings import Flag, Settings
 from engine.system import System
 
 NEWEST = 100  # that are listed

@@ -19,7 +19,8 @@ from engine.drive.stores.sqlite import FREE
 from engine.labs.stored import FOLDER, place_of
 from engine.parts.store import Unavailable
 from engine.runs.load import versions
-from engine.settings import Paths, Wrong
+from engine.settings.paths import Paths
+from engine.settings.tomlfile import Wrong
 
 
 def doctor() -> int:

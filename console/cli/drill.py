@@ -13,13 +13,13 @@ from console.text import clean
 from engine.faults import real
 from engine.faults.drill import Outcome, Report, document, play
 from engine.faults.script import Drill, read_drill
-from engine.settings import Problem, Wrong
+from engine.settings.tomlfile import Problem, Wrong
 
 MARKS = {True: "✓", False: "✗"}  # a sign, so that nothing is said by colour alone
 
 
 def drill(options: Namespace) -> int:
-    """Play a script and print what came of it: 0 where it passed, else 1. Raises ``engine.settings.Wrong``."""
+    """Play a script and print what came of it: 0 where it passed, else 1. Raises ``engine.settings.tomlfile.Wrong``."""
     script = read_drill(options.file)
     if options.real:
         if wrong := real.problems(script):

@@ -22,7 +22,7 @@ from console.cli.streams import STDOUT, Progress, deliver, result, tell
 from engine.catalogue import QUEUES
 from engine.core import Note
 from engine.errors import Refused
-from engine.settings import Flag
+from engine.settings.settings import Flag
 from engine.sim.explore.counterexample import Recorder, repeat
 from engine.sim.explore.moves import FAULTS
 from engine.sim.explore.report import Report, document, explore

@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_type_hints
 
 from engine.catalogue import SYSTEMS
 from engine.schema import Misfit, OneOf, fit, nearest
-from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.settings.tomlfile import Problem, Wrong, parse_toml, read_text
 from engine.sim.explore.scene import Bounds, Scene
 from engine.system import System
 
@@ -25,12 +25,12 @@ TABLES = ("bounds", "options")
 
 
 def read_scene(path: Path) -> Scene:
-    """Read a scene. Raises ``engine.settings.Wrong`` with everything that is wrong with it."""
+    """Read a scene. Raises ``engine.settings.tomlfile.Wrong`` with everything that is wrong with it."""
     return parse_scene(read_text(path), path)
 
 
 def parse_scene(text: str, path: Path) -> Scene:
-    """The scene in a text. ``path``: what it is called where it is wrong. Raises ``engine.settings.Wrong``."""
+    """The scene in a text. ``path``: what it is called where it is wrong. Raises ``engine.settings.tomlfile.Wrong``."""
     return _Reading(text, path).scene()
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from console.cli.explorefile import OWN, parse_scene
 from console.text import clean
 from engine.catalogue import QUEUES
-from engine.settings import parse_toml
+from engine.settings.tomlfile import parse_toml
 from engine.sim.explore.counterexample import moves_of, played
 from engine.sim.explore.documents import Documents, happened
 from engine.sim.explore.scene import Bounds, Scene

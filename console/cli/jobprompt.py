@@ -14,7 +14,7 @@ from engine.drive.control.place import place
 from engine.errors import Refused
 from engine.protocols.conversation import ORDERS, frontend, words
 from engine.protocols.conversation.frontend import Answer, JobsListed, ListJobs, Request
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 
 STEP = 0.05  # seconds between two looks at the answers; a request leaves with one of them
 

@@ -42,7 +42,9 @@ from engine.protocols.conversation.frontend import (
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
 from engine.protocols.conversation.messages import CANCELLED, FINISHED, STATUS
 from engine.protocols.conversation.words import stops, wants
-from engine.settings import Flag, Paths, Problem, Wrong
+from engine.settings.paths import Paths
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Problem, Wrong
 
 SYSTEM = "conversation"
 SCHEMA = "roundhouse.jobs/1"

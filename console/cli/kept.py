@@ -13,7 +13,7 @@ from engine.runs.history import History
 from engine.runs.record import RunRecord, duration, run_id, to_json, way
 from engine.runs.summary import summary
 from engine.schema import Misfit, nearest
-from engine.settings import Paths
+from engine.settings.paths import Paths
 
 
 def runs(options: Namespace) -> int:

@@ -11,7 +11,7 @@ from engine.drive.security import keys as files
 from engine.drive.security.keyring import Keyring
 from engine.drive.security.keys import AUTHORIZED, PUBLIC, SECRET, Key
 from engine.errors import Refused
-from engine.settings import Paths
+from engine.settings.paths import Paths
 
 
 def keys(options: Namespace) -> int:

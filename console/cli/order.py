@@ -32,7 +32,8 @@ from engine.labs.steered import limits
 from engine.parts.explain import show
 from engine.parts.orders import Drain, Expire, Requeue, Undrain
 from engine.parts.view import WorkerRow
-from engine.settings import Flag, Problem, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Problem, Wrong
 from engine.system import System
 
 STEP = 0.1  # seconds between two looks

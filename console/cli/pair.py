@@ -9,7 +9,8 @@ from console.cli.streams import result, tell
 from console.text import clean
 from engine.catalogue import PAIRS, SYSTEMS
 from engine.labs.operated import Declined, ask_broker, word_of
-from engine.settings import Flag, Problem, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Problem, Wrong
 
 WORDS = {"show": "pair", "back": "back", "serve": "serve"}
 """What is typed → the word of the control socket."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from console.cli.streams import tell
 from console.readers import control, target, variables
 from engine.schema import OneOf, nearest
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 
 class Parser(argparse.ArgumentParser):

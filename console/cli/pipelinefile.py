@@ -12,7 +12,7 @@ from engine.protocols.diskqueue import SYSTEM
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import MAX_WORKERS, Stage, check_stages
 from engine.schema import Misfit, Range, fit, nearest
-from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.settings.tomlfile import Problem, Wrong, parse_toml, read_text
 
 TABLE = SYSTEM.name
 STAGE: dict[str, Any] = {"name": str, "workers": Annotated[int, Range(1, MAX_WORKERS)], "work": str}

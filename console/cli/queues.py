@@ -43,7 +43,7 @@ from engine.protocols.diskqueue.config import DriverConfig, Refused, driver_conf
 from engine.protocols.diskqueue.driver import Command, Event
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import PipelineView
-from engine.settings import Flag, Settings
+from engine.settings.settings import Flag, Settings
 
 REDRAW = 0.25  # seconds
 

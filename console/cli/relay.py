@@ -17,7 +17,7 @@ from engine.drive.stores.natsstreams import place_of
 from engine.errors import Refused
 from engine.parts.plain import several
 from engine.parts.store import Unavailable
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 STEP = 0.2  # seconds between two looks at a folder in which nothing was ready
 AGAIN = 1.0  # seconds until what could not be done is tried again

@@ -13,7 +13,7 @@ from engine.journal.read import read
 from engine.labs.queuereplaylab import QueueReplayLab
 from engine.labs.replaylab import ReplayLab
 from engine.labs.timeline import Timeline
-from engine.settings import Flag
+from engine.settings.settings import Flag
 from engine.system import QueueSystem, System
 
 RECORDINGS: dict[str, type[ReplayLab] | type[QueueReplayLab]] = {

@@ -12,7 +12,8 @@ from console.cli.streams import Alarms, OutputLost, tell, unanswered
 from console.text import clean
 from engine.catalogue import SERVERS, SYSTEMS
 from engine.labs.live import LiveLab
-from engine.settings import Flag, Problem, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Problem, Wrong
 
 STEP = 0.05  # seconds between two looks
 

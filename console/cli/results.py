@@ -18,7 +18,7 @@ from engine.drive.stores.results import Result, read
 from engine.errors import Refused
 from engine.labs.stored import FOLDER
 from engine.parts.store import GLOBAL, Unavailable
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 NEWEST = 20  # that are listed
 SHORT = 60  # bytes of an answer that is shown

@@ -33,7 +33,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Throttle
 from engine.parts.plain import called
 from engine.runs.summary import summary
-from engine.settings import Flag, Settings
+from engine.settings.settings import Flag, Settings
 
 LOOK = 0.25  # seconds between two looks at how things are
 DRAIN = 30.0  # seconds that workers may take to finish after a signal

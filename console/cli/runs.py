@@ -20,7 +20,7 @@ from engine.labs.otel import collector_of, export
 from engine.parts.bulk import BulkSpec
 from engine.runs.record import RunRecord, duration, to_json
 from engine.runs.summary import summary
-from engine.settings import Flag, Settings
+from engine.settings.settings import Flag, Settings
 
 STEP = 0.05  # seconds between two looks at a run
 REDRAW = 5  # steps

@@ -20,7 +20,9 @@ from engine.catalogue import CATALOGUE, QUEUES, STORED
 from engine.drive.control.place import place_of_root
 from engine.labs.lab import Lab
 from engine.parts.store import SQLITE
-from engine.settings import Flag, Paths, Problem, Settings, Wrong
+from engine.settings.paths import Paths
+from engine.settings.settings import Flag, Settings
+from engine.settings.tomlfile import Problem, Wrong
 from engine.system import QueueSystem, System
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from engine.drive.service import Notify, process_file
 from engine.labs.lab import Lab
 from engine.labs.metrics import served
 from engine.labs.watcher import Source, Watcher, of_lab
-from engine.settings import Settings, Wrong
+from engine.settings.settings import Settings
+from engine.settings.tomlfile import Wrong
 
 
 def is_service(options: Namespace) -> bool:
@@ -32,7 +33,7 @@ def standing(
 ) -> Iterator[Watcher]:
     """Watch a source as long as this lasts, and answer for it at the control socket of its lab.
 
-    Raises ``engine.settings.Wrong`` where the file of alerts is wrong, ``engine.errors.Refused`` for other options.
+    Raises ``tomlfile.Wrong`` where the file of alerts is wrong, ``engine.errors.Refused`` for other options.
     """
     rules = read_rules(settings.paths.alerts, optional=True)
     notify = Notify(os.environ)

@@ -14,7 +14,7 @@ from console.cli.common import far_of, fleet_of, settings_of
 from console.cli.signals import Signals
 from console.cli.streams import deliver, result
 from console.text import clean
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 EVERY = 2.0  # seconds between two pictures of --watch
 ROWS = 20  # workers that are listed for people

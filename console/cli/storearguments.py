@@ -12,7 +12,8 @@ from console.readers import target, value
 from engine.catalogue import STORED
 from engine.parts.store import GLOBAL, SQLITE
 from engine.schema import Range
-from engine.settings import Flag, Problem, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Problem, Wrong
 
 ORDERS = ("dead", "show", "revive")
 STORE = ("store",)  # the place of a flag that names the store of whatever system is chosen

@@ -25,7 +25,7 @@ from engine.parts.store import GLOBAL
 from engine.protocols.conversation.frontend import Submit, refusal
 from engine.protocols.conversation.messages import Description
 from engine.schema import Misfit, fit, nearest
-from engine.settings import Problem, Wrong, deepest_line, longest_number, parse_toml, read_text
+from engine.settings.tomlfile import Problem, Wrong, deepest_line, longest_number, parse_toml, read_text
 
 KEYS: dict[str, Any] = {
     "command": tuple[str, ...],  # or one text: a program without arguments of its own

@@ -12,7 +12,7 @@ from console.jobs.file import submit_of
 from console.text import clean
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers, Submit
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 
 MOST = 2**32 - 2  # processors of one STOP
 

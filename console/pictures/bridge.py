@@ -47,7 +47,7 @@ class Labs(Protocol):
 
 
 class Settings(Protocol):
-    """What the console needs of ``engine.settings.Settings``."""
+    """What the console needs of ``engine.settings.settings.Settings``."""
 
     @property
     def theme(self) -> str: ...

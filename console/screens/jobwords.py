@@ -15,7 +15,7 @@ from console.text import clean
 from engine.labs.content import BrokerLab
 from engine.protocols.conversation.frontend import CancelJob, Hold, Release, StopWorkers
 from engine.protocols.conversation.header import STOP_ALL, STOP_NOW
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 
 
 def perform(app: Host, command: Command) -> bool:

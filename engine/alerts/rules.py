@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from engine.alerts.measures import MEASURES, Status
 from engine.schema import Misfit, OneOf, Range, fit, nearest
-from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.settings.tomlfile import Problem, Wrong, parse_toml, read_text
 
 Severity = Literal["warning", "critical"]
 MAX_RULES = 200

@@ -19,7 +19,7 @@ from engine.catalogue import CATALOGUE
 from engine.errors import Refused
 from engine.faults.terms import DAY, Crew, Spec, Terms, terms_of
 from engine.schema import Misfit, OneOf, Range, fit, nearest
-from engine.settings import Problem, Wrong, parse_toml, read_text
+from engine.settings.tomlfile import Problem, Wrong, parse_toml, read_text
 from engine.system import QueueSystem, System
 
 MAX_DO = 1000  # things in one script
@@ -58,7 +58,7 @@ class Drill:
 
 
 def read_drill(path: Path) -> Drill:
-    """Read a script. Raises ``engine.settings.Wrong`` with everything that is wrong with it."""
+    """Read a script. Raises ``engine.settings.tomlfile.Wrong`` with everything that is wrong with it."""
     return _Reading(path).drill()
 
 

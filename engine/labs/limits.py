@@ -17,7 +17,7 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.limits import MAX_HELD, MAX_SLOTS
 from engine.parts.orders import ClockSet, Slots, Slow, Throttle
 from engine.schema import Misfit, fit
-from engine.settings import Run
+from engine.settings.settings import Run
 from engine.system import Orders
 
 MAX_RATE = 1e9  # tasks a second

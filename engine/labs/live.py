@@ -38,7 +38,6 @@ from engine.labs.record import begin
 from engine.labs.steered import said
 from engine.labs.stored import keeper_of, place_of, tagged
 from engine.labs.taps import Taps
-from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec, BulkView
 from engine.parts.orders import Inspect
 from engine.parts.store import Revive
@@ -47,6 +46,7 @@ from engine.runs.history import History
 from engine.runs.load import Afar, RunReport
 from engine.runs.record import RunRecord
 from engine.runs.spans import TaskTrace
+from engine.settings.pools import NamedPool
 from engine.system import System
 from engine.tracing.trace import Trace
 

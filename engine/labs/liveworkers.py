@@ -20,9 +20,9 @@ from engine.labs.livefaults import LiveFaults
 from engine.labs.orders import PATIENCE
 from engine.labs.pool import BULK, Nonces, Pool, passed, wait_seated
 from engine.labs.pools import TRANSPORTS, Kind, Pools
-from engine.namedpools import NamedPool
 from engine.parts.orders import Pack
 from engine.parts.view import WorkerView
+from engine.settings.pools import NamedPool
 
 AT_ONCE = 1000  # workers that are started together where many are wanted from the beginning
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.pool import Pool
-from engine.namedpools import NAME
+from engine.settings.pools import NAME
 
 POOL = "pool"  # the node of the pool without a name; "pool.slow" is that of another
 MOST = 16  # pools of one process: each is a thread

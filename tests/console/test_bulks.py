@@ -4,7 +4,7 @@ import pytest
 
 from console.bulks import Asked, read, spec
 from engine.parts.bulk import BulkSpec
-from engine.settings import Run
+from engine.settings.settings import Run
 
 
 def test_positions_and_options_say_the_same() -> None:

@@ -16,7 +16,7 @@ from console import __main__ as program
 from console.cli.arguments import Asked
 from console.cli.streams import OutputLost
 from engine.errors import Refused
-from engine.settings import Problem, Wrong
+from engine.settings.tomlfile import Problem, Wrong
 from tests.helpers.processes import own_environment
 
 Capture = pytest.CaptureFixture[str]

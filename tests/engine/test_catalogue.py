@@ -12,7 +12,8 @@ import pytest
 from engine.catalogue import CATALOGUE, LANES, PAIRS, STORED, SYSTEMS, TAKERS
 from engine.core import Core, Seat
 from engine.labs.binding import beside
-from engine.settings import Known, Paths, read_settings
+from engine.settings.paths import Paths
+from engine.settings.settings import Known, read_settings
 from engine.system import QueueSystem, System
 
 

@@ -44,7 +44,7 @@ HEALTHY = Health((), 0.0003)
 
 @dataclass
 class FakeRun:
-    """``engine.settings.Run``."""
+    """``engine.settings.settings.Run``."""
 
     count: int = 100
     in_flight: int = 10

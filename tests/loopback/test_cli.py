@@ -20,7 +20,7 @@ from engine.catalogue import SYSTEMS
 from engine.labs.live import LiveLab
 from engine.runs.history import History
 from engine.runs.record import RunRecord, from_json
-from engine.settings import Paths
+from engine.settings.paths import Paths
 from tests.helpers.processes import SIDES, WAIT, beside, free_endpoint
 
 ROOT = Path(__file__).parents[2]

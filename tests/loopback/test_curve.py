@@ -23,7 +23,7 @@ from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Slow
-from engine.settings import Paths
+from engine.settings.paths import Paths
 from tests.helpers.processes import WAIT, Processes, free_endpoint, until
 
 ROLES = {"depot": "broker", "w1": "worker", "w2": "worker", "c1": "client", "op": "operator", "v1": "viewer"}

@@ -19,7 +19,7 @@ from engine.drive.security.curve import Curve
 from engine.labs import fleet as module
 from engine.labs.fleet import LOST, Fleet, Member
 from engine.labs.live import LiveLab
-from engine.settings import Paths
+from engine.settings.paths import Paths
 from tests.helpers.processes import WAIT, free_endpoint, until
 from tests.helpers.served import patient, runtime
 

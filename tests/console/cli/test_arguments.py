@@ -12,7 +12,7 @@ from console.cli.parsing import keeper
 from console.cli.streams import STDOUT
 from engine import __version__
 from engine.drive.control.place import NOWHERE
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 ROOT = Path(__file__).parents[3]
 PARSER, COMMANDS = make_parsers(keeper([]))

@@ -11,7 +11,8 @@ from engine.catalogue import SYSTEMS
 from engine.drive.control.dial import Far
 from engine.drive.security import keys
 from engine.errors import Refused
-from engine.settings import Flag, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Wrong
 
 
 def test_file_environment_and_flags_of_the_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

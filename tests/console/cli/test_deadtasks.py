@@ -17,7 +17,7 @@ from engine.labs.live import LiveLab
 from engine.protocols.conversation.course import pack_task
 from engine.protocols.conversation.job import Job
 from engine.protocols.conversation.messages import RUNNING, Description
-from engine.settings import Paths
+from engine.settings.paths import Paths
 from tests.helpers.natsserver import Server
 from tests.helpers.neednats import needed
 from tests.helpers.processes import free_endpoint, until

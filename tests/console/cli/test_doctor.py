@@ -10,7 +10,7 @@ from console.__main__ import main
 from console.cli import doctor as module
 from engine.drive.examine import Finding
 from engine.drive.stores.sqlite import Sqlite
-from engine.settings import Paths
+from engine.settings.paths import Paths
 
 Capture = pytest.CaptureFixture[str]
 LOOKS = ("limits", "clock", "pump")

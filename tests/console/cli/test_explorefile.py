@@ -8,7 +8,7 @@ import pytest
 
 from console.cli.explorefile import read_scene
 from engine.catalogue import SYSTEMS
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 from engine.sim.explore.scene import Bounds
 
 

@@ -20,7 +20,7 @@ from console.jobs.line import WORDS
 from engine.catalogue import SYSTEMS
 from engine.errors import Refused
 from engine.labs.live import LiveLab
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 Type = Callable[[str], str]
 

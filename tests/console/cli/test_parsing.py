@@ -10,7 +10,7 @@ import pytest
 from console.cli.parsing import Parser, keeper, option
 from console.readers import value
 from engine.schema import Range
-from engine.settings import Flag
+from engine.settings.settings import Flag
 
 Capture = pytest.CaptureFixture[str]
 

@@ -9,7 +9,7 @@ import pytest
 from console.cli.pipelinefile import read_pipeline
 from engine.protocols.diskqueue.options import Options
 from engine.protocols.diskqueue.pipeline import Stage
-from engine.settings import MAX_FILE, Wrong
+from engine.settings.tomlfile import MAX_FILE, Wrong
 
 
 def test_stages_and_options(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from engine.errors import Refused
 from engine.parts.bulk import Bulk, BulkSpec, BulkView
 from engine.runs.record import from_json, to_json
 from engine.runs.summary import summary
-from engine.settings import Flag
+from engine.settings.settings import Flag
 from tests.helpers.runs import a_run
 
 Capture = pytest.CaptureFixture[str]

@@ -16,7 +16,8 @@ from console.history import History
 from engine.catalogue import CATALOGUE
 from engine.feed import Feed
 from engine.protocols.diskqueue.options import Options
-from engine.settings import Flag, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Wrong
 from engine.system import QueueSystem
 
 Capture = pytest.CaptureFixture[str]

@@ -11,7 +11,7 @@ import pytest
 
 from console.cli.common import settings_of
 from console.cli.standing import is_service, reload, watched
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 from tests.helpers.fake_lab import FakeLab
 
 

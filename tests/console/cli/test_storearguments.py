@@ -10,7 +10,8 @@ from console.cli.arguments import read_arguments
 from console.cli.common import settings_of
 from console.cli.storearguments import STORE
 from engine import catalogue
-from engine.settings import Flag, Wrong
+from engine.settings.settings import Flag
+from engine.settings.tomlfile import Wrong
 
 
 @pytest.mark.parametrize("command", [[], ["broker"], ["client"], ["bulkping", "5"]])

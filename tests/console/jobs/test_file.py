@@ -18,7 +18,7 @@ from console.jobs.file import doubtful_logs, scripted, submit_of
 from engine.parts.store import GLOBAL
 from engine.protocols.conversation.frontend import MAX_SIZE, Submit
 from engine.protocols.conversation.messages import Description
-from engine.settings import MAX_FILE, Wrong
+from engine.settings.tomlfile import MAX_FILE, Wrong
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.alerts.rules import DEFAULTS, Notify, Rule, Rules, read_rules
-from engine.settings import Wrong
+from engine.settings.tomlfile import Wrong
 from tests.helpers.statuses import a_status
 
 

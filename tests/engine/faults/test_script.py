@@ -12,7 +12,7 @@ from engine.faults.terms import ORDERS, Crew, Feed, words_of
 from engine.parts.bulk import BulkSpec
 from engine.protocols.diskqueue.pipeline import Stage
 from engine.protocols.roundrobin.options import Options
-from engine.settings import MAX_FILE, Wrong
+from engine.settings.tomlfile import MAX_FILE, Wrong
 
 WHOLE = """\
 system = "roundrobin"

@@ -9,8 +9,8 @@ from engine.drive.waiting import wait_until
 from engine.errors import Refused
 from engine.labs.live import LiveLab
 from engine.labs.pool import SPARE
-from engine.namedpools import NamedPool
 from engine.parts.bulk import BulkSpec
+from engine.settings.pools import NamedPool
 from tests.helpers.processes import WAIT, free_endpoint
 
 

@@ -13,7 +13,7 @@ from engine.labs.live import LiveLab
 from engine.labs.operated import ask_broker
 from engine.protocols.negotiated import Options
 from engine.protocols.negotiated.orders import ORDERS, asked
-from engine.settings import Paths
+from engine.settings.paths import Paths
 from tests.helpers.processes import free_endpoint, until
 
 NEGOTIATED = SYSTEMS["negotiated"]

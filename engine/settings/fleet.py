@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from engine.namedpools import NAME
 from engine.schema import Endpoint, Misfit, fit, nearest
+from engine.settings.pools import NAME
 
 MOST = 100  # entries: each has a socket
 

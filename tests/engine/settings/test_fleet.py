@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.namedfleet import MOST, FleetEntry, read_fleet
+from engine.settings.fleet import MOST, FleetEntry, read_fleet
 
 HERE = {"name": "a", "endpoint": "ipc:///run/x"}
 

@@ -14,80 +14,22 @@ The rules of this file:
 
 from __future__ import annotations
 
-import re
-import tomllib
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
-import platformdirs
-
 from engine.drive.pump import SWITCH
-from engine.files import personal
-from engine.namedfleet import FleetEntry, read_fleet
-from engine.namedpools import NamedPool, read_pools
-from engine.namedpools import Pool as Pool
 from engine.parts.limits import MAX_FRAME
-from engine.parts.plain import clean
 from engine.schema import Endpoint, Misfit, OneOf, OptionalTcp, Range, fit, nearest, parse
+from engine.settings.fleet import FleetEntry, read_fleet
+from engine.settings.paths import Paths
+from engine.settings.pools import NamedPool, Pool, read_pools
+from engine.settings.tomlfile import Place, Problem, Wrong, parse_toml, read_text
 
 PREFIX = "ROUNDHOUSE_"
 DEFAULT_THEME = "midnight"
-MAX_FILE = 256 * 1024  # bytes of a file that an operator writes
-LONGEST = 100  # lines of one statement in it whose place can be told
-PARSED = 1024 * 1024  # characters that are parsed to tell places
-DEEPEST = 64  # parts of one key: what tomllib needs for a key grows with the square of their number
-
-LONG_KEY = re.compile(rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""")
-
-Place = tuple[str, ...]
-"""Where a setting stands in the file: ``("theme",)`` or ``("pool", "workers")``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paths:
-    """Every file and folder that is used. Nothing is made before it is needed."""
-
-    config: Path  # the one configuration file
-    themes: Path  # the user's own themes, *.toml
-    state: Path  # what must survive a restart
-    runs: Path  # one JSON file a run
-    jobs: Path  # scripts of submitted jobs, for as long as those may run
-    kept: Path  # what cores ask to be kept, say a broker's place in a pair
-    history: Path  # what was typed on the console's command line
-    log: Path
-    control: Path  # the control sockets of running brokers, in a folder of this user alone
-    alerts: Path  # rules of alerts, and who is told
-    minutes: Path  # their history, a file for each that listens
-    keys: Path  # of CURVE: one's own, and those that are authorized
-
-    @classmethod
-    def of_user(cls) -> Paths:
-        """As the platform wants it (``XDG_CONFIG_HOME``, ``XDG_STATE_HOME`` … where those are the custom)."""
-        config = platformdirs.user_config_path("roundhouse", appauthor=False)
-        state = platformdirs.user_state_path("roundhouse", appauthor=False)
-        log = platformdirs.user_log_path("roundhouse", appauthor=False)
-        with warnings.catch_warnings():
-            # without XDG_RUNTIME_DIR it is a folder under the temporary one; whose it is, is checked where it is used
-            warnings.simplefilter("ignore")
-            control = platformdirs.user_runtime_path("roundhouse", appauthor=False)
-        return cls(
-            config=config / "roundhouse.toml",
-            themes=config / "themes",
-            state=state,
-            runs=state / "runs",
-            jobs=state / "jobs",
-            kept=state / "kept",
-            history=state / "history",
-            log=log / "roundhouse.log",
-            control=control,
-            alerts=config / "alerts.toml",
-            minutes=state / "minutes",
-            keys=config / "keys",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,26 +79,6 @@ class Settings:
     def state_folder(self) -> Path:
         """Where runs and the command history are."""
         return self.paths.state
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong: ``where`` is ``file:line``, a variable or a flag."""
-
-    where: str
-    text: str
-
-    def __str__(self) -> str:
-        """On one line, safe to show on a terminal: names and values come from a file."""
-        text = f"{self.where}: {self.text}"
-        return clean(text, len(text) + 1)
-
-
-class Wrong(ValueError):
-    """The settings can not be used; ``problems`` holds everything that is wrong, at least one."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
 
 
 class Flag(NamedTuple):
@@ -303,93 +225,3 @@ class _Reading:
 
     def _wrong(self, where: str, text: str) -> None:
         self.problems.append(Problem(where, text))
-
-
-def read_text(path: Path, *, optional: bool = False) -> str:
-    """A file that an operator wrote; empty where it is ``optional`` and there is none. Raises ``Wrong``."""
-    try:
-        raw = personal.read(path, MAX_FILE)
-    except (OSError, ValueError) as error:  # ValueError: of a name with a NUL, that no file can have
-        if optional and isinstance(error, FileNotFoundError):
-            return ""
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise Wrong([Problem(str(path), f"can not be read: {reason or error}")]) from None
-    if len(raw) > MAX_FILE:
-        raise Wrong([Problem(str(path), f"larger than {MAX_FILE} bytes")])
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise Wrong([Problem(f"{path}:{raw[: error.start].count(10) + 1}", "not UTF-8 text")]) from None
-
-
-def parse_toml(text: str, path: Path) -> tuple[dict[str, Any], dict[Place, int]]:
-    """What such a file holds, and its ``key_lines``. Raises ``Wrong``, in which it is called ``path``."""
-    if long := LONG_KEY.search(text):
-        line = text.count("\n", 0, long.start()) + 1
-        raise Wrong([Problem(f"{path}:{line}", f"a key has more than {DEEPEST} parts")])
-    try:
-        return tomllib.loads(text), key_lines(text)
-    except RecursionError:
-        raise Wrong([Problem(f"{path}:{deepest_line(text)}", "nested too deeply")]) from None
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
-        raise Wrong([Problem(f"{path}:{line}", str(error))]) from None
-    except ValueError:
-        raise Wrong([Problem(f"{path}:{longest_number(text)}", "a number of thousands of digits")]) from None
-
-
-def deepest_line(text: str) -> int:
-    """The line, from 1, at which brackets are nested most deeply: where that is too deep, for whoever mends it."""
-    depth, most, line, found = 0, 0, 1, 1
-    for character in text:
-        line += character == "\n"
-        depth += (character in "[{") - (character in "]}")
-        if depth > most:
-            most, found = depth, line
-    return found
-
-
-def longest_number(text: str) -> int:
-    """The line, from 1, of the longest run of digits."""
-    runs = re.finditer(r"[0-9_]+", text)
-    longest = max(runs, key=lambda run: run.end() - run.start(), default=None)
-    return text.count("\n", 0, longest.start()) + 1 if longest else 1
-
-
-def key_lines(text: str) -> dict[Place, int]:
-    """The line, from 1, on which each table and each key in it begins, of a valid TOML text.
-
-    ``tomllib`` does not tell. But a statement is valid TOML by itself and no true part of it is, so the text is cut
-    into statements by parsing ever more lines until they are one. One that begins with a bracket opens a table.
-    After a statement of more than ``LONGEST`` lines, or ``PARSED`` characters, nothing is told any more: that would
-    take too long.
-    """
-    lines: dict[Place, int] = {}
-    table: Place = ()
-    begun, pending, parsed = 1, "", 0
-    for number, line in enumerate(text.split("\n"), 1):
-        pending += line + "\n"
-        parsed += len(pending)
-        if parsed > PARSED:
-            break
-        try:
-            statement = tomllib.loads(pending)
-        except tomllib.TOMLDecodeError:
-            if number - begun >= LONGEST:
-                break
-            continue
-        header = pending.lstrip().startswith("[")
-        for place in _places(statement):
-            lines.setdefault(place if header else (table + place)[:2], begun)
-            table = place if header else table
-        begun, pending = number + 1, ""
-    return lines
-
-
-def _places(content: Mapping[str, Any]) -> Iterator[Place]:
-    """Every key of a table and of the tables in it, outer ones first."""
-    for key, value in content.items():
-        yield (key,)
-        if isinstance(value, dict):
-            yield from ((key, inner) for inner in value)

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engine.namedfleet import FleetEntry
-from engine.namedpools import NamedPool, Pool
-from engine.settings import (
-    DEEPEST,
-    LONGEST,
-    MAX_FILE,
-    PARSED,
-    Flag,
-    Known,
-    Paths,
-    Run,
-    Settings,
-    Wrong,
-    key_lines,
-    read_settings,
-)
+from engine.settings.fleet import FleetEntry
+from engine.settings.paths import Paths
+from engine.settings.pools import NamedPool, Pool
+from engine.settings.settings import Flag, Known, Run, Settings, read_settings
+from engine.settings.tomlfile import DEEPEST, MAX_FILE, Wrong
 
 
 @dataclass(frozen=True)
@@ -262,66 +249,6 @@ def test_a_folder_in_the_place_of_the_file(paths: Paths) -> None:
         read_settings(paths, KNOWN, {})
 
 
-def test_lines_of_keys_through_every_way_to_write_them() -> None:
-    text = '''\
-# [not a table]
-a = """
-[nor this]
-b = 1
-"""
-"quoted key" = 1
-t.x = 1
-
-[pool] # comment
-workers = 1
-inner = { deep = { deeper = 1 } }
-slots = [
-  [1, 2],  # ]
-]
-[[list]]
-one = 1
-[[list]]
-two = 2
-[deep.er.still]
-k = 1
-'''
-    assert key_lines(text) == {
-        ("a",): 2,
-        ("quoted key",): 6,
-        ("t",): 7,
-        ("t", "x"): 7,
-        ("pool",): 9,
-        ("pool", "workers"): 10,
-        ("pool", "inner"): 11,
-        ("pool", "slots"): 12,
-        ("list",): 15,
-        ("list", "one"): 16,
-        ("list", "two"): 18,
-        ("deep",): 19,
-        ("deep", "er"): 19,
-    }
-
-
-def test_no_line_is_told_after_an_endless_statement() -> None:
-    long = "a = [\n" + "1,\n" * LONGEST + "]\n"
-    assert key_lines(f"x = 1\n{long}b = 1") == {("x",): 1}
-
-
-def test_a_file_that_is_long_in_few_statements_takes_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """255 KB of a hundred lines were parsed a hundred times: nine seconds."""
-    parsed: list[int] = []
-    real = tomllib.loads
-
-    def loads(text: str) -> dict[str, Any]:
-        parsed.append(len(text))
-        return real(text)
-
-    monkeypatch.setattr("engine.settings.tomllib.loads", loads)
-    line = "1," * 1290 + "\n"
-    lines = key_lines(f"x = 1\na = [\n{line * 98}]\n")
-    assert lines[("x",)] == 1 and sum(parsed) <= PARSED
-
-
 def test_a_key_with_dots_may_be_as_deep_as_any_that_is_used(paths: Paths) -> None:
     paths.config.write_text("a." * (DEEPEST - 1) + "a = 1\n" + "# " + "a " * 500)
     assert wrong(paths, paths.config.read_text())[0].startswith("FILE:1: [a]: no such table")
@@ -331,25 +258,3 @@ def test_a_fifo_in_the_place_of_the_file_is_refused_at_once(paths: Paths) -> Non
     os.mkfifo(paths.config)
     with pytest.raises(Wrong, match=r"can not be read: is a FIFO, not a regular file"):
         read_settings(paths, KNOWN, {})
-
-
-def test_the_users_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: tmp_path / "c")
-    monkeypatch.setattr("platformdirs.user_state_path", lambda *_, **__: tmp_path / "s")
-    monkeypatch.setattr("platformdirs.user_log_path", lambda *_, **__: tmp_path / "l")
-    monkeypatch.setattr("platformdirs.user_runtime_path", lambda *_, **__: tmp_path / "r")
-    assert Paths.of_user() == Paths(
-        config=tmp_path / "c/roundhouse.toml",
-        themes=tmp_path / "c/themes",
-        state=tmp_path / "s",
-        runs=tmp_path / "s/runs",
-        jobs=tmp_path / "s/jobs",
-        kept=tmp_path / "s/kept",
-        history=tmp_path / "s/history",
-        log=tmp_path / "l/roundhouse.log",
-        control=tmp_path / "r",
-        alerts=tmp_path / "c/alerts.toml",
-        minutes=tmp_path / "s/minutes",
-        keys=tmp_path / "c/keys",
-    )
-    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.namedpools import NamedPool, read_pools
+from engine.settings.pools import NamedPool, read_pools
 
 
 def test_pools_with_names_and_the_one_without() -> None:

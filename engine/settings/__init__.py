@@ -1,0 +1,1 @@
+"""What an operator can set: the configuration file, the environment and the flags."""
