@@ -50,7 +50,7 @@ class Collector:
 @contextmanager
 def collecting() -> Iterator[None]:
     """Full collections of this process are made by these rules, on a thread of their own; afterwards as before."""
-    before, end = gc.get_threshold(), threading.Event()
+    before, frozen, end = gc.get_threshold(), gc.get_freeze_count(), threading.Event()
     collector = Collector(time.monotonic(), time.process_time())
 
     def run() -> None:
@@ -71,4 +71,5 @@ def collecting() -> Iterator[None]:
         end.set()
         thread.join()
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()

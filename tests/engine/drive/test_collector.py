@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections.abc import Iterator
 
 import pytest
 
@@ -50,6 +51,14 @@ def test_who_is_always_busy_is_collected_seldom() -> None:
     assert one.look(1001.0 + SHARE * took, 2000.0)
 
 
+@pytest.fixture
+def all_collected() -> Iterator[None]:
+    """What conftest.py froze is collected too in such a test, as in a process that froze nothing yet."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 class Circle:
     """Refers to itself: only a collection frees it."""
 
@@ -65,6 +74,7 @@ def old() -> weakref.ref[Circle]:
     return weakref.ref(circle)
 
 
+@pytest.mark.usefixtures("all_collected")
 def test_a_circle_goes_when_the_process_is_idle_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "LOOK", 0.01)
     monkeypatch.setattr(collector, "IDLE", -1.0)  # never
@@ -82,6 +92,7 @@ def test_a_circle_goes_when_the_process_is_idle_and_not_before(monkeypatch: pyte
     assert "roundhouse-collector" not in [thread.name for thread in threading.enumerate()]
 
 
+@pytest.mark.usefixtures("all_collected")
 def test_what_was_there_before_is_collected_again_afterwards() -> None:
     gone = old()
     with collecting():
@@ -89,3 +100,16 @@ def test_what_was_there_before_is_collected_again_afterwards() -> None:
         assert gone() is not None  # frozen
     gc.collect()
     assert gone() is None
+
+
+def test_who_froze_objects_before_keeps_them_frozen() -> None:
+    gone = old()
+    gc.freeze()
+    with collecting():
+        pass
+    gc.collect()
+    assert gone() is not None
+    gc.unfreeze()
+    gc.collect()
+    assert gone() is None
+    gc.freeze()
