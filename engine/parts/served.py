@@ -10,13 +10,15 @@ many are noted from then on. So a slice is an even sample of its tasks, and weig
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
+from itertools import chain
 from typing import NamedTuple
 
 SPAN = 60.0  # seconds that are told of
 SLICE = 10.0  # seconds
 EACH = 64  # times in a slice
 MOST = 16  # one task in so many is noted at least: a worker that becomes slow shows it soon
-AGAIN = 1.0  # seconds for which percentiles hold once they were worked out
+AGAIN = 5.0  # seconds for which percentiles hold once they were worked out: of a busy worker that takes up to 50 µs
 
 
 class Took(NamedTuple):
@@ -97,19 +99,12 @@ def _percentiles(slices: list[_Slice], done: int) -> Took | None:
         times.sort()
         return Took(times[-(-len(times) // 2) - 1], times[-(-len(times) * 99 // 100) - 1])
     ends = [*(one.first for one in slices), done][1:]
-    weighed = sorted(
-        (seconds, (end - one.first) / len(one.times))
-        for one, end in zip(slices, ends, strict=True)
-        for seconds in one.times
-    )
-    total = sum(weight for _, weight in weighed)
-    found = []
-    for share in (0.5, 0.99):
-        passed, value = 0.0, weighed[-1][0]
-        for seconds, weight in weighed:
-            passed += weight
-            if passed >= share * total - 1e-9:
-                value = seconds
-                break
-        found.append(value)
-    return Took(*found)
+    parts = [(sorted(one.times), (end - one.first) / len(one.times)) for one, end in zip(slices, ends, strict=True)]
+    ranked = sorted(chain.from_iterable(part for part, _ in parts))
+
+    def tasks(seconds: float) -> float:
+        """How many took no longer."""
+        return sum(weight * bisect_right(part, seconds) for part, weight in parts)
+
+    total = done - slices[0].first
+    return Took(*(ranked[bisect_left(ranked, share * total - 1e-9, key=tasks)] for share in (0.5, 0.99)))

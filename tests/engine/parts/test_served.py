@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.catalogue import SYSTEMS
-from engine.parts.served import EACH, MOST, SLICE, SPAN, Served, Took
+from engine.parts.served import AGAIN, EACH, MOST, SLICE, SPAN, Served, Took
 from tests.helpers.protocols import running_sandbox
 
 
@@ -81,6 +81,16 @@ def test_a_picture_of_what_did_not_change_is_the_same_object() -> None:
     first = one.served.view(1.0)
     one.answer(0.25, 1.5)
     assert one.served.view(9.0) is first
+
+
+def test_percentiles_hold_for_a_while_however_much_is_done_meanwhile() -> None:
+    one = Counter()
+    one.answer(0.25, 0.0)
+    first = one.served.view(0.0)
+    for i in range(100):
+        one.answer(9.0, i / 100)
+    assert one.served.view(AGAIN - 0.01) is first and one.served.until <= AGAIN
+    assert one.served.view(AGAIN) == Took(9.0, 9.0)
 
 
 @given(st.lists(st.floats(0, 100, width=32), min_size=1, max_size=EACH - 1))
