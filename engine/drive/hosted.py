@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, cast
 
 import zmq
@@ -18,9 +19,9 @@ from engine.core import (
     FromStore,
     Piped,
     Process,
+    Received,
     Seat,
     Send,
-    Share,
     Start,
     Store,
     Unsent,
@@ -31,10 +32,36 @@ from engine.drive.links import FAILED, Calls, Links, Monitor, ZSocket, outer
 from engine.drive.pump.chosen import PUMP
 from engine.drive.security.curve import failure
 from engine.drive.security.guard import Guard
+from engine.drive.sharing.riders import Riders
 from engine.drive.sockets import Context, close_socket, keyed, open_socket, receiver
 from engine.drive.wallclock import WallClock
 
 OUTBOX = 100_000  # messages that wait for a DEALER's broker to come back
+
+
+class AnyPort(Protocol):
+    """What a core's messages come and go by: a socket of its own (``Port``), or one that others use too
+    (``engine.drive.sharing.ride``).
+    """
+
+    chair: HostedCore
+    spec: Spec
+    fd: int
+    held: bool
+    stirred: bool
+    batch: int
+    outbox: deque[Frames]
+
+    @property
+    def line(self) -> AnyPort:
+        """What is to be looked at when something was sent."""
+
+    @property
+    def fds(self) -> Sequence[int]: ...
+    def receive(self) -> list[tuple[HostedCore, Event]]: ...
+    def send(self, commands: list[Command], start: int) -> tuple[int, Sequence[Unsent]]: ...
+    def flushes(self) -> bool: ...
+    def close(self, linger: int = 0) -> None: ...
 
 
 class Port:
@@ -53,6 +80,7 @@ class Port:
         "monitor",
         "news",
         "outbox",
+        "riders",
         "socket",
         "spec",
         "stirred",
@@ -84,8 +112,14 @@ class Port:
             self.guard = Guard(spec, endpoints, curve.ring, self.links, context.door.say)
         self._receive = receiver(context, spec, self.links, self.guard)
         self.fd = int(self.socket.get(zmq.FD))
+        self.riders: Riders | None = None  # where peers were told that they may share a connection
         self.outbox: deque[Frames] = deque()
         self.batch = 1  # messages that are taken at a time
+
+    @property
+    def line(self) -> AnyPort:
+        """Itself."""
+        return self
 
     def _watch(self, socket: ZSocket) -> None:
         if outer(self.spec):
@@ -103,24 +137,52 @@ class Port:
         """What a selector is to watch: the socket, and its monitor where it has one."""
         return [self.fd] if self.monitor is None else [self.fd, self.monitor.fd]
 
-    def receive(self) -> tuple[list[Event], list[Frames]]:
-        """What has happened to connections; and what is there, of a batch."""
-        links, told = self.links, list[Event]()
+    def share(self) -> None:
+        """Peers of a ROUTER that binds may send for several routing ids from now on."""
+        if self.links is not None and self.riders is None:
+            self.riders = Riders(self.spec.name, self.links, self.guard)
+
+    def receive(self) -> list[tuple[HostedCore, Event]]:
+        """What has happened to connections, and what is there, of a batch; to whom each is to be told."""
         if self.held:
-            return told, []
+            return []
+        if self.riders is not None and self.riders.runs:
+            told, messages = self.riders.runs.popleft()
+        else:
+            told, messages = self._read()
+        events = [(self.chair, event) for event in told]
+        if messages:
+            events.append((self.chair, Received(messages, self.spec.name)))
+        return events
+
+    def _read(self) -> tuple[list[Event], list[Frames]]:
+        """What is there; nothing only where nothing more is there."""
+        links, riders = self.links, self.riders
+        told = list[Event]()
         if self.stirred or self.news:  # who was accepted is heard of before anything of it is read
             self.stirred = False
-            told = self._hear()
-        messages = self._receive(self.socket, self.batch, self.spec.kind)
-        if self.guard is not None:
-            messages = self._taken(messages)
-        if links is not None:
-            links.drained(not messages)
-            if links.told:
-                told, links.told = links.told, []
-        return told, messages
+            told = self.hear()
+        while True:
+            messages = self._receive(self.socket, self.batch, self.spec.kind)
+            empty = not messages
+            if self.guard is not None:
+                messages = self.guard.taken(messages)
+            if links is not None:
+                links.drained(empty)
+                if links.told:
+                    told, links.told = links.told, []
+            if riders is not None:
+                told = riders.told(told)
+                if messages:
+                    riders.take(messages)
+                    riders.answers(partial(PUMP.send, self.socket))
+                    first, messages = riders.runs.popleft()
+                    told += first
+            if told or messages or empty:
+                return told, messages
 
-    def _hear(self) -> list[Event]:
+    def hear(self) -> list[Event]:
+        """What has happened to connections since."""
         if self.monitor is not None:
             self.news.extend(self.monitor.read())
         told: list[Event] = []
@@ -136,31 +198,31 @@ class Port:
                     self._context.complain(words)
         return told
 
-    def _taken(self, messages: list[Frames]) -> list[Frames]:
-        """Those that the guard takes; none only where nothing more is there."""
-        assert self.guard is not None
-        while messages and not (kept := self.guard.taken(messages)):
-            messages = self._receive(self.socket, self.batch, self.spec.kind)
-        return kept if messages else []
-
-    def send(self, commands: list[Command], start: int) -> tuple[int, Unsent | None]:
+    def send(self, commands: list[Command], start: int) -> tuple[int, Sequence[Unsent]]:
         """Carry out a ``Send`` by this socket, and those that follow it directly; at most until one is refused.
 
         Returns the place of the command that is next, and what its core is to be told.
         """
+        if self.riders is not None and self.riders.carriers:
+            cut = () if self.guard is None else self.guard.cut
+            following, unsent = self.riders.send(partial(PUMP.send, self.socket), commands, start, cut)
+            if self.guard is not None:
+                self.guard.unsent += sum(one.frames[0] in cut for one in unsent)
+            return following, unsent
         if self.guard is not None and self.guard.cut:
             frames = cast(Send, commands[start]).frames
             if frames[0] in self.guard.cut:
                 self.guard.unsent += 1
-                return start + 1, Unsent(frames, "unreachable", self.spec.name)
+                return start + 1, (Unsent(frames, "unreachable", self.spec.name),)
             following, error = start + 1, PUMP.send(self.socket, frames)
         elif self.outbox or self.calls.down or self.held:  # behind what waits already; or for the next connection
             following, error = start + 1, errno.EAGAIN
         else:
             following, error = PUMP.send_run(self.socket, commands, start, self.spec.name)
         if not error:
-            return following, None
-        return following, self.refuse(cast(Send, commands[following - 1]).frames, error)
+            return following, ()
+        refused = self.refuse(cast(Send, commands[following - 1]).frames, error)
+        return following, () if refused is None else (refused,)
 
     def flush(self) -> None:
         """Send what waits, as much as goes."""
@@ -227,7 +289,7 @@ class HostedCore:
         """``keeper``: of a core that gives ``Store`` commands."""
         self.name, self.core, self.keeper = name, seat.core, keeper
         self.wall = None if seat.wall is None else WallClock(seat.wall)
-        self.ports: dict[str, Port] = {}
+        self.ports: dict[str, AnyPort] = {}
         self.without: dict[str, Spec] = {}  # sockets that could not be opened again (``engine.drive.reopening``)
         self.held = False  # nothing passes over its sockets (``engine.drive.holding``)
         self.later: list[Event] | None = None  # what has happened while it was stopped; None while it goes on
@@ -258,8 +320,6 @@ class HostedCore:
                 self.jobs.cancel(key)
             case Store() if self.keeper is not None:
                 self.keeper.submit(command)
-            case Share():
-                pass  # each keeps a connection of its own
             case _:
                 return False
         return True

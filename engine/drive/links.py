@@ -44,7 +44,7 @@ FAILED = (
 _MASK = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | sum(FAILED)
 _EVENT = struct.Struct("=Hi")
 _SRCFD = int(zmq.SRCFD)
-_NONE = -1  # the descriptor of who comes over inproc
+NONE = -1  # the descriptor of who comes over inproc
 _numbers = count(1)
 
 
@@ -53,7 +53,7 @@ def source_of(frame: Frame) -> int:
     try:
         return int(frame.get(_SRCFD))
     except zmq.ZMQError:
-        return _NONE
+        return NONE
 
 
 class Calls:
@@ -116,6 +116,7 @@ class Links:
         self.fresh: set[int] = set()  # nothing came by them since they were accepted, or took in much
         self.unfinished = Unfinished(cut)  # those that took in much
         self.told: list[Event] = []
+        self.met: Callable[[bytes], object] = id  # is told of a peer that came by a connection that is new
         self._name = name
         self._standing: dict[int, bytes] = {}  # descriptor → peer, empty while that is not known
         self._ended: list[int] = []
@@ -152,18 +153,19 @@ class Links:
                 self.fresh = {fd for fd in self.fresh if fd in self.unfinished}
         before = self.known.get(peer)
         # Not where another peer had this descriptor: that its connection has ended is still to be told.
-        if before != fd and (fd == _NONE or self._standing.get(fd) == b""):
+        if before != fd and (fd == NONE or self._standing.get(fd) == b""):
             self._met(peer, fd, before)
         return bool(self.fresh)
 
     def _met(self, peer: bytes, fd: int, before: int | None) -> None:
         """A peer has come by another descriptor than ``before``."""
+        self.met(peer)
         self.known[peer] = fd
         if len(self.known) > KEPT:
             self._forget(self.known.pop(next(iter(self.known))))
         if before is not None:
             self._forget(before)
-        if fd == _NONE:
+        if fd == NONE:
             return
         self._standing[fd] = peer
         self.told.append(Connected(self._name, peer))

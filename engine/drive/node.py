@@ -34,24 +34,23 @@ from engine.core import (
     Note,
     Ordered,
     Paused,
-    Received,
     Reopen,
     Save,
     Seat,
     Send,
+    Share,
     Start,
     Started,
     Woken,
 )
-from engine.core import Socket as Spec
 from engine.drive.cpus import share_one
 from engine.drive.grouping import by_peer
 from engine.drive.holding import PAUSE, Holds
-from engine.drive.hosted import HostedCore, Keeper, Port
+from engine.drive.hosted import HostedCore, Keeper
 from engine.drive.inbox import Inbox
 from engine.drive.lateness import Lateness
 from engine.drive.noting import noted
-from engine.drive.reopening import reopen
+from engine.drive.ports import Ports
 from engine.drive.sockets import Context
 from engine.feed import Feed
 from engine.journal.codec import kept
@@ -89,15 +88,16 @@ class Node:
         self._seated: dict[Tap, Callable[[str, Seat], None]] = {}
         self.failed = 0  # cores that left because of an error
         self._lateness = Lateness()
-        self._context, self._feed, self._save = context, feed, save
+        self._feed, self._save = feed, save
         self._share, self._told = share, told
         self._chairs: dict[str, HostedCore] = {}
-        self._touched: dict[Port, None] = {}
         self._agenda: list[tuple[float, int, HostedCore]] = []
         self._order = count()
         self._inbox = Inbox()
         self._selector = selectors.DefaultSelector()
         self._holds = Holds(self._selector)
+        self._ports = Ports(context, self._selector, self._inbox.post, self._complain)
+        self._touched = self._ports.touched
         self._halt = threading.Event()
         self._published = 0.0
         self._thread = threading.Thread(target=self._main, name=f"roundhouse-{name}", daemon=True)
@@ -193,6 +193,7 @@ class Node:
             self._feed.show(f"{self.name}.traceback", traceback.format_exc())
         finally:
             try:
+                self._ports.disband()
                 for chair in list(self._chairs.values()):
                     self._close(chair)
             finally:  # whoever waits for an answer is told in any case
@@ -230,17 +231,15 @@ class Node:
                 return
             port = next(iter(touched))
             del touched[port]
-            told, messages = port.receive()
-            if told or messages:
+            events = port.receive()
+            if events:
                 touched[port] = None
-            for event in told:
-                self._handle(port.chair, event)
-            if messages:
-                self._handle(port.chair, Received(messages, port.spec.name))
+                for chair, event in events:
+                    self._handle(chair, event)
                 began, before = time.monotonic(), began
                 port.batch = min(DRAIN, 2 * port.batch) if began - before < QUICK else max(1, port.batch // 2)
             elif port.outbox and port.flushes():
-                touched[port] = None
+                touched[port.line] = None
 
     def _handle(self, chair: HostedCore, event: Event) -> None:
         if chair.later is not None:
@@ -280,10 +279,9 @@ class Node:
             if port is None:
                 at += 1  # the core left with this command still in hand
                 continue
-            self._touched[port] = None
+            self._touched[port.line] = None
             at, unsent = port.send(commands, at)
-            if unsent is not None:
-                refused.append(unsent)
+            refused += unsent
         return refused
 
     def _rarely(self, chair: HostedCore, command: Command) -> None:
@@ -294,9 +292,9 @@ class Node:
                 note = command if command.subject else command._replace(subject=chair.signature)
                 self._feed.fact(note, self.name, time.time())
             case Reopen():
-                for error in reopen(chair, command, self._shut, self._plug):
-                    words = f"{chair.name} can not go to {error}"
-                    self._feed.fact(Note("bad", words), self.name, time.time())
+                self._ports.reopen(chair, command)
+            case Share():
+                self._ports.share(chair, command)
             case Exit(reason, failed):
                 self.failed += failed
                 self._leave(chair.name, GOODBYE)
@@ -305,7 +303,7 @@ class Node:
                     self._feed.fact(note, self.name, time.time())
             case Start(key, body):
                 words = f"nothing here runs a {type(body).__name__}"
-                self._feed.fact(Note("bad", f"{chair.name}: {words}"), self.name, time.time())
+                self._complain(f"{chair.name}: {words}")
                 self.finish(chair.name, key, False, words.encode())
             case Save(name, content):
                 self._save(name, content)
@@ -332,6 +330,9 @@ class Node:
             self._handle(chair, Woken())
         self._lateness.note(late, now)
 
+    def _complain(self, words: str) -> None:
+        self._feed.fact(Note("bad", words), self.name, time.time())
+
     def _pause(self, seconds: float, now: float) -> None:
         if self._chairs:
             self._feed.fact(Note("warn", f"paused for {seconds:.1f} s"), self.name, time.time())
@@ -354,7 +355,7 @@ class Node:
         chair = HostedCore(name, seat, partial(self.finish, name), keeper)
         try:
             for spec in seat.sockets:
-                self._plug(chair, spec)
+                self._ports.plug(chair, spec)
         except BaseException:
             self._close(chair)
             raise
@@ -366,35 +367,12 @@ class Node:
         chair.begin(self._inbox.post, partial(self._hand, name))
         self._handle(chair, Started())
 
-    def _plug(self, chair: HostedCore, spec: Spec) -> None:
-        port = Port(chair, spec, self._context, self._stir)
-        chair.ports[spec.name] = port
-        for fd in () if port.held else port.fds:
-            self._selector.register(fd, selectors.EVENT_READ, port)
-        self._touched[port] = None
-
-    def _stir(self, port: Port) -> None:
-        """Connections of a port that is bound came or went. Called by the door's thread."""
-
-        def act() -> None:
-            if port.chair.ports.get(port.spec.name) is port:
-                port.stirred = True
-                self._touched[port] = None
-
-        self._inbox.post(act)
-
-    def _shut(self, port: Port, linger: int = 0) -> None:
-        for fd in () if port.held else port.fds:
-            self._selector.unregister(fd)
-        self._touched.pop(port, None)
-        port.close(linger)
-
     def _leave(self, name: str, linger: int = 0) -> None:
         if (chair := self._chairs.pop(name, None)) is not None:
             self._close(chair, linger)
 
     def _close(self, chair: HostedCore, linger: int = 0) -> None:
         for port in chair.ports.values():
-            self._shut(port, linger)
+            self._ports.shut(port, linger)
         chair.ports.clear()
         chair.close()

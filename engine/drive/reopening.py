@@ -14,11 +14,11 @@ import zmq
 
 from engine.core import Reopen
 from engine.core import Socket as Spec
-from engine.drive.hosted import HostedCore, Port
+from engine.drive.hosted import AnyPort, HostedCore
 
 
 def reopen(
-    chair: HostedCore, command: Reopen, shut: Callable[[Port], None], plug: Callable[[HostedCore, Spec], None]
+    chair: HostedCore, command: Reopen, shut: Callable[[AnyPort], None], plug: Callable[[HostedCore, Spec], None]
 ) -> list[zmq.ZMQError]:
     """Close the socket that a core names with ``shut`` and open it with ``plug``, which raises zmq.ZMQError.
 

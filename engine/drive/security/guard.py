@@ -21,14 +21,12 @@ import zmq
 
 from engine.core import Disconnected, Frames, Note
 from engine.core import Socket as Spec
-from engine.drive.links import KEPT, Links
+from engine.drive.links import KEPT, NONE, Links
 from engine.drive.security.descriptors import hang_up
 from engine.drive.security.keyring import Keyring, refusal
 from engine.drive.security.keys import SHOWN
 from engine.drive.security.strangers import AGAIN
 from engine.drive.security.watched import KEYS
-
-_NONE = -1  # the descriptor of who comes over inproc
 
 
 class Guard:
@@ -44,11 +42,15 @@ class Guard:
         self._spec, self._endpoints, self._ring, self._links, self._say = spec, endpoints, ring, links, say
         self._said = float("-inf")
 
-    def judge(self, peer: bytes, user: bytes, fd: int) -> bool:
-        """Whether a message is taken, of a peer that is not in ``users`` under this key; empty: no key."""
+    def judge(self, peer: bytes, user: bytes, fd: int, carrier: bytes = b"") -> bool:
+        """Whether a message is taken, of a peer that is not in ``users`` under this key; empty: no key.
+
+        ``carrier``: whose connection it is that the peer shares, and that is ended where it is not taken.
+        """
+        culprit = carrier or peer
         if not user:
-            if fd != _NONE:  # libzmq lets nobody in without
-                self._refuse(peer, fd, "it has no key")
+            if fd != NONE:  # libzmq lets nobody in without
+                self._refuse(culprit, fd, "it has no key")
                 return False
             self._admit(peer, user)
             return True
@@ -56,10 +58,10 @@ class Guard:
         if before is not None and before != user and self._wrong(before) == "":
             key = self._ring.key(user.decode("ascii", "replace"))
             whose = key.words if key is not None else f"{user[:SHOWN].decode('ascii', 'replace')}…"
-            self._refuse(peer, fd, f"{whose} uses the name of another key's peer")
+            self._refuse(culprit, fd, f"{whose} uses the name of another key's peer")
             return False
         if why := self._wrong(user):
-            self._refuse(peer, fd, why)
+            self._refuse(culprit, fd, why)
             return False
         self._admit(peer, user)
         return True
@@ -84,7 +86,7 @@ class Guard:
         for peer, user in list(self.users.items()):
             if why := self._wrong(user):
                 del self.users[peer]
-                self._refuse(peer, self._links.known.get(peer, _NONE), why, dropped=0)
+                self._refuse(peer, self._links.known.get(peer, NONE), why, dropped=0)
 
     def hear(self, event: int, fd: int) -> None:
         """One event of the door."""
@@ -111,7 +113,7 @@ class Guard:
 
     def _refuse(self, peer: bytes, fd: int, why: str, dropped: int = 1) -> None:
         self.dropped += dropped
-        if fd != _NONE:
+        if fd != NONE:
             self.cut[peer] = fd
             for endpoint in self._endpoints:
                 hang_up(fd, endpoint)

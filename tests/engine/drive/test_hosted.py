@@ -41,11 +41,11 @@ def test_what_is_sent_behind_the_end_of_a_connection_waits_for_the_next_one() ->
         port = Port(chair, spec, context, lambda port: None)
         port.calls.hear(zmq.EVENT_HANDSHAKE_SUCCEEDED)
         port.calls.hear(zmq.EVENT_DISCONNECTED)
-        assert port.send([Send([b"first"])], 0) == (1, None)
+        assert port.send([Send([b"first"])], 0) == (1, ())
         port.flush()
         assert list(port.outbox) == [[b"first"]] and not router.poll(0)
         port.calls.hear(zmq.EVENT_HANDSHAKE_SUCCEEDED)
-        assert port.send([Send([b"second"])], 0) == (1, None)
+        assert port.send([Send([b"second"])], 0) == (1, ())
         port.flush()
         assert [router.recv_multipart() for _ in range(2)] == [[b"peer", b"first"], [b"peer", b"second"]]
         port.close()
@@ -65,11 +65,11 @@ def test_who_was_cut_off_is_sent_nothing_more(tmp_path: Path) -> None:
         assert port.guard is not None
         port.guard.cut[b"one"] = 7
         orders: list[Command] = [Send([b"one", b"x"]), Send([b"other", b"y"]), Send([b"nobody", b"z"])]
-        assert port.send(orders, 0) == (1, Unsent([b"one", b"x"], "unreachable"))
-        assert port.send(orders, 1) == (2, None) and other.recv() == b"y"
-        assert port.send(orders, 2) == (3, Unsent([b"nobody", b"z"], "unreachable"))
+        assert port.send(orders, 0) == (1, (Unsent([b"one", b"x"], "unreachable"),))
+        assert port.send(orders, 1) == (2, ()) and other.recv() == b"y"
+        assert port.send(orders, 2) == (3, (Unsent([b"nobody", b"z"], "unreachable"),))
         assert port.guard.unsent == 1 and not one.poll(0)
         port.guard.hear(zmq.EVENT_DISCONNECTED, 7)
-        assert port.send(orders[:1], 0) == (1, None) and one.recv() == b"x"
+        assert port.send(orders[:1], 0) == (1, ()) and one.recv() == b"x"
     port.close()
     context.term()

@@ -31,7 +31,7 @@ def test_a_socket_that_can_not_be_opened_again_ends_nobody_and_is_opened_later(
     peer.script = lambda event, now: [Reopen(), Send([b"", b"lost"])] if isinstance(event, Ordered) else []
     other.script = lambda event, now: [Send([b"", b"hello"])] if isinstance(event, Ordered) else []
     with monkeypatch.context() as patch:
-        patch.setattr("engine.drive.node.Port", full)
+        patch.setattr("engine.drive.ports.Port", full)
         for _ in range(2):
             node.order("peer", "go")
             node.ask("peer").result(WAIT)
@@ -52,7 +52,7 @@ def test_a_core_whose_socket_could_not_be_opened_again_leaves_like_any_other(
         raise zmq.ZMQError(errno.EMFILE)
 
     core.script = lambda event, now: [Reopen()] if isinstance(event, Ordered) else []
-    monkeypatch.setattr("engine.drive.node.Port", full)
+    monkeypatch.setattr("engine.drive.ports.Port", full)
     node.order("peer", "go")
     node.remove("peer").result(WAIT)
     assert node.names() == []

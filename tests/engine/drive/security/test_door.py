@@ -13,6 +13,7 @@ import zmq
 from engine.catalogue import SYSTEMS
 from engine.core import Note
 from engine.core import Socket as Spec
+from engine.drive.hosted import Port
 from engine.drive.links import ZSocket
 from engine.drive.security import watched as module
 from engine.drive.security.descriptors import Descriptors
@@ -237,7 +238,7 @@ def test_every_socket_of_every_system_that_binds_refuses_old_versions(name: str)
         bound = [
             (port.socket, at)
             for port in seat.ports.values()
-            if port.spec.kind != "stream"
+            if isinstance(port, Port) and port.spec.kind != "stream"
             for at in port.spec.bind
             if at.startswith("tcp://")
         ]
