@@ -128,11 +128,6 @@ class Host(Shell):
         return self.session.picture
 
     @property
-    def running(self) -> bool:
-        """Whether any lab has tasks in flight."""
-        return any(session.busy for session in (*self.sessions.values(), self.session))
-
-    @property
     def drawn_for(self) -> float:
         """CPU seconds that the nodes of all labs have drawn for."""
         return float(sum(session.lab.feed.spent for session in self.sessions.values()))

@@ -145,17 +145,12 @@ class Shell(App[None]):
             raise self._exception
 
     @property
-    def running(self) -> bool:
-        """Whether a run is in progress; then the screen takes less CPU time."""
-        return False
-
-    @property
     def drawn_for(self) -> float:
         """CPU seconds that others than this thread have drawn pictures for."""
         return 0.0
 
     def _beat(self) -> None:
-        if self._governor.due(self.running):
+        if self._governor.due():
             self.tick()
 
     async def on_event(self, event: events.Event) -> None:

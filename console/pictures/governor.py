@@ -17,7 +17,6 @@ from statistics import median_low
 from console.pictures.samples import HERTZ
 
 SHARE = 0.08  # of a core, for the screen
-SHARE_OF_A_RUN = 0.05  # the same while a run is going
 SLOWEST = 1.0  # seconds between two refreshes at most
 
 _COSTS = 9  # refreshes whose costs are known
@@ -35,17 +34,15 @@ class RefreshGovernor:
         self._drawn = -SLOWEST  # when it was drawn last
         self._before: float | None = None  # what had been spent by then
         self._costs: deque[float] = deque(maxlen=_COSTS)  # seconds from one refresh to the next
-        self._share = SHARE
 
     @property
     def interval(self) -> float:
         """Seconds from one refresh to the next."""
         cost = median_low(self._costs) if self._costs else 0.0
-        return min(SLOWEST, max(1 / HERTZ, cost / self._share))
+        return min(SLOWEST, max(1 / HERTZ, cost / SHARE))
 
-    def due(self, running: bool) -> bool:
-        """Whether it is time. ``running``: a run is going."""
-        self._share = SHARE_OF_A_RUN if running else SHARE
+    def due(self) -> bool:
+        """Whether it is time."""
         now = self._clock()
         if now - self._drawn < self.interval - 1 / HERTZ / 2:  # the nearest beat
             return False

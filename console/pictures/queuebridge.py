@@ -50,7 +50,6 @@ class QueuePicture(NamedTuple):
     dead: tuple[str, ...]
     hertz: float
     rows: tuple[()] = ()  # there are no peers whose names events could use
-    busy: bool = False  # drivers are processes of their own: the screen takes nothing from them
     alone: bool = False  # no watchdog of this console begins: where none runs there is none
     series: Mapping[str, Series] = MappingProxyType({})  # of charts: throughput, documents a second; backlog
 

@@ -85,11 +85,6 @@ class Session(Generic[L]):
         """A trace to attach to the lab."""
         return self.kind.trace(self.lab)
 
-    @property
-    def busy(self) -> bool:
-        """Whether tasks are under way."""
-        return bool(self.picture is not None and self.picture.busy)
-
 
 def at_once(lab: Any) -> Orders:
     """Orders for a lab of this thread."""

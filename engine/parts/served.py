@@ -40,17 +40,18 @@ class _Slice:
 class Served:
     """The service times of one worker. Times: monotonic seconds.
 
-    ``due``: the number of the next task that is noted. ``until``: ``view`` returns the same before that time.
+    ``due``: the number of the next task that is noted. ``until``: ``view`` returns the same before that time, which is
+    ``shown``.
     """
 
-    __slots__ = ("_done", "_shown", "_slices", "due", "until")
+    __slots__ = ("_done", "_slices", "due", "shown", "until")
 
     def __init__(self) -> None:
         self.due = 1
         self._slices: list[_Slice] = []
         self._done = 0  # when something was noted last
-        self._shown: Took | None = None
-        self.until = 0.0
+        self.shown: Took | None = None
+        self.until = float("inf")
 
     def note(self, seconds: float, now: float, done: int) -> None:
         """The task that made the count ``done`` took so long."""
@@ -72,21 +73,21 @@ class Served:
             times[last.place] = seconds
             last.place = (last.place + 1) % EACH
         self._done = done
-        self.until = min(self.until, now + AGAIN if self._shown is not None else now)
+        self.until = min(self.until, now + AGAIN if self.shown is not None else now)
         self.due = done + last.stride
 
     def view(self, now: float) -> Took | None:
         """Of the last minute; None where nothing was done in it. The same object as long as nothing changed."""
         if now < self.until:
-            return self._shown
+            return self.shown
         slices = self._slices
         while slices and slices[0].begun + SPAN <= now:
             del slices[0]
         self.until = slices[0].begun + SPAN if slices else float("inf")
         shown = _percentiles(slices, self._done)
-        if shown != self._shown:
-            self._shown = shown
-        return self._shown
+        if shown != self.shown:
+            self.shown = shown
+        return self.shown
 
 
 def _percentiles(slices: list[_Slice], done: int) -> Took | None:

@@ -339,16 +339,6 @@ def test_disk_queues_open_beside_a_system_with_a_broker_and_no_key_is_lost(tmp_p
     assert summary.startswith("fed ")
 
 
-@pytest.mark.parametrize("busy", [True, False])
-def test_a_run_is_told_from_idling(tmp_path: Path, busy: bool) -> None:
-    async def scenario(driver: Driver) -> None:
-        await driver.tick()
-        assert driver.app.running is busy
-        assert driver.lab.orders == []
-
-    drive(scenario, tmp_path, lab=FakeLab(5, busy=busy))
-
-
 @pytest.mark.parametrize("opens", ["t", "ctrl+k", "question_mark", "r", "enter", "ctrl+p"])
 def test_keys_that_were_typed_ahead_leave_a_screen_once(tmp_path: Path, opens: str) -> None:
     async def scenario(driver: Driver) -> None:

@@ -110,7 +110,7 @@ def taken(folder: Path) -> dict[str, str]:
     labs = FakeLabs(lab)
     settings = FakeSettings(folder)
     app = Console(labs, session_of("roundrobin", lab), settings, clock=lambda: lab.at)
-    app._governor.due = lambda running: False  # type: ignore[method-assign]
+    app._governor.due = lambda: False  # type: ignore[method-assign]
     found: dict[str, str] = {}
 
     async def run() -> None:

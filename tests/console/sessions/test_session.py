@@ -29,7 +29,6 @@ def test_a_session_keeps_what_was_seen() -> None:
     picture = session.look(lab.at)
     assert session.picture is picture
     assert len(picture.rows) == 4
-    assert session.busy
     lab.advance(0.25)
     assert len(session.look(lab.at).backlog) == 2
     assert kind.ink(session) == "good"

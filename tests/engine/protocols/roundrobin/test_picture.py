@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import pytest
+
 from engine.core import Woken
 from engine.parts.orders import Inspect
+from engine.parts.served import AGAIN
 from engine.parts.view import BrokerLeg, Incident, TaskRow
 from engine.protocols.roundrobin import messages as wire
+from engine.protocols.roundrobin import picture
 from tests.helpers.roundrobin import Front, ident
 
 
@@ -41,6 +45,25 @@ def test_a_row_is_rebuilt_for_a_worker_that_changed_and_for_no_other() -> None:
     after = front.broker.snapshot(front.now).workers
     assert after[0] is not before[0] and after[1] is before[1]
     assert before[0].in_flight == 0 and after[0].in_flight == 1
+
+
+def test_percentiles_of_many_workers_come_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "FRESH", 2)
+    front = Front()
+    names = [b"w%d" % number for number in range(5)]
+    for name in names:
+        front.join(name)
+    told = []
+    for seconds in (1.0, 2.0, 3.0, 4.0, 5.0):
+        for worker in front.broker.pool.workers.values():
+            worker.done, worker.row = worker.done + 1, None
+            worker.served.note(seconds, front.now, worker.done)
+        front.now += 1.5 * AGAIN  # longer than percentiles hold
+        front.broker.pool.liveness.grace(1.5 * AGAIN)
+        rows = front.broker.snapshot(front.now).workers
+        told.append([row.took.p99 if row.took is not None else 0.0 for row in rows])
+    assert told[0] == [1.0, 1.0, 0.0, 0.0, 0.0]
+    assert min(told[4]) >= 3.0, "each has its turn, whoever is first"
 
 
 def test_the_round_trip_of_a_heartbeat_is_measured() -> None:

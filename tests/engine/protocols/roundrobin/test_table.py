@@ -22,13 +22,13 @@ def holding(one: Worker, tasks: int) -> Worker:
 
 def test_states_in_the_operators_words() -> None:
     one = worker()
-    assert one.state(10.0, 3.0, 13.0) == "ready" and one.state(10.0, 3.0, 13.1) == "late"
+    assert shown(one, 10.0, now=13.0).state == "ready" and shown(one, 10.0, now=13.1).state == "late"
     holding(one, 1).owed = 1
-    assert one.used == 2 and one.state(10.0, 3.0, 10.0) == "busy"
+    assert one.used == 2 and shown(one, 10.0).state == "busy"
     one.leaving = True
-    assert one.state(10.0, 3.0, 99.0) == "drain"
+    assert shown(one, 10.0, now=99.0).state == "drain"
     one.lost_at = 20.0
-    assert one.state(10.0, 3.0, 10.0) == "lost"
+    assert shown(one, 10.0).state == "lost"
 
 
 def test_a_row_is_the_same_object_until_something_changes() -> None:
@@ -45,7 +45,9 @@ def test_a_row_is_the_same_object_until_something_changes() -> None:
 
 
 def shown(one: Worker, heard: float, violations: int = 0, now: float | None = None) -> WorkerRow:
-    one.show(heard, 3.0, 6.0, violations, heard if now is None else now)
+    at = heard if now is None else now
+    one.served.view(at)
+    one.show(heard, 3.0, 6.0, violations, at)
     assert one.row is not None
     return one.row
 
