@@ -12,16 +12,16 @@ from typing import Annotated, Any, NamedTuple
 
 from console.cli import (
     explorearguments,
+    jobarguments,
     keyarguments,
     operatearguments,
     queuearguments,
+    runarguments,
     screenarguments,
     storearguments,
 )
-from console.cli.consent import consenting
-from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, keeper, option, otel
-from console.jobs.arguments import add_job
-from console.readers import given, percent, source, target, user, value
+from console.cli.parsing import Parser, add_control, add_env, add_log, add_standing, as_json, keeper, option, otel
+from console.readers import given, source, target, user, value
 from engine import __version__, catalogue
 from engine.catalogue import QUEUES, SEED_LANE, SYSTEMS
 from engine.schema import Endpoint, OneOf, Range
@@ -29,7 +29,6 @@ from engine.settings.pools import Pool
 from engine.settings.settings import Flag, Run
 
 DEFAULT, OTHER, *_ = SYSTEMS  # in examples
-TAKERS = " or ".join(catalogue.TAKERS)
 ((LANED, LANE),) = catalogue.LANES.items()
 EXAMPLES = (
     "roundhouse",
@@ -53,9 +52,6 @@ usage or configuration, 128+n ended by signal n. Results go to stdout,
 everything else to stderr.
 """
 COUNT = Annotated[int, Range(1, 20_000)]
-RATE = Annotated[float, Range(0.001, 10_000_000, "tasks a second")]
-STOPPED = Annotated[int, Range(1, 2**32 - 2)]  # processors of all workers; the next number means something else
-JOB = Annotated[int, Range(1, 2**63 - 1)]
 LEVEL = Annotated[int, Range(0, 9)]
 LEVELS = {"error": 0, "info": 1, "debug": 5}
 SEED = Annotated[int, Range(0, 2**32)]
@@ -115,22 +111,12 @@ def read_arguments(argv: Sequence[str]) -> Asked:
 
 def _check(parser: Parser, options: argparse.Namespace, flags: list[Flag]) -> None:
     """Check combinations of arguments, which argparse can not express."""
-    for part in (queuearguments, screenarguments, storearguments, operatearguments):
+    for part in (jobarguments, runarguments, queuearguments, screenarguments, storearguments, operatearguments):
         part.check(parser, options)
     systems = {flag.text for flag in flags if flag.place == ("system",)}
     if options.command in queuearguments.COMMANDS:
         systems -= QUEUES.keys()
     match options.command:
-        case "submit" if (options.file is None) == (not options.words):
-            parser.error("submit: either a FILE that describes the job, or -- and its command")
-        case "jobs" if options.order and options.id is None:
-            parser.error(f"jobs {options.order}: the ID of a job is required; roundhouse jobs lists them")
-        case "jobs" if options.order not in (None, "show") and options.json:
-            parser.error("jobs: --json is for the list and for show")
-        case "jobs" if options.failed and options.order != "show":
-            parser.error("jobs: --failed is for show")
-        case "bulkping" | "bulkdata" as command if options.bound is not None and options.baseline is None:
-            parser.error(f"{command}: --bound needs a --baseline")
         case command if systems and any(flag.name == "--lane" for flag in flags) and LANED not in systems:
             parser.error(f"--lane: {', '.join(sorted(systems))} has one lane, the seed's own messages")
         case command if storearguments.asked(flags) and systems and not systems & set(catalogue.STORED):
@@ -194,14 +180,14 @@ def make_parsers(keep: Keep) -> tuple[Parser, Mapping[str, Parser]]:
         storearguments.add_stores(Parser(add_help=False), keep),
     )
     _roles(command, keep, every, connect)
-    _runs(command, keep, every)
-    _jobs(command, connect)
+    runarguments.add_commands(command, keep, every)
+    jobarguments.add_commands(command, connect)
     _pair(command, connect)
     storearguments.add_command(command, keep, system)
     _request(command, keep, connect)
     keyarguments.add_command(command)
-    queuearguments.add_commands(command, _json("the report"), journal)
-    explorearguments.add_command(command, _json("the report"), system)
+    queuearguments.add_commands(command, as_json("the report"), journal)
+    explorearguments.add_command(command, as_json("the report"), system)
     operatearguments.add_commands(command, keep)
     _kept(command)
     return parser, commands.choices
@@ -221,7 +207,7 @@ def _roles(command: Command, keep: Keep, every: Sequence[Parser], connect: Parse
     bind = option(
         "--bind", metavar="ENDPOINT", type=value(Endpoint), help="where to listen (the system's own endpoint)"
     )
-    slots = f"tasks that each worker takes at a time; in a {TAKERS} its processors ({Pool().slots})"
+    slots = f"tasks that each worker takes at a time; in a {jobarguments.TAKERS} its processors ({Pool().slots})"
     takes = option("--slots", metavar="N", action=keep("pool", "slots"), help=slots)
     number = "number of workers in this process (1; on a terminal none until register or bulk is typed)"
     workers = option("--count", metavar="N", type=value(COUNT), help=number)
@@ -262,44 +248,12 @@ def level_named(text: str) -> int | None:
     return LEVELS.get(text)
 
 
-def _runs(command: Command, keep: Keep, every: Sequence[Parser]) -> None:
-    """One message, or many."""
-    usual = Run()
-    place = "endpoint of the broker (starts one and workers, and stops them after the run)"
-    connect = option("--connect", metavar="ENDPOINT", type=value(Endpoint), help=place)
-    limit = f"seconds until a task has failed ({usual.timeout:g})"
-    timeout = option("--timeout", metavar="SECONDS", action=keep("run", "timeout"), help=limit)
-    carried = f"bytes of data in each task ({usual.bytes})"
-    size = option("--bytes", metavar="N", action=keep("run", "bytes"), help=carried)
-    count = option("n", metavar="N", action=keep("run", "count"), help="number of tasks, 1 or more")
-    out = "most tasks in flight at a time"
-    window = option("--in-flight", metavar="N", action=keep("run", "in_flight"), help=f"{out} ({usual.in_flight})")
-    pace = "send so many tasks a second, whatever comes back: an open loop (closed: a reply lets the next go)"
-    rate = option("--rate", metavar="R", type=value(RATE), help=pace)
-    before = "compare with this kept run afterwards; last: the newest run with the same options"
-    baseline = option("--baseline", metavar="ID", type=given, help=before)
-    one = (connect, timeout, _json("the run"), otel(), *every)
-    whole = option("--in-flight", metavar="N", action=keep("run", "data_in_flight"), help=f"{out} (all)")
-    rest = (rate, timeout, baseline, operatearguments.asked(), _bound(), _json("the run"), otel(), *every)
-    command("ping", "send one ping that asks for no reply", *one)
-    command("pingt", "send one ping, and time its reply", *one)
-    command("data", "ask for one stream of data, and time it", *one, size)
-    shown: Sequence[str] = (
-        "roundhouse bulkping 10000",
-        "roundhouse bulkping 10000 --rate 500 --json run.json",
-        "roundhouse bulkping 10000 --baseline last --bound 10",
-    )
-    command("bulkping", "send N pings, a few at a time", count, connect, window, *rest, examples=shown)
-    shown = ("roundhouse bulkdata 1000 --bytes 65536",)
-    command("bulkdata", "ask for N streams of data, all at once", count, connect, whole, *rest, size, examples=shown)
-
-
 def _kept(command: Command) -> None:
     """What works on files."""
     drill = command(
         "drill",
         "run a script of runs and faults in virtual time, and check the promises",
-        _json("the report"),
+        as_json("the report"),
         examples=(f"roundhouse drill docs/drills/{DEFAULT}.toml",),
     )
     made = source("the script of a drill, in TOML")
@@ -315,56 +269,12 @@ def _kept(command: Command) -> None:
     )
     check = "replay without a screen; exit status 1 if this version does something else than was recorded"
     replay.add_argument("--check", action="store_true", help=check)
-    shown = ("roundhouse runs", "roundhouse runs show last", "roundhouse runs --csv runs.csv")
-    runs = command("runs", "list the kept runs, or show one", examples=shown)
-    shows = "the run to show: its id, the beginning of one, last, or -2 for the one before; show may stand in front"
-    runs.add_argument("id", metavar="ID", nargs="*", type=given, help=shows)
-    export = runs.add_mutually_exclusive_group()
-    export.add_argument("--csv", metavar="PATH", type=target, help="write a table to a file instead, - for stdout")
-    export.add_argument("--json", metavar="PATH", type=target, help="write JSON to a file instead, - for stdout")
-    compare = command("compare", "compare two kept runs", _bound())
-    compare.add_argument("a", metavar="A", type=given, help="the run before: its id, the beginning of one, -2 …")
-    compare.add_argument("b", metavar="B", type=given, help="the run after: the same, or last")
+    runarguments.add_kept(command)
     command("paths", "print every file and folder that is used")
     words = "print a script with which a shell completes words of this command line"
     completion = command("completion", words, examples=("roundhouse completion bash",))
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     command("man", "print the manual page", examples=("roundhouse man",))
-
-
-def _jobs(command: Command, connect: Parser) -> None:
-    """Commands for systems whose tasks are processes."""
-    shown: Sequence[str] = (
-        "roundhouse submit --tasks 50 --logs logs --wait -- ./convert.sh",
-        "roundhouse submit job.toml",
-    )
-    words = f"submit a job, one command run as many tasks, to a {TAKERS}"
-    submit = command("submit", words, connect, examples=shown)
-    submit.usage = "roundhouse submit [options] FILE | roundhouse submit [options] -- COMMAND ..."
-    add_job(submit)
-    submit.add_argument("--wait", action="store_true", help="wait for the last task; exit status 1 if one failed")
-    shown = ("roundhouse jobs", "roundhouse jobs show 3 --failed", "roundhouse jobs hold 3")
-    words = f"list the jobs of a {TAKERS}, or show, hold, release or cancel one"
-    jobs = command("jobs", words, connect, consenting(), examples=shown)
-    orders = ("show", "hold", "release", "cancel")
-    jobs.add_argument(
-        "order",
-        metavar="ORDER",
-        nargs="?",
-        choices=orders,
-        help="show its tasks; hold, release or cancel it (without: list the jobs)",
-    )
-    jobs.add_argument("id", metavar="ID", nargs="?", type=value(JOB), help="the id of the job, from the list")
-    jobs.add_argument("--failed", action="store_true", help="show those tasks alone that failed")
-    form = "write the list as JSON to a file (stdout)"
-    jobs.add_argument("--json", metavar="PATH", type=target, nargs="?", const=target("-"), help=form)
-    stop = command("stop", f"stop workers of a {TAKERS}, all or by processors", connect, consenting())
-    much = stop.add_mutually_exclusive_group(required=True)
-    much.add_argument(
-        "n", metavar="N", nargs="?", type=value(STOPPED), help="number of processors to stop, newest worker first"
-    )
-    much.add_argument("--all", action="store_true", help="stop all workers; running tasks finish")
-    much.add_argument("--now", action="store_true", help="stop all workers; running tasks are killed")
 
 
 def _pair(command: Command, connect: Parser) -> None:
@@ -388,12 +298,3 @@ def _request(command: Command, keep: Keep, connect: Parser) -> None:
     request = command("request", words, connect, timeout, keyarguments.shared(keep), examples=shown)
     request.add_argument("service", metavar="SERVICE", type=given, help="the name of the service")
     request.add_argument("data", metavar="DATA", nargs="?", default="", help="what it is sent; - for stdin (nothing)")
-
-
-def _json(what: str) -> Parser:
-    return option("--json", metavar="PATH", type=target, help=f"write {what} as JSON to a file, - for stdout")
-
-
-def _bound() -> Parser:
-    worse = "exit status 1 if it is worse by more than this and by more than repeats differ (only shown)"
-    return option("--bound", metavar="PERCENT", type=percent, help=worse)

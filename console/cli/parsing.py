@@ -49,6 +49,11 @@ def option(name: str, **how: Any) -> Parser:
     return parent
 
 
+def as_json(what: str) -> Parser:
+    """``--json``, for commands whose result a program may want."""
+    return option("--json", metavar="PATH", type=target, help=f"write {what} as JSON to a file, - for stdout")
+
+
 def keeper(flags: list[Flag]) -> Callable[..., type[argparse.Action]]:
     """Actions that append a setting to ``flags``: in a namespace a command's would hide what stood before it.
 

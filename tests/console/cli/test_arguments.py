@@ -62,24 +62,6 @@ def test_roles() -> None:
     assert (asked("worker").options.connect, asked("worker").options.count) == (None, None)
 
 
-@pytest.mark.parametrize("command", ["bulkping", "bulkdata"])
-def test_bulk_runs(command: str) -> None:
-    run = asked(f"{command} 100 --connect tcp://h:1 --in-flight 5 --rate 2.5 --timeout 1 --json -")
-    assert (run.command, run.options.connect, run.options.rate, run.options.json) == (command, "tcp://h:1", 2.5, STDOUT)
-    assert run.flags == [
-        Flag(("run", "count"), "N", "100"),
-        Flag(("run", "in_flight" if command == "bulkping" else "data_in_flight"), "--in-flight", "5"),
-        Flag(("run", "timeout"), "--timeout", "1"),
-    ]
-    assert (asked(f"{command} 1").options.rate, asked(f"{command} 1").options.json) == (None, None)
-
-
-def test_a_baseline_of_a_bulk_run() -> None:
-    run = asked("bulkdata 100 --baseline last --bound 2.5").options
-    assert (run.baseline, run.bound) == ("last", 2.5)
-    assert (asked("bulkping 1").options.baseline, asked("bulkping 1").options.bound) == (None, None)
-
-
 def test_a_drill(tmp_path: Path) -> None:
     drill = asked(f"drill {__file__} --json {tmp_path}/report.json --seed 7")
     assert (drill.command, drill.flags) == ("drill", [])
@@ -91,37 +73,8 @@ def test_a_drill(tmp_path: Path) -> None:
     )
 
 
-def test_one_message(tmp_path: Path) -> None:
-    for command in ("ping", "pingt", "data"):
-        one = asked(f"{command} --connect tcp://h:1 --timeout 1 --json {tmp_path}/run.json")
-        assert (one.command, one.options.json) == (command, tmp_path / "run.json")
-    assert (
-        asked("data --bytes 2").flags
-        == asked("bulkdata 1 --bytes 2").flags[1:]
-        == [Flag(("run", "bytes"), "--bytes", "2")]
-    )
-
-
 def test_a_setting_before_the_command_is_not_hidden_by_one_after_it() -> None:
     assert [flag.text for flag in asked("--system a worker --system b --slots 1").flags] == ["a", "b", "1"]
-
-
-def test_jobs() -> None:
-    job = asked("submit --connect tcp://h:1 --name n --tasks 5 --dir d --logs l --processors 2 --wait -- x --wait -- 3")
-    options = job.options
-    assert (job.command, job.flags) == ("submit", [])
-    assert (options.connect, options.name, options.tasks, options.processors) == ("tcp://h:1", "n", 5, 2)
-    assert (options.dir, options.logs, options.wait, options.file) == ("d", "l", True, None)
-    assert options.words == ["x", "--wait", "--", "3"]
-    assert (asked(f"submit {__file__}").options.file, asked(f"submit {__file__}").options.words) == (Path(__file__), [])
-    assert asked("jobs --connect tcp://h:1").options.order is None
-    assert asked("jobs --json -").options.json == asked("jobs show 7 --failed --json").options.json == STDOUT
-    shown = asked("jobs show 7 --failed --json -").options
-    assert (shown.order, shown.id, shown.failed, shown.json) == ("show", 7, True, STDOUT)
-    for order in ("hold", "release", "cancel"):
-        options = asked(f"jobs {order} 7 --connect tcp://h:1").options
-        assert (options.order, options.id, options.connect) == (order, 7, "tcp://h:1")
-    assert [asked("stop 3").options.n, asked("stop --all").options.all, asked("stop --now").options.now] == [3, 1, 1]
 
 
 def test_a_journal_before_or_after_the_command() -> None:
