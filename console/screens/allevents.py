@@ -16,6 +16,7 @@ from console.history import History
 from console.host import Host
 from console.pictures.eventlog import Gap, Line
 from console.pictures.sought import LEVELS, SPANS, Said, Sought, typed
+from console.screens.filterline import FilterLine
 from console.screens.layer import Layer
 from console.text import clean
 from console.widgets.events import Group, Namer, Names, Told, counted_from, event_line, grouped, routine, zone_of
@@ -37,7 +38,7 @@ def said(groups: Sequence[Group], lines: Sequence[Parts]) -> list[Said]:
     return found
 
 
-class AllEvents(Layer):
+class AllEvents(FilterLine, Layer):
     """The events, newest at the bottom; ``/`` takes times and a regular expression: ``/since 12:05 lost``."""
 
     OPENED_BY = "events"
@@ -120,41 +121,30 @@ class AllEvents(Layer):
         else:
             self.dismiss()
 
-    def action_filter(self) -> None:
-        """Type a filter, beginning with the one that is set."""
-        self.keybar.display = False
-        self.prompt.open("/", self._sought.typed)
+    @property
+    def listed(self) -> Pager:
+        """The events."""
+        return self.page
+
+    @property
+    def filtered(self) -> str:
+        """The times and the expression that are set."""
+        return self._sought.typed
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a line is typed, keys are text."""
         return not (action in ("filter", "level", "span") and self.prompt.display)
 
-    def _close(self) -> None:
-        self.prompt.close()
-        self.keybar.display = True
-        self.set_focus(self.page)
-
-    def on_prompt_left(self) -> None:
-        """Escape also clears the filter."""
-        self._close()
-        self.perform_filter("")
-
-    def on_prompt_entered(self, event: Prompt.Entered) -> None:
-        """Set what was typed."""
-        self._close()
-        self.perform_filter(event.line)
-
-    def on_prompt_edited(self, event: Prompt.Edited) -> None:
-        """Filter while typing; what is wrong is marked."""
+    def try_filter(self, text: str) -> str:
+        """Filter while typing."""
         try:
-            self._seek(self._typed(event.line))
+            self._seek(self._typed(text))
         except re.error as error:
-            self.prompt.mark(str(error))
+            return str(error)
         except ValueError as error:  # a time that is not whole yet: what was before it was searched as text
-            self.prompt.mark(str(error))
             self._seek(self._typed(""))
-        else:
-            self.prompt.mark("")
+            return str(error)
+        return ""
 
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""

@@ -18,6 +18,7 @@ from console.screens.charts import Charts
 from console.screens.clients import Clients, Waiting
 from console.screens.compared import compare_typed, name_of
 from console.screens.details import Details
+from console.screens.filterline import FilterLine
 from console.screens.kept import Kept
 from console.screens.listing import worker_list
 from console.screens.orders import (
@@ -48,7 +49,7 @@ from engine.labs.content import BrokerLab
 from engine.parts.bulk import BulkSpec
 
 
-class Main(Overview):
+class Main(FilterLine, Overview):
     """The main screen of a system with a broker."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.MAIN, *keys.SPAN))]
@@ -224,35 +225,23 @@ class Main(Overview):
 
     # ---- what is typed ----------------------------------------------------------------------------------------------
 
-    def action_filter(self) -> None:
-        """Type a filter, beginning with the one that is set."""
-        wanted = self.table.filter
-        self.keybar.display = False
-        self.prompt.open("/", wanted.text if wanted else "")
+    @property
+    def listed(self) -> Workers:
+        """The worker table."""
+        return self.table
 
-    def _close(self) -> None:
-        self.prompt.close()
-        self.keybar.display = True
-        self.set_focus(self.table)
+    @property
+    def filtered(self) -> str:
+        """The filter of the worker table."""
+        return self.table.filter.text if self.table.filter else ""
 
-    def on_prompt_left(self) -> None:
-        """Escape on the filter line also clears the filter."""
-        self._close()
-        self.table.set_filter(None)
-
-    def on_prompt_edited(self, event: Prompt.Edited) -> None:
-        """Filter while typing. An expression that is wrong is marked, and the last valid one stays."""
+    def try_filter(self, text: str) -> str:
+        """Filter while typing. The last valid expression stays."""
         try:
-            self.table.set_filter(RowFilter.parse(event.line))
+            self.table.set_filter(RowFilter.parse(text))
         except ValueError as error:
-            self.prompt.mark(str(error).rpartition(": ")[2])
-        else:
-            self.prompt.mark("")
-
-    def on_prompt_entered(self, event: Prompt.Entered) -> None:
-        """Set the filter that was typed."""
-        self._close()
-        self.perform_filter(event.line)
+            return str(error).rpartition(": ")[2]
+        return ""
 
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""

@@ -22,6 +22,7 @@ from console.history import History
 from console.host import Host
 from console.pictures.bridge import Picture
 from console.pictures.queuebridge import QueuePicture
+from console.screens.filterline import FilterLine
 from console.screens.layer import Layer
 from console.screens.message import life_lines, message_lines
 from console.screens.page import Page
@@ -55,7 +56,7 @@ def fitting(limit: int, took: float, most: float) -> int:
     return min(KEPT, 2 * limit) if took < most / 2 else limit
 
 
-class Messages(Layer):
+class Messages(FilterLine, Layer):
     """A table of messages over the one that is chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*keys.bindings((*keys.BACK, *keys.MESSAGES, *keys.RUNS))]
@@ -212,35 +213,23 @@ class Messages(Layer):
             return self.listened.mode == "replay"
         return not (action == "filter" and self.prompt.display)
 
-    def action_filter(self) -> None:
-        """Type a filter, beginning with the one that is set."""
-        self.keybar.display = False
-        self.prompt.open("/", self.sieve.text if self.sieve else "")
+    @property
+    def listed(self) -> TraceTable | LadderTable:
+        """The messages."""
+        return self.table
 
-    def _close(self) -> None:
-        self.prompt.close()
-        self.keybar.display = True
-        self.set_focus(self.table)
+    @property
+    def filtered(self) -> str:
+        """The filter of the messages."""
+        return self.sieve.text if self.sieve else ""
 
-    def on_prompt_left(self) -> None:
-        """Escape on the filter line also clears the filter."""
-        self._close()
-        self.sieve = None
-        self.redraw()
-
-    def on_prompt_entered(self, event: Prompt.Entered) -> None:
-        """Set the filter that was typed."""
-        self._close()
-        self.perform_filter(event.line)
-
-    def on_prompt_edited(self, event: Prompt.Edited) -> None:
-        """Mark a filter that is wrong while it is typed."""
+    def try_filter(self, text: str) -> str:
+        """A filter holds once it is entered: to look for it at each key would take too long."""
         try:
-            parse(event.line)
+            parse(text)
         except BadFilter as bad:
-            self.prompt.mark(str(bad))
-        else:
-            self.prompt.mark("")
+            return str(bad)
+        return ""
 
     def perform_filter(self, text: str) -> None:
         """Set a filter, or none."""

@@ -130,13 +130,13 @@ def create(name: str, *, at: int | None = None, mode: int = 0o600) -> int:
     return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | _ALWAYS, mode, dir_fd=at)
 
 
-def open_or_create(name: str, flags: int, *, at: int | None = None, mode: int = 0o600) -> int:
+def open_or_create(name: str, flags: int, *, at: int | None = None) -> int:
     """Open a regular file, made where nothing has the name: never what somebody put there in between."""
     for _ in range(100):  # it comes and goes while others make and remove it
         with suppress(FileNotFoundError):
             return open_file(name, flags, at=at)
         with suppress(FileExistsError):
-            return os.open(name, flags | os.O_CREAT | os.O_EXCL | _ALWAYS, mode, dir_fd=at)
+            return os.open(name, flags | os.O_CREAT | os.O_EXCL | _ALWAYS, 0o600, dir_fd=at)
     raise OSError(errno.EBUSY, "others make and remove it all the time", name)
 
 

@@ -46,7 +46,6 @@ GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 ENDS = ("sent", "succeeded", "dropped")
 ASKED = ("requests", "orders", "refused", "failed", "unsent")
-ALERT = ("alert", "severity", "state")
 
 
 def families(status: Status) -> Iterator[Metric]:

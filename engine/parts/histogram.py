@@ -1,7 +1,7 @@
 """A high dynamic range histogram of durations: fixed relative error, O(1) to record, mergeable.
 
-Log-linear buckets as in Gil Tene's HdrHistogram: every power of two of microseconds is cut into ``SUB`` equal parts,
-so a value is known to better than 1/SUB of itself (under 1 %). Exact minimum, maximum and sum are kept beside it.
+Log-linear buckets as in Gil Tene's HdrHistogram: every power of two of microseconds is cut into 128 equal parts, so a
+value is known to better than a hundredth of itself. Exact minimum, maximum and sum are kept beside it.
 Our own, because the published Python binding ships compiled wheels for few interpreters and a fresh machine here has
 no compiler.
 """
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-SUB_BITS = 7
-SUB = 1 << SUB_BITS  # buckets a power of two
+SUB_BITS = 7  # 2**7 buckets a power of two
 
 
 class Summary(NamedTuple):

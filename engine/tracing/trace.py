@@ -84,15 +84,11 @@ class Trace(Ring[_Record]):
         self._names: dict[bytes, str] = {}
         self._bound: dict[str, str] = {}  # endpoint → who is bound to it
 
-    @classmethod
-    def replaying(cls, replay: Replay, kept: int = KEPT, most: int = BYTES) -> Trace:
-        """A trace of a journal: ``replay.seek(position, trace.step)`` fills it; ``clear`` it before going back."""
-        trace = cls(replay.system, kept, most)
-        trace.replays(replay)
-        return trace
-
     def replays(self, replay: Replay, until: int | None = None) -> None:
-        """It will be shown this replay: whoever sits down in its records before ``until`` is known from now on."""
+        """It is to show this replay: ``replay.seek(position, trace.step)`` fills it; ``clear`` it before going back.
+
+        Each seat in its records before ``until`` is known from now on.
+        """
         self._core_of = replay.core
         for record in replay.records[:until]:
             if record[0] == SEAT:

@@ -132,7 +132,8 @@ def test_a_replayed_journal_is_traced_as_the_run_was(tmp_path: Path, monkeypatch
         journal.tap("pool", "w7", 2.0, event, core.handle(event, 2.0))
     journal.close()
     replay = Replay.open(path, SYSTEMS)
-    trace = Trace.replaying(replay)
+    trace = Trace(replay.system)
+    trace.replays(replay)
     replay.seek(len(replay), trace.step)
     shown = [(entry.record, entry.direction, entry.command) for entry in trace.entries() if entry.direction != "note"]
     assert shown == [(1, "out", "READY"), (2, "in", "PONG"), (2, "in", "job"), (2, "out", "result")]
