@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.parts.histogram import SUB, Histogram, Summary
+from engine.parts.histogram import SUB_BITS, Histogram, Summary
+
+SUB = 1 << SUB_BITS  # buckets a power of two
 
 durations = st.one_of(st.floats(0.0, 1e-6), st.floats(0.0, 1.0), st.floats(0.0, 1e6))
 samples = st.lists(durations, min_size=1, max_size=200)
