@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,23 +22,9 @@ from engine.parts.bulk import BulkSpec
 from engine.parts.orders import Leave
 from engine.parts.view import BrokerView
 from engine.protocols.conversation.frontend import JobsListed, ListJobs, StopWorkers
-from engine.runs.history import History
-from tests.helpers.processes import WAIT, free_endpoint, until
+from tests.helpers.processes import WAIT, until
 
 V = b"LMQv100"
-
-
-@pytest.fixture
-def endpoint() -> str:
-    return free_endpoint()
-
-
-@pytest.fixture
-def lab(endpoint: str) -> Iterator[LiveLab]:
-    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=3, slots=2) as lab:
-        assert lab.wait_registered(3, WAIT)
-        yield lab
-        assert lab.health().dead == ()
 
 
 def broker(lab: LiveLab) -> BrokerView:
@@ -76,34 +61,6 @@ class Stranger:
             frames = self.socket.recv_multipart()
             if frames[2] != b"\x01":
                 return frames
-
-
-def test_runs_of_both_kinds_pass_and_the_books_balance(lab: LiveLab) -> None:
-    for spec in (BulkSpec("ping", 200, timeout=WAIT), BulkSpec("data", 200, size=1024, in_flight=200, timeout=WAIT)):
-        lab.run(spec)
-        assert lab.wait_run(WAIT)
-        report = lab.report()
-        assert (report["verdict"], report["succeeded"], report["failed"]) == ("pass", 200, {})
-        assert report["ledger"]["balanced"]
-    view = broker(lab)
-    assert (view.ledger.sent, view.ledger.succeeded, view.in_flight, view.backlog) == (400, 400, 0, 0)
-    assert sum(row.done for row in view.workers) == 400
-
-
-def test_a_record_says_what_watching_cost_and_stays_as_it_was_kept(endpoint: str, tmp_path: Path) -> None:
-    history = History(tmp_path)
-    with LiveLab(SYSTEMS["roundrobin"], bind=(endpoint,), workers=1, history=history) as lab:
-        assert lab.wait_linked(WAIT)
-        lab.feed.refresh = 3.5
-        lab.run(BulkSpec("ping", 30, timeout=WAIT))
-        assert lab.wait_run(WAIT)
-        report = lab.report()
-        lab.feed.refresh = 1.0
-        assert lab.report() == report
-        until(lambda: history.list()[0])
-        assert history.list()[0] == [report]
-        assert report["observer"] is not None and report["observer"]["refresh_hz"] == 3.5
-        assert report["observer"]["loop_lag_us"] >= 0 and report["warmup"] == 3
 
 
 def test_the_seeds_words_for_workers(lab: LiveLab) -> None:
@@ -195,16 +152,6 @@ def test_garbage_changes_nothing_and_is_shown_with_its_senders_routing_id(lab: L
     assert lab.report()["verdict"] == "pass"
 
 
-def test_a_run_whose_workers_all_die_ends_in_bounded_time_with_failures_by_kind(lab: LiveLab) -> None:
-    for name in lab._nodes["pool"].names():
-        lab._nodes["pool"].remove(name).result(WAIT)
-    lab.run(BulkSpec("ping", 20, timeout=0.2))
-    assert lab.wait_run(WAIT)
-    report = lab.report()
-    assert (report["verdict"], report["succeeded"], report["failed"]) == ("fail", 0, {"timeout": 20})
-    assert report["ledger"]["balanced"]
-
-
 def test_an_order_of_the_systems_own_reaches_the_client_and_a_destructive_one_does_not_always(endpoint: str) -> None:
     with LiveLab(SYSTEMS["conversation"], bind=(endpoint,), workers=1, readonly=True) as lab:
         with pytest.raises(Refused, match="stopping workers is refused: readonly is set"):
@@ -251,15 +198,6 @@ def test_workers_that_have_left_are_not_here(endpoint: str) -> None:
         assert lab.health().failed == 0
 
 
-def test_a_run_that_nobody_is_there_for_is_kept(lab: LiveLab, tmp_path: Path) -> None:
-    history = History(tmp_path)
-    nobody = LiveLab(SYSTEMS["roundrobin"], connect="ipc:///nobody", workers=0, broker=False, history=history)
-    with nobody:
-        record = nobody.give_up(BulkSpec("ping", 10, timeout=WAIT))
-    assert (record["requested"], record["sent"], record["transport"], record["verdict"]) == (10, 0, "ipc", "fail")
-    assert history.list() == ([record], [])
-
-
 def test_a_journal_is_a_new_file_and_holds_only_who_sat_down(endpoint: str, tmp_path: Path) -> None:
     path = tmp_path / "lab.journal"
     host, usual = SYSTEMS["roundrobin"].endpoint.rsplit(":", 1)
@@ -301,19 +239,6 @@ def test_f11_a_wall_clock_that_was_wrong_at_the_start_is_set_right_and_newcomers
         lab.ping()
         assert lab.wait_run(WAIT) and lab.report()["verdict"] == "pass"
         assert not [name for name, times in broker(lab).counters if name.startswith("told") and times]
-
-
-def test_a_second_run_is_refused_while_one_is_going(lab: LiveLab) -> None:
-    lab.run(BulkSpec("ping", 1000, rate=100.0, timeout=WAIT))
-    with pytest.raises(Refused, match="a run is going on"):
-        lab.ping()
-    lab.stop_run()
-    assert lab.wait_run(WAIT)
-    report = lab.report()
-    assert report["verdict"] == "stopped"
-    assert report["sent"] < 1000
-    with pytest.raises(Refused, match="no run"):
-        lab.stop_run()
 
 
 def test_a_busy_default_port_is_passed_over_and_said(endpoint: str) -> None:
